@@ -1,0 +1,66 @@
+"""Owns what an author wrote about a person, in one language and checked. What happens later lives in the store."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Mood = Literal["happy", "neutral", "angry"]
+Importance = Literal["low", "medium", "high"]
+PersonKind = Literal["character", "npc"]
+
+
+class Profile(BaseModel):
+    """Common to characters and NPCs. `lines` are sentences in the person's own voice: a model's example of style,
+    and what the rehearsal speaks from.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    name: str
+    personality: str
+    tendencies: tuple[str, ...] = ()
+    custom_prompt: str = ""
+    facts: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+class NpcProfile(Profile):
+    """Stands at its post and never moves. `facts` are master data: what the author wrote always wins."""
+
+    mood: Mood = "neutral"
+
+    @property
+    def kind(self) -> PersonKind:
+        return "npc"
+
+
+class LifeGoal(BaseModel):
+    """Something a character wants of life."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    goal: str
+    importance: Importance = "medium"
+
+
+class RoutineBlock(BaseModel):
+    """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    starts: int
+    activity: str
+    facility_id: str | None = None
+
+
+class CharacterProfile(Profile):
+    """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at."""
+
+    home: str
+    goals: tuple[LifeGoal, ...] = ()
+    routine: tuple[RoutineBlock, ...] = ()
+
+    @property
+    def kind(self) -> PersonKind:
+        return "character"

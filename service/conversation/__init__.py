@@ -1,0 +1,1 @@
+"""A conversation from its start through its turns to its end."""

@@ -1,0 +1,282 @@
+"""Owns the error tree: each error carries its facts, its HTTP status and its sentence in English and Japanese.
+
+KataribeError
+├── NotFound                404   a character, NPC, conversation or other thing that is not there
+├── Invalid                 422   an input that parses but cannot be meant
+│   └── KeyReused           422   an Idempotency-Key that was used for another request
+├── Conflict                409
+│   ├── Busy                      somebody talks already
+│   ├── NotBeside                 the two do not stand next to each other
+│   ├── NoWayThere                no open way leads there
+│   ├── Closed                    the facility is shut at this hour
+│   ├── WrongPhase                the conversation is past (or before) what was asked
+│   └── Walking                   the person is on the way
+├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
+├── Misconfigured           503   a setting is missing or wrong
+├── ModelError                    what a language model can do to us
+│   ├── ModelNotConfigured  503   no key and no rehearsal chosen
+│   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
+│   ├── ModelUnreachable    503   no connection
+│   ├── ModelTimeout        504
+│   ├── ModelRateLimited    503   429, with Retry-After when given
+│   ├── ModelServerError    502   5xx
+│   ├── ModelRefused        502   the model declines to answer
+│   ├── ModelEmpty          502   an answer without content
+│   ├── ModelTruncated      502   the answer ran into the length limit
+│   └── ModelBroken         502   content that is not the JSON asked for
+└── GraphUnavailable        503   the long-term memory cannot be reached
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from world.time import Language
+
+
+class KataribeError(Exception):
+    """Base of all our errors.
+
+    A subclass names its HTTP `status`, a stable `slug` (the problem type) and its sentences; the keyword
+    arguments it is raised with are its facts, filled into the sentence and shown beside it.
+    """
+
+    status: ClassVar[int] = 500
+    slug: ClassVar[str] = "internal"
+    text: ClassVar[Mapping[Language, str]] = {"en": "Something went wrong.", "ja": "問題が起きました。"}
+
+    def __init__(self, **facts: Any) -> None:
+        self.facts = facts
+        super().__init__(self.sentence("en"))
+
+    def sentence(self, language: Language) -> str:
+        """What is wrong, where, and what to do, in that language."""
+        return self.text[language].format(**self.facts)
+
+
+class NotFound(KataribeError):
+    """Facts: `kind`, `id`."""
+
+    status, slug = 404, "not-found"
+    text = {"en": "There is no {kind} {id!r} in this world.", "ja": "この世界に {kind} {id!r} はありません。"}
+
+
+class Invalid(KataribeError):
+    """Facts: `field`, `reason`."""
+
+    status, slug = 422, "invalid"
+    text = {"en": "{field}: {reason}", "ja": "{field}: {reason}"}
+
+
+class KeyReused(Invalid):
+    """Facts: `key`."""
+
+    slug = "idempotency-key-reused"
+    text = {
+        "en": "The Idempotency-Key {key!r} was used for a different request. Use a new key for a new request.",
+        "ja": "Idempotency-Key {key!r} は別の要求で使われています。新しい要求には新しいキーを使ってください。",
+    }
+
+
+class Conflict(KataribeError):
+    """The world is not in a state in which this can be done."""
+
+    status, slug = 409, "conflict"
+
+
+class Busy(Conflict):
+    """Facts: `person`, `partner`, `conversation_id`."""
+
+    slug = "busy"
+    text = {
+        "en": "{person} is talking with {partner} (conversation {conversation_id}). Try again when it has ended.",
+        "ja": "{person} は {partner} と話しています(会話 {conversation_id})。終わってからもう一度試してください。",
+    }
+
+
+class NotBeside(Conflict):
+    """Facts: `character`, `character_node`, `partner`, `partner_node`, `walk_minutes` (None: no way there)."""
+
+    slug = "not-beside"
+    text = {
+        "en": "{character} is at {character_node}, {partner} at {partner_node}: {walk_minutes} minutes to walk. "
+        "Move there first.",
+        "ja": "{character} は {character_node}、{partner} は {partner_node} にいます(徒歩 {walk_minutes} 分)。"
+        "先に移動してください。",
+    }
+
+
+class NoWayThere(Conflict):
+    """Facts: `start`, `goal`."""
+
+    slug = "no-way-there"
+    text = {
+        "en": "No open way leads from {start} to {goal}: the nodes NPCs stand on are closed to walkers.",
+        "ja": "{start} から {goal} へ通れる道がありません。NPCの立つノードは通れません。",
+    }
+
+
+class Closed(Conflict):
+    """Facts: `facility`, `at`, `hours`."""
+
+    slug = "facility-closed"
+    text = {
+        "en": "{facility} is closed at {at}; open {hours}.",
+        "ja": "{facility} は {at} には閉まっています(営業 {hours})。",
+    }
+
+
+class WrongPhase(Conflict):
+    """Facts: `conversation_id`, `phase`, `wanted`."""
+
+    slug = "wrong-phase"
+    text = {
+        "en": "Conversation {conversation_id} is {phase}; this needs {wanted}.",
+        "ja": "会話 {conversation_id} は {phase} です。この操作には {wanted} が必要です。",
+    }
+
+
+class Walking(Conflict):
+    """Facts: `person`, `arrives_at`, `goal`."""
+
+    slug = "walking"
+    text = {
+        "en": "{person} is walking to {goal} and arrives at {arrives_at}.",
+        "ja": "{person} は {goal} へ移動中です({arrives_at} 到着)。",
+    }
+
+
+class ContentErrors(KataribeError):
+    """Facts: `count`, `directory`, `errors` (all of them, one a line)."""
+
+    slug = "content-errors"
+    text = {
+        "en": "{count} error(s) in the content of {directory}; the world does not start.\n{errors}",
+        "ja": "{directory} の内容に誤りが {count} 件あり、世界を始められません。\n{errors}",
+    }
+
+
+class Misconfigured(KataribeError):
+    """Facts: `setting`, `reason`."""
+
+    status, slug = 503, "misconfigured"
+    text = {"en": "{setting}: {reason}", "ja": "設定 {setting}: {reason}"}
+
+
+class ModelError(KataribeError):
+    """What a language model can do to us. `calls` counts the requests that were sent and paid before it was raised.
+
+    Facts: at least `model`; `role` is added by whoever asked.
+    """
+
+    status, slug = 502, "model-error"
+    retry_helps: ClassVar[bool] = False
+    calls: int = 1
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class ModelNotConfigured(ModelError):
+    """No language model is configured. No facts."""
+
+    status, slug = 503, "model-not-configured"
+    calls = 0
+    text = {
+        "en": "No language model is configured. Set OPENAI_API_KEY, or KATARIBE_LLM__BASE_URL for any OpenAI-compatible "
+        "server, or choose the rehearsal without a model: KATARIBE_LLM__PROVIDER=rehearsal.",
+        "ja": "言語モデルが設定されていません。OPENAI_API_KEY か、OpenAI互換サーバーの KATARIBE_LLM__BASE_URL を設定するか、"
+        "モデルを使わない稽古 KATARIBE_LLM__PROVIDER=rehearsal を選んでください。",
+    }
+
+
+class ModelRejected(ModelError):
+    """Facts: `model`, `status_code`, `reason`, `setting`."""
+
+    slug = "model-rejected"
+    text = {
+        "en": "The model server answered {status_code} for {model}: {reason}. Check {setting}.",
+        "ja": "モデルサーバーが {model} に {status_code} を返しました: {reason}。{setting} を確認してください。",
+    }
+
+
+class ModelUnreachable(ModelError):
+    """Facts: `model`, `base_url`, `reason`."""
+
+    status, slug, retry_helps = 503, "model-unreachable", True
+    text = {
+        "en": "No connection to the model server {base_url} for {model}: {reason}. Check KATARIBE_LLM__BASE_URL.",
+        "ja": "モデルサーバー {base_url} ({model}) に接続できません: {reason}。KATARIBE_LLM__BASE_URL を確認してください。",
+    }
+
+
+class ModelTimeout(ModelError):
+    """Facts: `model`, `seconds`."""
+
+    status, slug, retry_helps = 504, "model-timeout", True
+    text = {
+        "en": "{model} did not answer within {seconds} seconds (KATARIBE_LLM__TIMEOUT_SECONDS).",
+        "ja": "{model} が {seconds} 秒以内に答えませんでした(KATARIBE_LLM__TIMEOUT_SECONDS)。",
+    }
+
+
+class ModelRateLimited(ModelError):
+    """Facts: `model`, `retry_after_seconds` (None: the server did not say)."""
+
+    status, slug, retry_helps = 503, "model-rate-limited", True
+    text = {
+        "en": "{model} is rate limited (429); retry after {retry_after_seconds} seconds.",
+        "ja": "{model} は利用制限中です(429)。{retry_after_seconds} 秒後に再試行してください。",
+    }
+
+
+class ModelServerError(ModelError):
+    """Facts: `model`, `status_code`, `reason`."""
+
+    slug, retry_helps = "model-server-error", True
+    text = {
+        "en": "The model server failed with {status_code} for {model}: {reason}",
+        "ja": "モデルサーバーが {model} で {status_code} を返しました: {reason}",
+    }
+
+
+class ModelRefused(ModelError):
+    """Facts: `model`, `reason`."""
+
+    slug = "model-refused"
+    text = {"en": "{model} refused to answer: {reason}", "ja": "{model} が回答を拒みました: {reason}"}
+
+
+class ModelEmpty(ModelError):
+    """Facts: `model`."""
+
+    slug, retry_helps = "model-empty", True
+    text = {"en": "{model} answered without content.", "ja": "{model} の回答が空でした。"}
+
+
+class ModelTruncated(ModelError):
+    """Facts: `model`, `max_tokens`."""
+
+    slug, retry_helps = "model-truncated", True
+    text = {
+        "en": "{model} ran into the limit of {max_tokens} tokens before its answer was complete.",
+        "ja": "{model} の回答が上限 {max_tokens} トークンで途切れました。",
+    }
+
+
+class ModelBroken(ModelError):
+    """Facts: `model`, `reason`."""
+
+    slug, retry_helps = "model-broken", True
+    text = {
+        "en": "{model} did not answer in the form asked for: {reason}",
+        "ja": "{model} の回答が求めた形式ではありません: {reason}",
+    }
+
+
+class GraphUnavailable(KataribeError):
+    """Facts: `backend`, `reason`, `setting`."""
+
+    status, slug = 503, "memory-graph-unavailable"
+    text = {
+        "en": "The long-term memory ({backend}) cannot be reached: {reason}. Check {setting}. What was said is kept.",
+        "ja": "長期記憶({backend})に接続できません: {reason}。{setting} を確認してください。会話の内容は保存されています。",
+    }

@@ -1,0 +1,105 @@
+"""Owns the boundary to language models: what is asked (Prompt), what comes back (Answer), who answers (ChatModel)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from world.time import Language
+
+Role = Literal["character", "npc", "closing"]
+"""Whose call it is: each role can have a model of its own, and is counted on its own."""
+
+T = TypeVar("T", bound=BaseModel)
+
+TextListener = Callable[[str], None]
+"""Receives the utterance so far, each time the whole of it: a text that does not extend the last one began anew."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """One message of a chat completion."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt(Generic[T]):
+    """One question to a model.
+
+    `given` is the value the messages were rendered from: a model that is no language model (the rehearsal, a test's
+    script) answers from it. `max_tokens` bounds the answer.
+    """
+
+    name: str
+    role: Role
+    language: Language
+    messages: tuple[Message, ...]
+    answer: type[T]
+    given: object = None
+    max_tokens: int = 600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What an answer cost. `estimated`: the server did not report tokens, so they were estimated from the text."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[T]):
+    """A checked answer: `value` has passed the response model; `model` names who gave it."""
+
+    value: T
+    usage: Usage = field(default_factory=Usage)
+    model: str
+
+
+class ChatModel(Protocol):
+    """Anything that can answer a Prompt."""
+
+    @property
+    def name(self) -> str:
+        """Who answers, for people: ``openai:gpt-4.1-mini``, ``rehearsal``, ``scripted``."""
+        ...
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt.
+
+        With `on_text` the value of the answer's ``utterance`` is reported while it is being made.
+
+        Raises:
+            ModelError: whatever went wrong, mapped to our tree; never a default in place of an answer.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...
+
+
+def estimate_tokens(text: str) -> int:
+    """Tokens of a text whose tokenizer is unknown: four ASCII characters, or one other character, make a token."""
+    ascii_count = sum(1 for c in text if c.isascii())
+    return (ascii_count + 3) // 4 + (len(text) - ascii_count)
+
+
+def prompt_tokens(messages: tuple[Message, ...]) -> int:
+    """Estimated tokens of a whole prompt, with four per message for its frame."""
+    return sum(estimate_tokens(m.content) + 4 for m in messages)

@@ -19,5 +19,9 @@ setup: .venv/.ready
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
+LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
+
 lock: .tools/bin/uv
-	$(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --group dev pyproject.toml -o requirements.lock
+	$(LOCK) -c requirements.lock pyproject.toml -o requirements-runtime.lock
+	echo hatchling | $(LOCK) -c requirements.lock - -o requirements-build.lock

@@ -10,7 +10,8 @@ KataribeError
 │   ├── NoWayThere                no open way leads there
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
-│   └── Walking                   the person is on the way
+│   ├── Walking                   the person is on the way
+│   └── WorldInUse                a world with conversations that are not closed cannot be forgotten
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── ModelError                    what a language model can do to us
@@ -23,7 +24,8 @@ KataribeError
 │   ├── ModelRefused        502   the model declines to answer
 │   ├── ModelEmpty          502   an answer without content
 │   ├── ModelTruncated      502   the answer ran into the length limit
-│   └── ModelBroken         502   content that is not the JSON asked for
+│   ├── ModelBroken         502   content that is not the JSON asked for
+│   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
 """
 
@@ -94,7 +96,7 @@ class Busy(Conflict):
 
 
 class NotBeside(Conflict):
-    """Facts: `character`, `character_node`, `partner`, `partner_node`, `walk_minutes` (None: no way there)."""
+    """Facts: `character`, `character_node`, `partner`, `partner_node`, `walk_minutes`."""
 
     slug = "not-beside"
     text = {
@@ -142,6 +144,16 @@ class Walking(Conflict):
     text = {
         "en": "{person} is walking to {goal} and arrives at {arrives_at}.",
         "ja": "{person} は {goal} へ移動中です({arrives_at} 到着)。",
+    }
+
+
+class WorldInUse(Conflict):
+    """Facts: `world_id`, `count`."""
+
+    slug = "world-in-use"
+    text = {
+        "en": "{count} conversation(s) of world {world_id} are not closed yet. Try again when they are.",
+        "ja": "世界 {world_id} には終わっていない会話が {count} 件あります。終わってからもう一度試してください。",
     }
 
 
@@ -223,8 +235,8 @@ class ModelRateLimited(ModelError):
 
     status, slug, retry_helps = 503, "model-rate-limited", True
     text = {
-        "en": "{model} is rate limited (429); retry after {retry_after_seconds} seconds.",
-        "ja": "{model} は利用制限中です(429)。{retry_after_seconds} 秒後に再試行してください。",
+        "en": "{model} is rate limited (429). Seconds to wait, by its Retry-After: {retry_after_seconds}.",
+        "ja": "{model} は利用制限中です(429)。Retry-After による待ち時間(秒): {retry_after_seconds}。",
     }
 
 
@@ -269,6 +281,16 @@ class ModelBroken(ModelError):
     text = {
         "en": "{model} did not answer in the form asked for: {reason}",
         "ja": "{model} の回答が求めた形式ではありません: {reason}",
+    }
+
+
+class ModelOutOfCharacter(ModelError):
+    """Facts: `model`."""
+
+    slug = "model-out-of-character"
+    text = {
+        "en": "{model} stepped out of its role twice; nothing of it was kept as dialogue.",
+        "ja": "{model} が二度続けて役を外れました。その発言は会話に残していません。",
     }
 
 

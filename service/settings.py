@@ -6,8 +6,10 @@ from typing import Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from service.llm.chat import Role
 from world.time import Language
+
+Role = Literal["character", "npc", "closing"]
+"""Whose model call it is: each role can have a model of its own, and is counted on its own."""
 
 
 class RoleSettings(BaseModel):
@@ -72,6 +74,11 @@ class MemorySettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     backend: Literal["sqlite", "graphiti"] = "sqlite"
+    ingestion: Literal["direct", "episode"] = "direct"
+    neo4j_uri: str = "bolt://127.0.0.1:7687"
+    neo4j_user: str = "neo4j"
+    neo4j_password: SecretStr = SecretStr("")
+    neo4j_database: str = "neo4j"
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)

@@ -26,11 +26,18 @@ class Edge:
     """A way between two nodes, walked in `minutes` (1 or more) in either direction.
 
     An exit, the way from one map to another, is an edge whose ends lie on two maps.
+
+    Raises:
+        ValueError: it takes less than a minute, or leads nowhere.
     """
 
     a: str
     b: str
     minutes: int
+
+    def __post_init__(self) -> None:
+        if self.minutes < 1 or self.a == self.b:
+            raise ValueError(f"an edge joins two nodes by a minute or more: {self}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,13 +75,23 @@ class Facility:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldMap:
-    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers."""
+    """All maps of a world as one graph. `posts` names the node each NPC stands on: closed to walkers.
+
+    Raises:
+        UnknownPlace: an edge, facility or post names a node that is not there.
+    """
 
     nodes: Mapping[str, Node]
     edges: tuple[Edge, ...]
     facilities: Mapping[str, Facility] = field(default_factory=dict)
     posts: Mapping[str, str] = field(default_factory=dict)
     map_names: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ends = {end for edge in self.edges for end in (edge.a, edge.b)}
+        places = {node_id for facility in self.facilities.values() for node_id in facility.node_ids}
+        for node_id in sorted((ends | places | set(self.posts.values())) - set(self.nodes)):
+            raise UnknownPlace("node", node_id)
 
     @cached_property
     def graph(self) -> "nx.Graph[str]":
@@ -118,7 +135,8 @@ class WorldMap:
         return a == b or self.graph.has_edge(a, b)
 
     def beside(self, node_id: str) -> tuple[str, ...]:
-        """Open nodes from which a person on `node_id` can be talked to, sorted."""
+        """Open nodes from which a person on `node_id` can be talked to, sorted. Raises: UnknownPlace."""
+        self.node(node_id)
         return tuple(sorted(n for n in self.graph.neighbors(node_id) if n not in self.closed_nodes))
 
     def facilities_at(self, node_id: str) -> tuple[Facility, ...]:

@@ -14,7 +14,8 @@ MINUTES_PER_HOUR = 60
 MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR
 
 _EPOCH = datetime(1, 1, 1)
-LATEST = WorldTime(int((datetime(9999, 12, 31, 23, 59) - _EPOCH).total_seconds()) // 60)
+_MINUTE = timedelta(minutes=1)
+LATEST = WorldTime((datetime(9999, 12, 31, 23, 59) - _EPOCH) // _MINUTE)
 """The last minute the calendar can name."""
 
 
@@ -30,7 +31,7 @@ def parse_time(text: str) -> WorldTime:
         raise BadWorldTime(text) from exc
     if moment.tzinfo is not None:
         raise BadWorldTime(text)
-    return WorldTime(int((moment - _EPOCH).total_seconds()) // 60)
+    return WorldTime((moment - _EPOCH) // _MINUTE)
 
 
 def to_datetime(t: WorldTime) -> datetime:

@@ -6,10 +6,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from service.settings import Role as Role
 from world.time import Language
-
-Role = Literal["character", "npc", "closing"]
-"""Whose call it is: each role can have a model of its own, and is counted on its own."""
 
 T = TypeVar("T", bound=BaseModel)
 

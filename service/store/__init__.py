@@ -1,0 +1,1 @@
+"""The SQL store: tables, sessions and the queries the rooms above share."""

@@ -1,0 +1,209 @@
+"""Owns what can be made out in content files whose form may be wrong: ids, places and references, each with its key.
+
+The checks across files look at sketches, not at parsed files, so that one bad number hides no other error; and a
+sketch knows what it could not make out, so that one error is not reported as many.
+"""
+
+from collections.abc import Iterator, KeysView
+from dataclasses import dataclass
+from functools import cached_property
+
+from service.cast.files import MapEntry, clock_minutes
+from service.cast.problem import Key
+from service.cast.read import Document
+
+MAPS_FILE = "maps.json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """A node, facility or person that declares its id."""
+
+    file: str
+    key: Key
+    id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """An id written where something declared elsewhere is meant; None: not a text, or not there."""
+
+    key: Key
+    id: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """An edge or exit."""
+
+    key: Key
+    start: Reference
+    goal: Reference
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A facility with the nodes it names."""
+
+    key: Key
+    id: str
+    nodes: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Post:
+    """An NPC's post on its map. `guesses`: all texts in the entry, one of which may be the id meant."""
+
+    key: Key
+    npc: Reference
+    node: Reference
+    guesses: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapSketch:
+    """One map. `unclear` holds the keys of its lists that could not be read as lists of mappings.
+
+    `maybe_nodes` are texts in nodes without an id, one of which may be the id meant.
+    """
+
+    index: int
+    id: str | None
+    nodes: tuple[Named, ...]
+    maybe_nodes: frozenset[str]
+    edges: tuple[Way, ...]
+    exits: tuple[Way, ...]
+    facilities: tuple[Place, ...]
+    posts: tuple[Post, ...]
+    unclear: frozenset[str]
+
+    @cached_property
+    def node_ids(self) -> KeysView[str]:
+        """In the order of the file."""
+        return dict.fromkeys(node.id for node in self.nodes).keys()
+
+    @property
+    def label(self) -> str:
+        """Its id, else its place in the file."""
+        return self.id or f"maps[{self.index}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapsSketch:
+    """maps.json. Not `clear`: some map could not be made out at all."""
+
+    maps: tuple[MapSketch, ...]
+    clear: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonSketch:
+    """A file of an NPC or a character; `id` is None where it could not be read. `starts`: the routine's readable times."""
+
+    file: str
+    id: str | None
+    home: str | None
+    facilities: tuple[Reference, ...]
+    starts: tuple[tuple[Key, int], ...]
+
+
+def sketch_maps(document: Document) -> MapsSketch:
+    """What can be made out in maps.json."""
+    root = document.data if isinstance(document.data, dict) else {}
+    entries = root.get("maps")
+    if not isinstance(entries, list):
+        return MapsSketch(maps=(), clear=False)
+    maps = tuple(_map(i, entry) for i, entry in enumerate(entries) if isinstance(entry, dict))
+    return MapsSketch(maps=maps, clear=len(maps) == len(entries))
+
+
+def sketch_person(document: Document) -> PersonSketch:
+    """What can be made out in a person's file."""
+    root = document.data if isinstance(document.data, dict) else {}
+    blocks = list(_mappings(root.get("routine"), ("routine",)))
+    starts = ((*key, "starts") for key, _ in blocks)
+    minutes = (clock_minutes(_text(block, "starts") or "") for _, block in blocks)
+    return PersonSketch(
+        file=document.file,
+        id=_text(root, "id"),
+        home=_text(root, "home"),
+        facilities=tuple(_reference(block, key, "facility") for key, block in blocks),
+        starts=tuple((key, minute) for key, minute in zip(starts, minutes, strict=True) if minute is not None),
+    )
+
+
+def _map(index: int, entry: dict[object, object]) -> MapSketch:
+    top: Key = ("maps", index)
+    lists = {name: list(_mappings(entry.get(name), (*top, name))) for name in _LISTS}
+    nodes = lists["nodes"]
+    return MapSketch(
+        index=index,
+        id=_text(entry, "id"),
+        nodes=tuple(_named(key, node_id) for key, node in nodes if (node_id := _text(node, "id")) is not None),
+        maybe_nodes=frozenset(text for _, node in nodes if _text(node, "id") is None for text in _texts(node)),
+        edges=tuple(_way(key, edge) for key, edge in lists["edges"]),
+        exits=tuple(_way(key, way) for key, way in lists["exits"]),
+        facilities=tuple(_place(key, place) for key, place in lists["facilities"]),
+        posts=tuple(_post(key, post) for key, post in lists["npcs"]),
+        unclear=frozenset(name for name in _LISTS if _unclear(entry, name)),
+    )
+
+
+_LISTS = ("nodes", "edges", "exits", "facilities", "npcs")
+_MAP_KEYS = {field.alias for field in MapEntry.model_fields.values()}
+
+
+def _unclear(entry: dict[object, object], name: str) -> bool:
+    if name not in entry:  # left out on purpose, or written under a misspelt key
+        return MapEntry.model_fields[name].is_required() or not entry.keys() <= _MAP_KEYS
+    items = entry[name]
+    return not isinstance(items, list) or not all(isinstance(item, dict) for item in items)
+
+
+def _mappings(items: object, key: Key) -> Iterator[tuple[Key, dict[object, object]]]:
+    for i, item in enumerate(items if isinstance(items, list) else []):
+        if isinstance(item, dict):
+            yield (*key, i), item
+
+
+def _text(entry: dict[object, object], name: str) -> str | None:
+    value = entry.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _texts(entry: dict[object, object]) -> Iterator[str]:
+    """Every text or number in an entry, as text: ``{"ide": "v1"}`` and ``{"id": 1}`` still tell the id meant."""
+    return (str(value) for value in entry.values() if isinstance(value, str | int))
+
+
+def _reference(entry: dict[object, object], key: Key, name: str) -> Reference:
+    return Reference(key=(*key, name), id=_text(entry, name))
+
+
+def _named(key: Key, name: str) -> Named:
+    return Named(file=MAPS_FILE, key=(*key, "id"), id=name)
+
+
+def _way(key: Key, entry: dict[object, object]) -> Way:
+    return Way(key=key, start=_reference(entry, key, "from"), goal=_reference(entry, key, "to"))
+
+
+def _place(key: Key, entry: dict[object, object]) -> Place:
+    nodes = entry.get("nodes")
+    return Place(
+        key=key,
+        id=_text(entry, "id") or "",
+        nodes=tuple(
+            Reference(key=(*key, "nodes", i), id=node if isinstance(node, str) else None)
+            for i, node in enumerate(nodes if isinstance(nodes, list) else [])
+        ),
+    )
+
+
+def _post(key: Key, entry: dict[object, object]) -> Post:
+    return Post(
+        key=key,
+        npc=_reference(entry, key, "npcId"),
+        node=_reference(entry, key, "spawnNodeId"),
+        guesses=frozenset(_texts(entry)),
+    )

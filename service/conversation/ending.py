@@ -1,0 +1,40 @@
+"""Owns who speaks next and when a conversation is over. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from service.conversation.phase import EndReason
+
+Speaker = Literal["character", "npc"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spoken:
+    """What counts of a turn for the end."""
+
+    speaker: Speaker
+    goal_achieved: bool = False
+    wants_to_end: bool = False
+
+
+def next_step(turns: Sequence[Spoken], max_turns: int, *, end_requested: bool = False) -> Speaker | EndReason:
+    """The next speaker, or why it is over. The character speaks first, then they alternate.
+
+    After the goal is achieved the partner still gets one farewell turn, within the limit. A goal cannot be achieved
+    before the partner has spoken.
+    """
+    if end_requested:
+        return EndReason.ENDED_BY_CLIENT
+    if not turns:
+        return "character"
+    last = turns[-1]
+    achieved = [i for i, turn in enumerate(turns) if turn.goal_achieved and i > 0]
+    if achieved:
+        farewell_due = achieved[0] == len(turns) - 1 and len(turns) < max_turns
+        return "npc" if farewell_due else EndReason.GOAL_ACHIEVED
+    if last.wants_to_end:
+        return EndReason.WANTS_TO_END
+    if len(turns) >= max_turns:
+        return EndReason.TURN_LIMIT
+    return "npc" if last.speaker == "character" else "character"

@@ -1,0 +1,36 @@
+"""Owns the phases of a conversation and what may follow what."""
+
+from enum import StrEnum
+
+
+class Phase(StrEnum):
+    """Where a conversation stands."""
+
+    RUNNING = "running"
+    CLOSING = "closing"
+    CLOSED = "closed"
+    CLOSING_FAILED = "closing_failed"
+
+    @property
+    def successors(self) -> frozenset["Phase"]:
+        """The phases that may follow."""
+        return _SUCCESSORS[self]
+
+
+_SUCCESSORS = {
+    Phase.RUNNING: frozenset({Phase.CLOSING, Phase.CLOSED}),
+    Phase.CLOSING: frozenset({Phase.CLOSED, Phase.CLOSING_FAILED}),
+    Phase.CLOSING_FAILED: frozenset({Phase.CLOSING}),
+    Phase.CLOSED: frozenset(),
+}
+
+
+class EndReason(StrEnum):
+    """Why a conversation ended."""
+
+    GOAL_ACHIEVED = "goal_achieved"
+    TURN_LIMIT = "turn_limit"
+    WANTS_TO_END = "wants_to_end"
+    STALLED = "stalled"
+    ENDED_BY_CLIENT = "ended_by_client"
+    MODEL_FAILURE = "model_failure"

@@ -1,0 +1,58 @@
+"""Owns how a scene becomes a prompt: what stays the same first, then the lines as they grew, so that a cache hits."""
+
+import json
+
+from service.conversation.scene import CharacterScene, CharacterTurn, NpcScene, NpcTurn, OpeningTurn, Scene
+from service.llm.chat import Message, Prompt
+from service.llm.prompt import Templates
+
+_templates = Templates(__file__)
+
+
+def opening_prompt(scene: CharacterScene) -> Prompt[OpeningTurn]:
+    """Ask the character that nobody gave a goal for its goal and its first utterance, in one answer."""
+    messages = _character_messages(scene)
+    return Prompt(
+        name="opening", role="character", language=scene.language, messages=messages, answer=OpeningTurn, given=scene
+    )
+
+
+def character_prompt(scene: CharacterScene) -> Prompt[CharacterTurn]:
+    """Ask the character for its next utterance."""
+    messages = _character_messages(scene)
+    return Prompt(
+        name="character",
+        role="character",
+        language=scene.language,
+        messages=messages,
+        answer=CharacterTurn,
+        given=scene,
+    )
+
+
+def npc_prompt(scene: NpcScene) -> Prompt[NpcTurn]:
+    """Ask the NPC for its next utterance."""
+    system = _templates.render("npc", "system", scene.language, scene)
+    messages = (Message(role="system", content=system), *_dialogue(scene, "npc", scene.speaker.id, ""))
+    return Prompt(name="npc", role="npc", language=scene.language, messages=messages, answer=NpcTurn, given=scene)
+
+
+def _character_messages(scene: CharacterScene) -> tuple[Message, ...]:
+    system = _templates.render("character", "system", scene.language, scene)
+    opening = _templates.render("character", "opening", scene.language, scene)
+    return Message(role="system", content=system), *_dialogue(scene, "character", scene.speaker.id, opening)
+
+
+def _dialogue(scene: Scene, template: str, speaker_id: str, opening: str) -> list[Message]:
+    """The lines so far, own ones as the assistant's; a reminder, if any, ends the last message."""
+    messages = [Message(role="user", content=opening)] if opening else []
+    for line in scene.lines:
+        if line.speaker_id == speaker_id:
+            own = json.dumps({"utterance": line.text}, ensure_ascii=False)
+            messages.append(Message(role="assistant", content=own))
+        else:
+            messages.append(Message(role="user", content=line.text))
+    reminder = _templates.render(template, "reminder", scene.language, scene)
+    if reminder:
+        messages[-1] = Message(role="user", content=f"{messages[-1].content}\n{reminder}")
+    return messages

@@ -1,0 +1,50 @@
+"""Owns what no turn may be: a repetition of the speaker's earlier ones, or a voice from outside the story. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+GRAM = 3
+TOO_SHORT = 8
+"""Shorter utterances ("はい", "Thank you") may come again; letters and digits count."""
+TOO_LIKE = 0.7
+"""Jaccard similarity of character trigrams from which an utterance repeats an earlier one."""
+
+_OUT_OF_CHARACTER = re.compile(
+    r"\bas an? (?:artificial intelligence|ai\b|(?:large )?language model|chatbot)"
+    r"|\bI(?:'|’)?\s?a?m (?:just )?an? (?:artificial intelligence|ai\b|(?:large )?language model|chatbot)"
+    r"|\b(?:large )?language model\b|\bmy training data\b|\b(?:OpenAI|ChatGPT)\b"
+    r"|AI(?:言語モデル|アシスタント|モデル)?(?:として|なので|ですので|ですから|であり)"
+    r"|(?:大規模)?言語モデル|人工知能(?:として|なので|ですので)|学習データ",
+    re.IGNORECASE,
+)
+
+
+def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
+    """Whether the utterance says nearly what the same speaker said before in this conversation."""
+    grams = _grams(utterance)
+    if len(grams) < TOO_SHORT - GRAM + 1:
+        return False
+    return any(_jaccard(grams, _grams(text)) >= TOO_LIKE for text in earlier)
+
+
+def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
+    """Whether the speaker steps out of its role ("as a language model", "AIとして").
+
+    Words its author gave it (`authored`) are its role: a robot may say that it is one.
+    """
+    text = unicodedata.normalize("NFKC", utterance)
+    found = _OUT_OF_CHARACTER.search(text)
+    if found is None:
+        return False
+    return not any(_OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", own)) for own in authored)
+
+
+def _grams(text: str) -> frozenset[str]:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    letters = "".join(c for c in folded if c.isalnum())
+    return frozenset(letters[i : i + GRAM] for i in range(len(letters) - GRAM + 1))
+
+
+def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / len(a | b) if a and b else 0.0

@@ -1,0 +1,35 @@
+"""Owns what every conversation is held with: the stage, the stores, the models and those who listen."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.cast.stage import Stage
+from service.conversation.stream import Stream
+from service.llm.chat import ChatModel, Role
+from service.memory.graph import MemoryGraph
+from service.settings import Settings
+from service.store.session import Database
+
+
+class Models(Protocol):
+    """The models of the three roles; they may be one and the same."""
+
+    def for_role(self, role: Role) -> ChatModel:
+        """The model that answers for the role."""
+        ...
+
+    def names(self) -> dict[Role, str]:
+        """Who answers, per role."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Room:
+    """Where conversations are held."""
+
+    settings: Settings
+    stage: Stage
+    database: Database
+    graph: MemoryGraph
+    models: Models
+    stream: Stream

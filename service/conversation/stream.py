@@ -1,0 +1,89 @@
+"""Owns the live view of conversations: who listens to one is told what happens in it, while it happens.
+
+Only what is committed is durable; a listener that comes late reads that from the store, and hears the rest here.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from service.conversation.phase import EndReason, Phase
+from service.store.tables import TurnRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Speaking:
+    """An utterance in the making: `text` is all of it so far, and replaces what was told of this turn before."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A turn that is committed."""
+
+    row: TurnRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """No more turns will come."""
+
+    reason: EndReason
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """The closing is over, for good or not: `phase` is closed or closing_failed."""
+
+    phase: Phase
+
+
+Moment = Speaking | Said | Ended | Settled
+
+QUEUE_LIMIT = 1000
+"""A listener this far behind loses utterances in the making, never committed turns."""
+
+
+class Stream:
+    """Tells listeners of this process. Used on the event loop only."""
+
+    def __init__(self) -> None:
+        self._listeners: defaultdict[str, set[asyncio.Queue[Moment]]] = defaultdict(set)
+
+    def tell(self, conversation_id: str, moment: Moment) -> None:
+        """Tell everybody who listens now."""
+        for queue in self._listeners.get(conversation_id, ()):
+            if not isinstance(moment, Speaking) or queue.qsize() < QUEUE_LIMIT:
+                queue.put_nowait(moment)
+
+    @contextmanager
+    def listen(self, conversation_id: str) -> Iterator["Listener"]:
+        """Hear all that is told from now on."""
+        queue: asyncio.Queue[Moment] = asyncio.Queue()
+        self._listeners[conversation_id].add(queue)
+        try:
+            yield Listener(queue)
+        finally:
+            self._listeners[conversation_id].discard(queue)
+            if not self._listeners[conversation_id]:
+                del self._listeners[conversation_id]
+
+
+class Listener:
+    """One who listens to a conversation."""
+
+    def __init__(self, queue: asyncio.Queue[Moment]) -> None:
+        self._queue = queue
+
+    async def next(self, timeout_seconds: float) -> Moment | None:
+        """The next moment; None when nothing happened for so long."""
+        try:
+            return await asyncio.wait_for(self._queue.get(), timeout_seconds)
+        except TimeoutError:
+            return None

@@ -1,0 +1,134 @@
+"""Owns a conversation's rows: reading them, committing turns one by one, ending it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from service.cast.stage import Stage
+from service.conversation.ending import Spoken
+from service.conversation.phase import EndReason, Phase
+from service.conversation.scene import Line
+from service.conversation.start import release
+from service.errors import KataribeError, NotFound, WrongPhase
+from service.llm.chat import Role, Usage
+from service.store.events import note
+from service.store.tables import ConversationRow, TurnRow
+from service.store.usage import count
+
+
+def conversation_of(session: Session, world_id: str, conversation_id: str, *, lock: bool = False) -> ConversationRow:
+    """The row. With `lock` it is held until the transaction ends.
+
+    Raises:
+        NotFound: this world has no such conversation.
+    """
+    row = session.get(ConversationRow, conversation_id, with_for_update=lock or None)
+    if row is None or row.world_id != world_id:
+        raise NotFound(kind="conversation", id=conversation_id)
+    return row
+
+
+def turns_of(session: Session, conversation_id: str) -> list[TurnRow]:
+    """The committed turns in order."""
+    query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
+    return list(session.exec(query))
+
+
+def spoken(turns: Sequence[TurnRow], character_id: str) -> list[Spoken]:
+    """What of the turns counts for the end."""
+    return [
+        Spoken(
+            speaker="character" if turn.speaker_id == character_id else "npc",
+            goal_achieved=turn.goal_achieved,
+            wants_to_end=turn.wants_to_end,
+        )
+        for turn in turns
+    ]
+
+
+def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
+    """The turns as speakers see them."""
+    return tuple(Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text) for t in turns)
+
+
+def commit_turn(
+    session: Session, stage: Stage, turn: TurnRow, role: Role, usage: Usage, goal: tuple[str, str] | None
+) -> bool:
+    """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself.
+
+    False, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
+    """
+    row = session.get_one(ConversationRow, turn.conversation_id, with_for_update=True)
+    world = stage.open(session, row.world_id)
+    _pay(session, row, world.day, role, usage)
+    if row.phase != Phase.RUNNING:
+        return False
+    turn.at = world.now
+    session.add(turn)
+    row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
+    if goal is not None:
+        row.goal, row.success_criteria = goal
+    return True
+
+
+def count_failure(session: Session, stage: Stage, conversation_id: str, role: Role, usage: Usage) -> None:
+    """Count calls that gave nothing that could be used."""
+    row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
+    _pay(session, row, stage.open(session, row.world_id).day, role, usage, failures=1)
+
+
+def end(
+    session: Session,
+    stage: Stage,
+    world_id: str,
+    conversation_id: str,
+    reason: EndReason,
+    failure: dict[str, Any] | None = None,
+) -> ConversationRow:
+    """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
+
+    Raises:
+        NotFound: this world has no such conversation.
+        WrongPhase: it does not run.
+    """
+    row = conversation_of(session, world_id, conversation_id, lock=True)
+    require(row, Phase.RUNNING)
+    world = stage.open(session, world_id)
+    silent = session.get(TurnRow, (row.id, 0)) is None
+    row.phase = Phase.CLOSED if silent else Phase.CLOSING
+    row.end_reason, row.failure = reason, failure
+    row.ended_at = world.now
+    row.closed_at = world.now if silent else None
+    release(session, row)
+    note(
+        session,
+        world_id,
+        world.now,
+        "conversation_ended",
+        row.character_id,
+        conversation_id=row.id,
+        npc_id=row.npc_id,
+        reason=reason.value,
+        goal_achieved=row.goal_achieved,
+    )
+    return row
+
+
+def require(row: ConversationRow, *phases: Phase) -> None:
+    """Raises: WrongPhase: the conversation is in none of the phases."""
+    if row.phase not in phases:
+        wanted = " / ".join(phase.value for phase in phases)
+        raise WrongPhase(conversation_id=row.id, phase=row.phase, wanted=wanted)
+
+
+def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
+    """An error as it is kept with the conversation."""
+    return {"type": error.slug, "role": role, "en": error.sentence("en"), "ja": error.sentence("ja")}
+
+
+def _pay(session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
+    row.calls += usage.calls
+    row.prompt_tokens += usage.prompt_tokens
+    row.completion_tokens += usage.completion_tokens
+    count(session, row.world_id, day, role, usage, failures=failures)

@@ -1,0 +1,89 @@
+"""Owns the way of memories from SQL into the memory graph: in order per character, tried until they are there."""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+
+from sqlmodel import Session, col, func, select
+
+from service.conversation.room import Room
+from service.errors import GraphUnavailable
+from service.memory.graph import Group
+from service.memory.write import outbox_entry
+from service.store.tables import OutboxRow
+
+_log = logging.getLogger(__name__)
+
+LONGEST_WAIT_SECONDS = 30.0
+
+
+class Outbox:
+    """Delivers what conversations left in the outbox.
+
+    The graph takes a second delivery of the same episode for nothing new, so a crash between delivery and deletion,
+    or two replicas at once, do no harm.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def deliver_due(self) -> None:
+        """Deliver for every character whose oldest entry is due."""
+        for group in await self._room.database.read(_due_groups):
+            await self.deliver(group)
+
+    async def deliver(self, group: Group) -> None:
+        """Deliver the character's entries, oldest first, until none is left or the graph is away."""
+        async with self._locks[group]:
+            while row := await self._room.database.read(lambda s: _oldest(s, group)):
+                if not await self._hand_over(row):
+                    return
+
+    async def _hand_over(self, row: OutboxRow) -> bool:
+        try:
+            await self._room.graph.remember(*outbox_entry(row))
+        except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
+            level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
+            _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
+            reason = str(exc)
+            await self._room.database.write(lambda s: _postpone(s, row.conversation_id, reason))
+            return False
+        await self._room.database.write(lambda s: _done(s, row.conversation_id))
+        return True
+
+
+def waiting(session: Session, world_id: str) -> int:
+    """How many conversations' memories of a world the graph still has to be given."""
+    query = select(func.count()).select_from(OutboxRow).where(OutboxRow.world_id == world_id)
+    return session.exec(query).one()
+
+
+def _due_groups(session: Session) -> list[Group]:
+    heads = select(func.min(OutboxRow.id)).group_by(col(OutboxRow.world_id), col(OutboxRow.character_id))
+    query = select(OutboxRow).where(col(OutboxRow.id).in_(heads), OutboxRow.due <= time.time())
+    return [Group(world_id=row.world_id, character_id=row.character_id) for row in session.exec(query)]
+
+
+def _oldest(session: Session, group: Group) -> OutboxRow | None:
+    query = select(OutboxRow).where(OutboxRow.world_id == group.world_id, OutboxRow.character_id == group.character_id)
+    return session.exec(query.order_by(col(OutboxRow.id)).limit(1)).first()
+
+
+def _entry(session: Session, conversation_id: str) -> OutboxRow | None:
+    return session.exec(select(OutboxRow).where(OutboxRow.conversation_id == conversation_id)).first()
+
+
+def _done(session: Session, conversation_id: str) -> None:
+    row = _entry(session, conversation_id)
+    if row is not None:
+        session.delete(row)
+
+
+def _postpone(session: Session, conversation_id: str, reason: str) -> None:
+    row = _entry(session, conversation_id)
+    if row is not None:
+        row.attempts += 1
+        row.due = time.time() + min(LONGEST_WAIT_SECONDS, 2.0**row.attempts)
+        row.last_error = reason

@@ -1,0 +1,153 @@
+"""Owns who carries which conversation: each goes from running through closing to closed, whatever stops on the way.
+
+The conversation's row says how far it is, so that is all that is needed to go on after a crash. A lease on the row
+keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md.
+"""
+
+import asyncio
+import logging
+import time
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, or_, update
+from sqlmodel import Session, col, select
+
+from service.conversation.closing import close
+from service.conversation.loop import converse
+from service.conversation.phase import Phase
+from service.conversation.room import Room
+from service.conversation.stream import Settled
+from service.jobs.outbox import Outbox
+from service.memory.graph import Group
+from service.store.ids import new_id
+from service.store.tables import ConversationRow
+
+_log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30.0
+SWEEP_SECONDS = 2.0
+_DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
+
+
+class Runner:
+    """Carries the conversations of this process."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._outbox = Outbox(room)
+        self._id = new_id()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up what a former process left, and look after it from now on."""
+        if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
+            await self._room.database.write(_drop_leases)
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        """Let go of everything; what is committed stays, and the next process goes on from there."""
+        tasks = [*self._tasks.values(), *([self._sweeper] if self._sweeper else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._room.database.write(lambda s: _let_go(s, self._id))
+
+    def submit(self, conversation_id: str) -> None:
+        """Carry the conversation on from where it stands; nothing if this process does so already."""
+        if conversation_id not in self._tasks:
+            task = asyncio.create_task(self._carry(conversation_id))
+            self._tasks[conversation_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(conversation_id, None))
+
+    async def interrupt(self, conversation_id: str) -> None:
+        """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
+        task = self._tasks.get(conversation_id)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        self.submit(conversation_id)
+
+    async def wait(self, conversation_id: str) -> None:
+        """Return when the conversation is closed, or its closing has failed."""
+        while True:
+            task = self._tasks.get(conversation_id)
+            if task is not None:
+                await asyncio.wait([task])
+            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+            if row.phase not in _DUE and conversation_id not in self._tasks:
+                return
+            await asyncio.sleep(0.05)
+
+    async def _carry(self, conversation_id: str) -> None:
+        try:
+            if await self._room.database.write(lambda s: _claim(s, conversation_id, self._id)):
+                await self._advance(conversation_id)
+        except Exception:  # noqa: BLE001
+            # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
+            _log.exception("conversation %s could not be carried on", conversation_id)
+
+    async def _advance(self, conversation_id: str) -> None:
+        await converse(self._room, conversation_id)
+        row = await close(self._room, conversation_id)
+        await self._outbox.deliver(Group(world_id=row.world_id, character_id=row.character_id))
+        self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
+
+    async def _sweep(self) -> None:
+        """Extend the leases of what is carried here, take up what nobody carries, deliver what waits."""
+        while True:
+            try:
+                mine = list(self._tasks)
+                if mine:
+                    await self._room.database.write(lambda s: _extend(s, self._id, mine))  # noqa: B023 - awaited here
+                due = await self._room.database.read(lambda s: _abandoned(s, self._id))
+                for conversation_id in due:
+                    self.submit(conversation_id)
+                await self._outbox.deliver_due()
+            except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
+                _log.exception("the sweep failed; it is tried again")
+            await asyncio.sleep(SWEEP_SECONDS)
+
+
+def _claim(session: Session, conversation_id: str, runner: str) -> bool:
+    statement = (
+        update(ConversationRow)
+        .where(
+            col(ConversationRow.id) == conversation_id,
+            col(ConversationRow.phase).in_(_DUE),
+            or_(
+                col(ConversationRow.runner).is_(None),
+                col(ConversationRow.runner) == runner,
+                col(ConversationRow.lease_until) < time.time(),
+            ),
+        )
+        .values(runner=runner, lease_until=time.time() + LEASE_SECONDS)
+    )
+    result = cast("CursorResult[Any]", session.execute(statement))
+    return result.rowcount == 1
+
+
+def _extend(session: Session, runner: str, mine: list[str]) -> None:
+    held = update(ConversationRow).where(col(ConversationRow.runner) == runner, col(ConversationRow.id).in_(mine))
+    session.execute(held.values(lease_until=time.time() + LEASE_SECONDS))
+
+
+def _abandoned(session: Session, runner: str) -> list[str]:
+    """Conversations with work due that no living runner holds, or that this one does."""
+    query = select(ConversationRow.id).where(
+        col(ConversationRow.phase).in_(_DUE),
+        or_(
+            col(ConversationRow.runner).is_(None),
+            col(ConversationRow.runner) == runner,
+            col(ConversationRow.lease_until) < time.time(),
+        ),
+    )
+    return list(session.exec(query.order_by(col(ConversationRow.id))))
+
+
+def _drop_leases(session: Session) -> None:
+    session.execute(update(ConversationRow).where(col(ConversationRow.phase).in_(_DUE)).values(runner=None))
+
+
+def _let_go(session: Session, runner: str) -> None:
+    session.execute(update(ConversationRow).where(col(ConversationRow.runner) == runner).values(runner=None))

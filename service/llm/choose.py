@@ -1,0 +1,178 @@
+"""Owns the choice of models: which one answers for each role, and which servers on this machine could."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar, get_args
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import BaseModel, SecretStr
+
+from service.errors import Misconfigured, ModelNotConfigured
+from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
+from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
+from service.llm.retry import Gate, Limited, Retrying
+from service.settings import LlmSettings, Settings
+
+T = TypeVar("T", bound=BaseModel)
+
+ROLES: tuple[Role, ...] = get_args(Role)
+NO_KEY = "none"
+"""Sent to servers that need no key: the protocol wants one."""
+
+LOCAL_PORTS: Mapping[str, int] = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080, "vLLM": 8000}
+_LOOK_SECONDS = 0.3
+
+
+class Models:
+    """The model of every role; roles with equal settings share one."""
+
+    def __init__(self, by_role: Mapping[Role, ChatModel]) -> None:
+        self._by_role = dict(by_role)
+
+    def for_role(self, role: Role) -> ChatModel:
+        """Who answers for that role."""
+        return self._by_role[role]
+
+    def names(self) -> dict[Role, str]:
+        """Who answers for each role, for people."""
+        return {role: model.name for role, model in self._by_role.items()}
+
+    async def aclose(self) -> None:
+        """Release every model's connections."""
+        for model in {id(model): model for model in self._by_role.values()}.values():
+            await model.aclose()
+
+
+class NotConfigured:
+    """Stands where no model is configured, so that the service can start and say what to set."""
+
+    name = "none"
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Raises: ModelNotConfigured: always."""
+        raise ModelNotConfigured
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Endpoint:
+    """Everything that makes two roles' models the same. `base_url` None is OpenAI."""
+
+    base_url: str | None
+    api_key: str
+    model: str | None
+    temperature: float | None
+    timeout_seconds: float
+
+
+def choose_models(settings: Settings, rehearsal: ChatModel) -> Models:
+    """The models that the settings ask for.
+
+    Raises:
+        Misconfigured: a base URL or key that cannot be one.
+    """
+    llm = settings.llm
+    if llm.provider == "rehearsal":
+        return Models(dict.fromkeys(ROLES, rehearsal))
+    endpoints = {role: _endpoint(settings, role) for role in ROLES}
+    gates = {(e.base_url if e else None): Gate(llm.max_concurrency) for e in endpoints.values()}
+    missing = NotConfigured()
+    models = {e: _model(e, llm, gates[e.base_url]) for e in endpoints.values() if e}
+    return Models({role: models[e] if e else missing for role, e in endpoints.items()})
+
+
+def _model(endpoint: _Endpoint, llm: LlmSettings, gate: Gate) -> ChatModel:
+    chat = OpenAIChat(
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        model=endpoint.model,
+        temperature=endpoint.temperature,
+        timeout_seconds=endpoint.timeout_seconds,
+    )
+    return Retrying(
+        Limited(chat, gate),
+        attempts=llm.attempts,
+        backoff_seconds=llm.backoff_seconds,
+        max_retry_after_seconds=llm.max_retry_after_seconds,
+        rng=random.Random(),  # unseeded: replicas must not wait the same seconds
+    )
+
+
+def _endpoint(settings: Settings, role: Role) -> _Endpoint | None:
+    """That role's endpoint; None when nothing says where it could be."""
+    merged = settings.llm.of(role)
+    base_url = _checked_url(merged.base_url) if merged.base_url else None
+    key = _key(settings, role, base_url)
+    if key is None and base_url is None:
+        return None
+    return _Endpoint(
+        base_url=base_url,
+        api_key=key or NO_KEY,
+        model=merged.model,
+        temperature=merged.temperature,
+        timeout_seconds=merged.timeout_seconds or settings.llm.timeout_seconds,
+    )
+
+
+def _key(settings: Settings, role: Role, base_url: str | None) -> str | None:
+    """The key for that server: a key goes only where it was meant to go.
+
+    A role's own key always counts. The common key belongs to the common base URL, so a role with another base URL
+    does not get it. OPENAI_API_KEY belongs to OpenAI.
+    """
+    own = getattr(settings.llm, role)
+    found = _checked_key(own.api_key, f"KATARIBE_LLM__{role.upper()}__API_KEY")
+    if not found and own.base_url in (None, settings.llm.base_url):
+        found = _checked_key(settings.llm.api_key, "KATARIBE_LLM__API_KEY")
+    if not found and is_openai(base_url):
+        found = _checked_key(settings.openai_api_key, "OPENAI_API_KEY")
+    return found
+
+
+def _checked_key(secret: SecretStr | None, setting: str) -> str | None:
+    key = secret.get_secret_value().strip() if secret else ""
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise Misconfigured(setting=setting, reason="a key has only ASCII letters, digits and signs, without spaces")
+    return key or None
+
+
+def _checked_url(base_url: str) -> str:
+    try:
+        parts = urlsplit(base_url.strip())
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise Misconfigured(setting="KATARIBE_LLM__BASE_URL", reason=f"not a URL like {OPENAI_URL}")
+    return base_url.strip()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalServer:
+    """A model server found on this machine. `models` are the ids it lists."""
+
+    name: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+async def find_local_servers(ports: Mapping[str, int] = LOCAL_PORTS, host: str = "127.0.0.1") -> list[LocalServer]:
+    """Servers that list models at ``/v1/models``, looked for at the ports where they usually are, all at once."""
+    async with httpx.AsyncClient(trust_env=False) as client:
+        looks = (_look(client, name, f"http://{host}:{port}/v1") for name, port in ports.items())
+        return [server for server in await asyncio.gather(*looks) if server]
+
+
+async def _look(client: httpx.AsyncClient, name: str, base_url: str) -> LocalServer | None:
+    try:
+        async with asyncio.timeout(_LOOK_SECONDS):
+            response = await client.get(f"{base_url}/models")
+        models = tuple(str(model["id"]) for model in response.raise_for_status().json()["data"])
+    except (httpx.HTTPError, TimeoutError, ValueError, KeyError, TypeError):
+        return None  # nobody there, or somebody else's server: both are not what was looked for
+    return LocalServer(name=name, base_url=base_url, models=models)

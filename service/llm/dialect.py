@@ -1,0 +1,142 @@
+"""Owns what one OpenAI-compatible server understands: the request in its dialect, and the next simpler dialect."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from service.llm.chat import Message, Prompt
+from service.llm.schema import schema_name, schema_text
+
+THINKING_TOKENS = 2048
+"""Added to the limit for a model that thinks before it answers: `max_tokens` bounds the answer, not the thought."""
+
+_SENTENCE = {
+    "en": "Answer with one JSON object and nothing else. It must match this JSON Schema:\n",
+    "ja": "次のJSON Schemaに合うJSONオブジェクトを1つだけ出力し、ほかには何も書かないでください:\n",
+}
+
+_TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|maximum context|too many tokens", re.IGNORECASE)
+_BLAME = (
+    ("stream_options", re.compile(r"stream_options|include_usage")),
+    ("limit", re.compile(r"max_(completion_)?tokens")),
+    ("temperature", re.compile(r"\btemperature\b", re.IGNORECASE)),
+    ("stream", re.compile(r"^stream$|['\"`]stream['\"`]|to stream this model")),
+    ("system", re.compile(r"system.{0,3} role|roles? must alternate|^role$", re.IGNORECASE)),
+    (
+        "form",
+        re.compile(
+            r"response.?format|json.?(schema|object|mode)|structured.?output|guided|grammar|schema|strict"
+            r"|(min|max)(Length|Items)|\b(min|max)imum\b|additionalProperties",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+class Form(IntEnum):
+    """How the answer's form is asked for, from the most exact to what everybody understands."""
+
+    STRICT = 0
+    """JSON schema, strict, with every bound."""
+    STRICT_UNBOUNDED = 1
+    """The bounds are only described."""
+    LOOSE = 2
+    """The same without `strict`."""
+    JSON_OBJECT = 3
+    """Any JSON object; the schema stands in the prompt."""
+    TEXT = 4
+    """Nothing but the prompt."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dialect:
+    """What the server accepts. `explain`: it accepts a schema but does not keep to it, so the prompt says it too."""
+
+    form: Form = Form.STRICT
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    limit_changed: bool = False
+    temperature: bool = True
+    stream: bool = True
+    stream_usage: bool = True
+    system_role: bool = True
+    explain: bool = False
+    thinks: bool = False
+
+    def max_tokens(self, prompt: Prompt[Any]) -> int:
+        """The limit that is sent."""
+        return prompt.max_tokens + (THINKING_TOKENS if self.thinks else 0)
+
+    def request(self, prompt: Prompt[Any], model: str, temperature: float | None) -> dict[str, Any]:
+        """The body of the request, without what streaming adds."""
+        body: dict[str, Any] = {"model": model, "messages": self._messages(prompt)}
+        body[self.limit] = self.max_tokens(prompt)
+        if temperature is not None and self.temperature:
+            body["temperature"] = temperature
+        if self.form is Form.JSON_OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        elif self.form < Form.JSON_OBJECT:
+            answer: type[BaseModel] = prompt.answer
+            schema = json.loads(schema_text(answer, bounded=self.form is Form.STRICT))
+            described: dict[str, Any] = {"name": schema_name(answer), "schema": schema}
+            if self.form < Form.LOOSE:
+                described["strict"] = True
+            body["response_format"] = {"type": "json_schema", "json_schema": described}
+        return body
+
+    def _messages(self, prompt: Prompt[Any]) -> list[dict[str, str]]:
+        messages = list(prompt.messages)
+        if self.explain or self.form >= Form.JSON_OBJECT:
+            answer: type[BaseModel] = prompt.answer
+            sentence = _SENTENCE[prompt.language] + schema_text(answer)
+            # joined to the first system message: many chat templates allow only one
+            if messages and messages[0].role == "system":
+                messages[0] = replace(messages[0], content=f"{messages[0].content}\n\n{sentence}")
+            else:
+                messages.insert(0, Message(role="system", content=sentence))
+        if not self.system_role:
+            messages = _without_system(messages)
+        return [{"role": m.role, "content": m.content} for m in messages]
+
+    def simpler(self, param: str | None, message: str) -> "Dialect | None":
+        """The dialect to try after the server refused this one; None: the refusal is not about a parameter of ours."""
+        if _TOO_LONG.search(message):
+            return None
+        for text in (param or "", message):
+            for blamed, pattern in _BLAME:
+                if pattern.search(text) and (found := self._without(blamed)) is not None:
+                    return found
+        return None
+
+    def _without(self, blamed: str) -> "Dialect | None":
+        if blamed == "form" and self.form < Form.TEXT:
+            return replace(self, form=Form(self.form + 1))
+        if blamed == "limit" and not self.limit_changed:
+            other: Literal["max_tokens", "max_completion_tokens"] = (
+                "max_completion_tokens" if self.limit == "max_tokens" else "max_tokens"
+            )
+            return replace(self, limit=other, limit_changed=True)
+        if blamed == "temperature" and self.temperature:
+            return replace(self, temperature=False)
+        if blamed == "stream_options" and self.stream_usage:
+            return replace(self, stream_usage=False)
+        if blamed == "stream" and self.stream:
+            return replace(self, stream=False)
+        if blamed == "system" and self.system_role:
+            return replace(self, system_role=False)
+        return None
+
+
+def _without_system(messages: list[Message]) -> list[Message]:
+    """System messages become user's, and neighbours of one role become one message."""
+    merged: list[Message] = []
+    for message in messages:
+        role = "user" if message.role == "system" else message.role
+        if merged and merged[-1].role == role:
+            merged[-1] = Message(role=role, content=f"{merged[-1].content}\n\n{message.content}")
+        else:
+            merged.append(Message(role=role, content=message.content))
+    return merged

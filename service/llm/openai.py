@@ -1,0 +1,282 @@
+"""Owns the talk with OpenAI-compatible servers: the only file of this package that knows the openai SDK."""
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
+
+import openai
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from pydantic import BaseModel
+
+from service.errors import (
+    ModelBroken,
+    ModelError,
+    ModelRejected,
+    ModelServerError,
+    ModelTimeout,
+    ModelUnreachable,
+)
+from service.llm.chat import Answer, Prompt, TextListener, Usage
+from service.llm.dialect import Dialect
+from service.llm.failure import BASE_URL, MODEL, failure
+from service.llm.per_loop import PerLoop
+from service.llm.reply import BrokenOff, Reply, Work
+
+T = TypeVar("T", bound=BaseModel)
+
+OPENAI_URL = "https://api.openai.com/v1"
+DEFAULT_MODEL = "gpt-4.1-mini"
+_CONNECT_SECONDS = 5.0
+_CEDES = (400, 404, 415, 422, 501)  # statuses that may mean "I do not know that parameter"
+
+
+class OpenAIChat:
+    """A ChatModel on one OpenAI-compatible server.
+
+    `base_url` None is OpenAI itself. `model` None is the first one the server lists (OpenAI: a small default).
+    `timeout_seconds` is for the whole answer, its probing of the server's dialect included.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None,
+        api_key: str,
+        model: str | None = None,
+        temperature: float | None = None,
+        timeout_seconds: float = 60,
+    ) -> None:
+        self._base_url = base_url or OPENAI_URL
+        self._api_key = api_key
+        self._model = model or (DEFAULT_MODEL if is_openai(base_url) else None)
+        self._temperature = temperature
+        self._timeout_seconds = timeout_seconds
+        self._dialect = Dialect(limit="max_completion_tokens" if is_openai(base_url) else "max_tokens")
+        self._clients = PerLoop(self._new_client)
+
+    @property
+    def name(self) -> str:
+        """``openai:`` and the model; of a weights file only its name, never the path on the server's disk."""
+        model = self._model or "auto"
+        if model.endswith(".gguf"):
+            model = model.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"openai:{model}"
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel."""
+        work = Work(prompt=prompt, listener=on_text)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._answer(prompt, work)
+        except TimeoutError as exc:
+            timeout = ModelTimeout(model=self.name, seconds=self._timeout_seconds)
+            timeout.calls = work.calls
+            raise timeout from exc
+        except ModelError as error:
+            error.calls = work.calls
+            raise
+
+    async def aclose(self) -> None:
+        """Release the running loop's connections."""
+        client = self._clients.take()
+        if client is not None:
+            await client.close()
+
+    def _new_client(self) -> openai.AsyncOpenAI:
+        client = openai.AsyncOpenAI(
+            api_key=self._api_key,
+            admin_api_key="",
+            base_url=self._base_url,
+            max_retries=0,
+            # reading is bounded by our own clock, over the whole answer
+            timeout=openai.Timeout(None, connect=min(_CONNECT_SECONDS, self._timeout_seconds)),
+        )
+        # The SDK reads these from the environment by itself. What was meant for OpenAI must not reach another server.
+        client.organization = client.project = None
+        client._custom_headers = {}
+        return client
+
+    async def _answer(self, prompt: Prompt[T], work: Work) -> Answer[T]:
+        client = self._clients.get()
+        model = await self._model_id(client)
+        dialect = await self._ask(client, model, work)
+        try:
+            value = work.reply.read(prompt.answer, model=self.name, max_tokens=dialect.max_tokens(prompt))
+        except BrokenOff as exc:
+            cut = self._unreachable("the answer broke off in the middle")
+            _charge(cut, work)
+            raise cut from exc
+        except ModelError as error:
+            if isinstance(error, ModelBroken):
+                # the server accepted the schema and yet did not keep to it: the next request also says it in words
+                self._dialect = replace(self._dialect, explain=True)
+            _charge(error, work)
+            raise
+        spoken = getattr(value, "utterance", None)
+        if isinstance(spoken, str):
+            work.tell(spoken)
+        return Answer(value=value, usage=work.usage(), model=self.name)
+
+    async def _ask(self, client: openai.AsyncOpenAI, model: str, work: Work) -> Dialect:
+        """Send the request, in simpler and simpler dialects until the server accepts one, which is remembered."""
+        dialect = self._dialect
+        while True:
+            work.calls += 1
+            try:
+                await self._send(client, dialect, model, work)
+            except openai.APIStatusError as exc:
+                reason = self._reason(exc)
+                cedes = exc.status_code in _CEDES or (exc.status_code == 500 and "grammar" in reason.lower())
+                simpler = dialect.simpler(exc.param, reason) if cedes else None
+                if simpler is None:
+                    raise self._failure(exc, reason) from exc
+                dialect = simpler
+            except openai.APIConnectionError as exc:
+                raise self._unreachable(str(exc.__cause__ or exc)) from exc
+            except openai.APIError as exc:  # an error object in the middle of a stream
+                raise ModelServerError(model=self.name, status_code=200, reason=self._reason(exc)) from exc
+            except (json.JSONDecodeError, UnicodeDecodeError) as exc:
+                raise ModelBroken(model=self.name, reason="the server's own response is not JSON") from exc
+            else:
+                self._learn(dialect, work.reply)
+                return dialect
+
+    def _learn(self, dialect: Dialect, reply: Reply) -> None:
+        known = self._dialect  # another answer, meanwhile, may have taught something too
+        thinks = dialect.thinks or known.thinks or reply.thought or "<think>" in reply.content
+        self._dialect = replace(dialect, thinks=thinks, explain=dialect.explain or known.explain)
+
+    async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: Work) -> None:
+        body = dialect.request(work.prompt, model, self._temperature)
+        if work.listener is None or not dialect.stream:
+            whole = await client.chat.completions.create(**body, stream=False)
+            self._read_whole(cast(object, whole), work.reply)
+            return
+        if dialect.stream_usage:
+            body["stream_options"] = {"include_usage": True}
+        stream = cast(
+            openai.AsyncStream[ChatCompletionChunk], await client.chat.completions.create(**body, stream=True)
+        )
+        async with stream:
+            await self._read_stream(stream, work)
+
+    def _read_whole(self, whole: object, reply: Reply) -> None:
+        if not isinstance(whole, ChatCompletion):
+            raise ModelRejected(
+                model=self.name, status_code=200, reason="a page that is no chat completion", setting=BASE_URL
+            )
+        if not whole.choices:
+            fault = (whole.model_extra or {}).get("error")
+            if fault:
+                raise ModelServerError(model=self.name, status_code=200, reason=self._brief(fault))
+            return
+        choice = whole.choices[0]
+        reply.content = choice.message.content or ""
+        reply.refusal = choice.message.refusal or ""
+        reply.finish_reason = choice.finish_reason
+        reply.thought = _has_thought(choice.message)
+        reply.usage = _usage(whole.usage)
+        reply.thought = reply.thought or _reasoned(whole.usage)
+
+    async def _read_stream(self, stream: openai.AsyncStream[ChatCompletionChunk], work: Work) -> None:
+        reply = work.reply
+        async for chunk in stream:
+            reply.usage = _usage(chunk.usage) or reply.usage
+            reply.thought = reply.thought or _reasoned(chunk.usage)
+            for choice in (chunk.choices or [])[:1]:
+                reply.finish_reason = choice.finish_reason or reply.finish_reason
+                if choice.delta is not None:
+                    reply.refusal += choice.delta.refusal or ""
+                    reply.thought = reply.thought or _has_thought(choice.delta)
+                    work.hear(choice.delta.content or "")
+
+    async def _model_id(self, client: openai.AsyncOpenAI) -> str:
+        """The model's id; asks the server once when the settings name none."""
+        if self._model is None:
+            ids = [m.id for m in await self._listed(client)]
+            if not ids:
+                raise ModelRejected(model=self.name, status_code=200, reason="it lists no model", setting=MODEL)
+            # Ollama and LM Studio list their embedding models too
+            self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
+        return self._model
+
+    async def _listed(self, client: openai.AsyncOpenAI) -> list[openai.types.Model]:
+        try:
+            page = await client.models.list()
+        except openai.APIStatusError as exc:
+            reason = f"it does not list its models: {self._reason(exc)}"
+            raise self._failure(exc, reason) from exc
+        except openai.APIConnectionError as exc:
+            raise self._unreachable(str(exc.__cause__ or exc)) from exc
+        except ValueError as exc:
+            raise ModelRejected(model=self.name, status_code=200, reason="no JSON", setting=BASE_URL) from exc
+        return list(getattr(page, "data", None) or [])
+
+    def _failure(self, exc: openai.APIStatusError, reason: str) -> ModelError:
+        return failure(
+            model=self.name,
+            status=exc.status_code,
+            code=exc.code or exc.type,
+            reason=reason,
+            headers=exc.response.headers,
+        )
+
+    def _unreachable(self, reason: str) -> ModelUnreachable:
+        parts = urlsplit(self._base_url)
+        shown = parts._replace(netloc=parts.netloc.rsplit("@", 1)[-1]).geturl()
+        return ModelUnreachable(model=self.name, base_url=shown, reason=self._brief(reason) or "no connection")
+
+    def _reason(self, exc: openai.APIError) -> str:
+        """What the server said; the key is struck out of it, and of the cause, should the server have echoed it."""
+        body = exc.body
+        said = body.get("message") or body.get("detail") or body.get("error") if isinstance(body, dict) else None
+        exc.args = (self._brief(exc.message),)
+        exc.message = exc.args[0]
+        return self._brief(said or exc.message)
+
+    def _brief(self, said: object) -> str:
+        if isinstance(said, dict):
+            said = said.get("message", said)
+        text = " ".join(str(said).split())
+        return text.replace(self._api_key, "***")[:300] if self._api_key else text[:300]
+
+
+def is_openai(base_url: str | None) -> bool:
+    """Whether that is OpenAI's own server, the only one that OPENAI_API_KEY is meant for."""
+    if base_url is None:
+        return True
+    with suppress(ValueError):
+        parts = urlsplit(base_url)
+        return parts.scheme == "https" and parts.hostname == "api.openai.com"
+    return False
+
+
+def _charge(error: ModelError, work: Work) -> None:
+    usage = work.usage()
+    error.prompt_tokens, error.completion_tokens = usage.prompt_tokens, usage.completion_tokens
+
+
+def _has_thought(message: object) -> bool:
+    """Whether the server passed the model's thinking beside the content (two names are in use)."""
+    return any(getattr(message, key, None) for key in ("reasoning_content", "reasoning"))
+
+
+def _usage(reported: Any) -> Usage | None:
+    """Tokens as the server counted them; None when it did not."""
+    if reported is None or getattr(reported, "prompt_tokens", None) is None:
+        return None
+    details = getattr(reported, "prompt_tokens_details", None)
+    return Usage(
+        prompt_tokens=reported.prompt_tokens or 0,
+        completion_tokens=getattr(reported, "completion_tokens", None) or 0,
+        cached_tokens=getattr(details, "cached_tokens", None) or 0,
+    )
+
+
+def _reasoned(reported: Any) -> bool:
+    """Whether the server counted tokens of thinking that it did not show."""
+    details = getattr(reported, "completion_tokens_details", None)
+    return bool(getattr(details, "reasoning_tokens", None))

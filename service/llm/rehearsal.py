@@ -1,0 +1,92 @@
+"""Owns the rehearsal: a ChatModel that is no language model. It needs no key and no network, and says so by name."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+from service.errors import ModelBroken, ModelRejected
+from service.llm.chat import Answer, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
+
+NAME = "rehearsal"
+
+Handler = Callable[[Any, random.Random], BaseModel]
+"""Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
+
+_PIECES = 6
+
+
+class RehearsalModel:
+    """Answers from `Prompt.given` by the handler of its type; the same given and seed make the same answer anywhere.
+
+    `pace_seconds` is waited before each further piece of an utterance, so that people can watch it being said.
+    """
+
+    def __init__(self, handlers: Mapping[type, Handler], *, seed: int = 7, pace_seconds: float = 0.0) -> None:
+        self._handlers = dict(handlers)
+        self._seed = seed
+        self._pace_seconds = pace_seconds
+
+    @property
+    def name(self) -> str:
+        """``rehearsal``: shown wherever it spoke."""
+        return NAME
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer by rule.
+
+        Raises:
+            ModelRejected: nobody here knows how to answer this kind of question.
+            ModelBroken: the handler answered something other than what was asked for.
+        """
+        value = self._answer(prompt)
+        utterance = getattr(value, "utterance", None)
+        if on_text is not None and isinstance(utterance, str):
+            for piece in _growing(utterance):
+                on_text(piece)
+                if self._pace_seconds and piece != utterance:
+                    await asyncio.sleep(self._pace_seconds)
+        usage = Usage(
+            calls=1,
+            prompt_tokens=prompt_tokens(prompt.messages),
+            completion_tokens=estimate_tokens(value.model_dump_json()),
+            estimated=True,
+        )
+        return Answer(value=value, usage=usage, model=self.name)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+    def _answer(self, prompt: Prompt[T]) -> T:
+        handler = self._handlers.get(type(prompt.given))
+        if handler is None:
+            rejected = ModelRejected(
+                model=self.name,
+                status_code=501,
+                reason=f"the rehearsal has no rule for the prompt {prompt.name!r} ({type(prompt.given).__name__})",
+                setting="KATARIBE_LLM__PROVIDER",
+            )
+            rejected.calls = 0
+            raise rejected
+        value = handler(prompt.given, random.Random(_seed(self._seed, prompt.given)))
+        if not isinstance(value, prompt.answer):
+            reason = f"{prompt.answer.__name__} was asked for, {type(value).__name__} came"
+            raise ModelBroken(model=self.name, reason=reason)
+        return value
+
+
+def _seed(seed: int, given: object) -> int:
+    """Not Python's hash(): that differs from process to process."""
+    content = f"{seed}/{type(given).__name__}/".encode() + to_json(given)
+    return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
+
+
+def _growing(text: str) -> Iterator[str]:
+    step = max(1, -(-len(text) // _PIECES))
+    for end in range(step, len(text), step):
+        yield text[:end]
+    yield text

@@ -1,0 +1,137 @@
+"""Owns what a character knows before it speaks: from SQL what is recent, from the memory graph what lasts."""
+
+import logging
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from service.cast.relation import relation_row
+from service.cast.stage import World
+from service.errors import GraphUnavailable
+from service.memory.graph import Group, MemoryGraph, Recalled
+from service.store.session import Database
+from service.store.tables import (
+    ConversationRow,
+    DailyConversationRow,
+    MidTermRow,
+    RelationRow,
+    SummaryRow,
+    TurnRow,
+)
+from world.time import WorldTime, ago
+
+_log = logging.getLogger(__name__)
+
+UNSETTLED_LINES = 6
+"""How many last lines of a talk that is not yet remembered a speaker is reminded of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecentMemory:
+    """What SQL holds. `unsettled`: last lines with this NPC that no closing has remembered yet, oldest first."""
+
+    relation: RelationRow
+    last_summary: SummaryRow | None
+    mid_term: tuple[MidTermRow, ...]
+    today: tuple[DailyConversationRow, ...]
+    unsettled: tuple[TurnRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CharacterMemory:
+    """All a character remembers about an NPC. `unavailable`: the graph could not be asked, so `facts` is empty."""
+
+    recent: RecentMemory
+    facts: tuple[Recalled, ...]
+    unavailable: GraphUnavailable | None = None
+
+
+async def recall(
+    database: Database,
+    graph: MemoryGraph,
+    world: World,
+    character_id: str,
+    npc_id: str,
+    *,
+    query: str,
+    limit: int,
+    history: bool = False,
+    at: WorldTime | None = None,
+) -> CharacterMemory:
+    """What the character remembers about the NPC, the facts ordered by how well they answer `query`."""
+    recent = await database.read(lambda session: recent_memory(session, world, character_id, npc_id))
+    try:
+        facts = await graph.recall(
+            Group(world_id=world.id, character_id=character_id),
+            query,
+            at=world.now if at is None else at,
+            about=world.name_of(npc_id),
+            partner_id=npc_id,
+            limit=limit,
+            history=history,
+        )
+    except GraphUnavailable as exc:
+        _log.warning("recall without long-term memory: %s", exc)
+        return CharacterMemory(recent=recent, facts=(), unavailable=exc)
+    return CharacterMemory(recent=recent, facts=tuple(facts))
+
+
+def recent_memory(session: Session, world: World, character_id: str, npc_id: str) -> RecentMemory:
+    """The SQL part of `recall`."""
+    return RecentMemory(
+        relation=relation_row(session, world.id, npc_id, character_id),
+        last_summary=_last_summary(session, world.id, character_id, npc_id),
+        mid_term=tuple(mid_term_memories(session, world, character_id)),
+        today=tuple(todays_conversations(session, world.id, character_id)),
+        unsettled=tuple(_unsettled(session, world.id, character_id, npc_id)),
+    )
+
+
+def mid_term_memories(session: Session, world: World, character_id: str) -> list[MidTermRow]:
+    """Those not expired by the world's clock, the most urgent last to expire first."""
+    query = select(MidTermRow).where(
+        MidTermRow.world_id == world.id,
+        MidTermRow.character_id == character_id,
+        MidTermRow.expires_at > world.now,
+    )
+    return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
+
+
+def todays_conversations(session: Session, world_id: str, character_id: str) -> list[DailyConversationRow]:
+    """The day's conversations since the last sleep, oldest first."""
+    query = select(DailyConversationRow).where(
+        DailyConversationRow.world_id == world_id, DailyConversationRow.character_id == character_id
+    )
+    return list(session.exec(query.order_by(col(DailyConversationRow.at), col(DailyConversationRow.conversation_id))))
+
+
+def remembered_as(world: World, recalled: Recalled) -> str:
+    """A fact as a speaker is told it: with when it was learned."""
+    fact = recalled.fact
+    since = ago(fact.created_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return f"({since}) {fact.statement}"
+
+
+def _last_summary(session: Session, world_id: str, character_id: str, npc_id: str) -> SummaryRow | None:
+    query = select(SummaryRow).where(
+        SummaryRow.world_id == world_id, SummaryRow.character_id == character_id, SummaryRow.npc_id == npc_id
+    )
+    return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()
+
+
+def _unsettled(session: Session, world_id: str, character_id: str, npc_id: str) -> list[TurnRow]:
+    query = (
+        select(ConversationRow)
+        .where(
+            ConversationRow.world_id == world_id,
+            ConversationRow.character_id == character_id,
+            ConversationRow.npc_id == npc_id,
+            col(ConversationRow.phase).in_(("closing", "closing_failed")),
+        )
+        .order_by(col(ConversationRow.id).desc())
+    )
+    conversation = session.exec(query).first()
+    if conversation is None:
+        return []
+    turns = select(TurnRow).where(TurnRow.conversation_id == conversation.id).order_by(col(TurnRow.turn).desc())
+    return list(reversed(session.exec(turns.limit(UNSETTLED_LINES)).all()))

@@ -1,0 +1,123 @@
+"""Owns the database: engine, short transactions off the event loop, schema migrations."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, IntegrityError
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlmodel import Session
+
+from service.errors import Misconfigured
+
+T = TypeVar("T")
+
+_BUNDLED = Path(__file__).parent.parent / "_bundled" / "migrations"
+MIGRATIONS = _BUNDLED if _BUNDLED.exists() else Path(__file__).parents[2] / "migrations"
+
+
+class Database:
+    """One SQL database: SQLite (one process, one writer) or PostgreSQL.
+
+    `read` and `write` run a function of a session in a worker thread, inside one transaction: it is committed when
+    the function returns and rolled back when it raises. The function must do no model call and must not commit.
+    """
+
+    def __init__(self, url: str, *, threads: int = 8) -> None:
+        """Raises: Misconfigured: the URL is none we can serve."""
+        self.url = _checked(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        if self.is_sqlite and self.url.database:
+            Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+        self.engine = _engine(self.url, threads)
+        self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
+        # SQLite has one writer at a time: one thread queues for it, so that no thread waits on a lock.
+        writers = 1 if self.is_sqlite else threads
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
+
+    async def read(self, work: Callable[[Session], T]) -> T:
+        """Run `work` on a session and give its result back."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, work)
+
+    async def write(self, work: Callable[[Session], T]) -> T:
+        """Run `work` in a transaction of its own; on SQLite it holds the write lock from its start.
+
+        When a row it inserts was inserted by another transaction meanwhile, it is run once more and then sees that row.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._writers, self.write_now, work)
+
+    def read_now(self, work: Callable[[Session], T]) -> T:
+        """`read` for code that is in a thread already."""
+        with Session(self.engine, expire_on_commit=False) as session:
+            return work(session)
+
+    def write_now(self, work: Callable[[Session], T]) -> T:
+        """`write` for code that is in a thread already."""
+        try:
+            return self._write(work)
+        except IntegrityError:
+            return self._write(work)
+
+    def _write(self, work: Callable[[Session], T]) -> T:
+        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+            if self.is_sqlite:
+                session.connection(execution_options={"kataribe_write": True})
+            return work(session)
+
+    def migrate(self) -> None:
+        """Bring the schema to the newest version; safe to call on every start."""
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        with self.engine.begin() as connection:
+            if not self.is_sqlite:
+                # Two replicas may start at once: the second waits here and finds the work done.
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7203914)")
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+    def close(self) -> None:
+        """Finish what runs and release connections."""
+        self._readers.shutdown()
+        self._writers.shutdown()
+        self.engine.dispose()
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError as exc:
+        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason="this is no database URL") from exc
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
+        raise Misconfigured(
+            setting="KATARIBE_DATABASE_URL", reason="expected postgresql://… or sqlite:///path/to/file.db"
+        )
+    return parsed
+
+
+def _engine(url: URL, threads: int) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        return create_engine(url, pool_size=2 * threads, max_overflow=0, pool_pre_ping=True)
+    engine = create_engine(url, pool_size=threads + 1, max_overflow=0)
+    event.listen(engine, "connect", _sqlite_connect)
+    event.listen(engine, "begin", _sqlite_begin)
+    return engine
+
+
+def _sqlite_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves, see _sqlite_begin
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=10000", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _sqlite_begin(connection: Any) -> None:
+    # A transaction that reads first and writes later can fail at the upgrade; a writer therefore locks at once.
+    write = connection.get_execution_options().get("kataribe_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

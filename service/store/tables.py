@@ -1,0 +1,277 @@
+"""Owns the SQL tables. Every row carries its `world_id`; every time is a world time in minutes unless it says otherwise."""
+
+from typing import Any
+
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData
+from sqlmodel import Field, SQLModel
+
+SQLModel.metadata.naming_convention = MetaData(
+    naming_convention={
+        "ix": "ix_%(column_0_N_label)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+).naming_convention
+
+
+def _json() -> Any:
+    return Field(sa_column=Column(JSON, nullable=False))
+
+
+class WorldRow(SQLModel, table=True):
+    """One running world and its clock."""
+
+    __tablename__ = "worlds"
+
+    id: str = Field(primary_key=True)
+    language: str
+    started_at: int = Field(sa_type=BigInteger)
+    now: int = Field(sa_type=BigInteger)
+
+
+class CharacterRow(SQLModel, table=True):
+    """What changes about a character. `sleeps` counts its nights: a conversation belongs to the day it began in."""
+
+    __tablename__ = "characters"
+
+    world_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
+    sleeps: int = 0
+
+
+class MovementRow(SQLModel, table=True):
+    """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept."""
+
+    __tablename__ = "movements"
+    __table_args__ = (Index("ix_movements_person", "world_id", "character_id", "starts_at"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    world_id: str
+    character_id: str
+    starts_at: int = Field(sa_type=BigInteger)
+    path: list[str] = _json()
+    times: list[int] = _json()
+
+
+class ConversationRow(SQLModel, table=True):
+    """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
+
+    `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works on it.
+    """
+
+    __tablename__ = "conversations"
+    __table_args__ = (
+        Index("ix_conversations_character", "world_id", "character_id", "started_at"),
+        Index("ix_conversations_npc", "world_id", "npc_id", "started_at"),
+        Index("ix_conversations_phase", "phase"),
+    )
+
+    id: str = Field(primary_key=True)
+    world_id: str
+    character_id: str
+    npc_id: str
+    node_id: str
+    language: str
+    goal: str | None = None
+    success_criteria: str | None = None
+    goal_given: bool = False
+    goal_achieved: bool = False
+    max_turns: int
+    phase: str
+    end_reason: str | None = None
+    ending_requested: bool = False
+    failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    started_at: int = Field(sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    closed_at: int | None = Field(default=None, sa_type=BigInteger)
+    sleeps: int = 0
+    models: dict[str, str] = _json()
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    runner: str | None = None
+    lease_until: float = 0.0
+
+
+class TurnRow(SQLModel, table=True):
+    """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time."""
+
+    __tablename__ = "turns"
+    __table_args__ = (ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),)
+
+    conversation_id: str = Field(primary_key=True)
+    turn: int = Field(primary_key=True)
+    speaker_id: str
+    speaker_name: str
+    text: str
+    emotion: str
+    goal_achieved: bool = False
+    wants_to_end: bool = False
+    at: int = Field(sa_type=BigInteger)
+    model: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    duration_ms: int
+
+
+class EngagementRow(SQLModel, table=True):
+    """Who talks now: the primary key is what keeps a person from talking twice at once."""
+
+    __tablename__ = "engagements"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    conversation_id: str
+
+
+class SummaryRow(SQLModel, table=True):
+    """What a closed conversation was about."""
+
+    __tablename__ = "summaries"
+    __table_args__ = (
+        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        Index("ix_summaries_pair", "world_id", "character_id", "npc_id", "at"),
+    )
+
+    conversation_id: str = Field(primary_key=True)
+    world_id: str
+    character_id: str
+    npc_id: str
+    summary: str
+    topics: list[str] = _json()
+    at: int = Field(sa_type=BigInteger)
+
+
+class DailyConversationRow(SQLModel, table=True):
+    """A conversation of the character's current day; emptied by sleep."""
+
+    __tablename__ = "daily_conversations"
+
+    world_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    npc_id: str
+    summary: str
+    at: int = Field(sa_type=BigInteger)
+
+
+class MidTermRow(SQLModel, table=True):
+    """Something that affects the character's next days, until `expires_at`."""
+
+    __tablename__ = "mid_term_memories"
+    __table_args__ = (Index("ix_mid_term_memories_expiry", "world_id", "character_id", "expires_at"),)
+
+    id: str = Field(primary_key=True)
+    world_id: str
+    character_id: str
+    content: str
+    importance: str
+    created_at: int = Field(sa_type=BigInteger)
+    expires_at: int = Field(sa_type=BigInteger)
+    source_npc_id: str | None = None
+    conversation_id: str | None = None
+
+
+class NpcRow(SQLModel, table=True):
+    """What changes about an NPC. `mood_at` is when the mood was last set; it cools from there."""
+
+    __tablename__ = "npcs"
+
+    world_id: str = Field(primary_key=True)
+    npc_id: str = Field(primary_key=True)
+    mood: str
+    mood_at: int = Field(sa_type=BigInteger)
+    conversation_count: int = 0
+    last_conversation_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class NpcFactRow(SQLModel, table=True):
+    """A fact the NPC told about itself, beside those its author wrote. A contradiction closes it; it stays."""
+
+    __tablename__ = "npc_facts"
+    __table_args__ = (Index("ix_npc_facts_npc", "world_id", "npc_id"),)
+
+    id: str = Field(primary_key=True)
+    world_id: str
+    npc_id: str
+    statement: str
+    conversation_id: str
+    turn: int
+    valid_at: int = Field(sa_type=BigInteger)
+    invalid_at: int | None = Field(default=None, sa_type=BigInteger)
+    replaced_by: str | None = None
+
+
+class RelationRow(SQLModel, table=True):
+    """How an NPC and a character stand to each other. `affinity` is the NPC's, `stance` the character's."""
+
+    __tablename__ = "relations"
+
+    world_id: str = Field(primary_key=True)
+    npc_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
+    affinity: int = 0
+    conversation_count: int = 0
+    last_met_at: int | None = Field(default=None, sa_type=BigInteger)
+    stance: str = ""
+
+
+class OutboxRow(SQLModel, table=True):
+    """What the long-term memory still has to be given; gone once it is there. `due` is machine time."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (Index("ix_outbox_group", "world_id", "character_id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    conversation_id: str = Field(unique=True)
+    world_id: str
+    character_id: str
+    payload: dict[str, Any] = _json()
+    attempts: int = 0
+    due: float = 0.0
+    last_error: str = ""
+
+
+class EventRow(SQLModel, table=True):
+    """Something that happened in a world, in order of `id`."""
+
+    __tablename__ = "events"
+    __table_args__ = (Index("ix_events_world", "world_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    world_id: str
+    at: int = Field(sa_type=BigInteger)
+    kind: str
+    person_id: str | None = None
+    data: dict[str, Any] = _json()
+
+
+class UsageRow(SQLModel, table=True):
+    """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
+
+    __tablename__ = "usage"
+
+    world_id: str = Field(primary_key=True)
+    day: int = Field(primary_key=True)
+    role: str = Field(primary_key=True)
+    calls: int = 0
+    failures: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    estimated: bool = False
+
+
+class IdempotencyRow(SQLModel, table=True):
+    """The first answer to a request that may be sent again."""
+
+    __tablename__ = "idempotency_keys"
+
+    world_id: str = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    fingerprint: str
+    answer: dict[str, Any] = _json()

@@ -1,0 +1,1 @@
+"""Owns the tests; the tree mirrors the source."""

@@ -1,0 +1,68 @@
+"""Owns the tests of copying the bundled content for a game of one's own."""
+
+from pathlib import Path
+
+import pytest
+
+from service.cast.check import check_content
+from service.cast.init import ContentExists, ContentUnwritable, init_content
+from tests.cast.village import Village
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return Village(raw={"npcs/.gitkeep": b""}).write(tmp_path / "source")
+
+
+def test_a_copy_is_complete_and_valid(tmp_path: Path, source: Path) -> None:
+    target = tmp_path / "new" / "game"
+    written = init_content(target, source=source)
+    assert [path.relative_to(target).as_posix() for path in written] == [
+        "characters/sora.yaml",
+        "maps.json",
+        "npcs/baker.yaml",
+        "npcs/hermit.yml",
+    ]
+    assert check_content(target) == []
+    assert sorted(path.name for path in target.iterdir()) == ["characters", "maps.json", "npcs"]
+    for path in written:
+        assert path.read_bytes() == (source / path.relative_to(target)).read_bytes()
+
+
+def test_the_copy_of_a_read_only_installation_can_be_edited(tmp_path: Path, source: Path) -> None:
+    (source / "maps.json").chmod(0o444)
+    (source / "npcs/baker.yaml").chmod(0o444)
+    assert all(path.stat().st_mode & 0o200 for path in init_content(tmp_path / "game", source=source))
+
+
+@pytest.mark.parametrize("name", ["maps.json", "npcs", "characters"])
+def test_content_that_is_there_is_never_touched(tmp_path: Path, source: Path, name: str) -> None:
+    target = tmp_path / "game"
+    (target / name).mkdir(parents=True)
+    with pytest.raises(ContentExists) as caught:
+        init_content(target, source=source)
+    assert caught.value.facts["names"] == name
+    assert name in caught.value.sentence("ja")
+    assert [path.name for path in target.rglob("*")] == [name]
+
+
+def test_other_files_in_the_directory_do_not_matter(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
+    init_content(tmp_path, source=source)
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, source: Path) -> None:
+    (source / "characters/sora.yaml").unlink()
+    (source / "characters").rmdir()
+    target = tmp_path / "new" / "game"
+    with pytest.raises(ContentUnwritable):
+        init_content(target, source=source)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_file_in_the_place_of_the_directory_is_an_error(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "game").write_text("mine", encoding="utf-8")
+    with pytest.raises(ContentUnwritable):
+        init_content(tmp_path / "game", source=source)
+    assert (tmp_path / "game").read_text(encoding="utf-8") == "mine"

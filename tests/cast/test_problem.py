@@ -1,0 +1,51 @@
+"""Owns the tests of how a problem reads."""
+
+import pytest
+
+from service.cast.problem import Key, closest, found, key_path, problem, quote
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ((), ""),
+        (("maps", 0, "edges", 3, "minutes"), "maps[0].edges[3].minutes"),
+        (("a b", "c"), '["a b"].c'),
+        (("facts", 1, "日本"), "facts[1].日本"),
+    ],
+)
+def test_a_key_path_reads_like_the_file_is_nested(key: Key, path: str) -> None:
+    assert key_path(key) == path
+
+
+def test_a_problem_is_one_line_in_each_language() -> None:
+    it = problem("maps.json", ("maps", 0), "found a list", "リストが書かれています")
+    assert it.line("en") == "maps.json: maps[0]: found a list"
+    assert it.line("ja") == "maps.json: maps[0]: リストが書かれています"
+
+
+def test_a_problem_of_a_whole_file_has_no_key_path() -> None:
+    assert problem("maps.json", (), "the file is missing", "").line("en") == "maps.json: the file is missing"
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\u2028b", "\ud800", "\x1b[31m", "x" * 500, 'say "hi"'])
+def test_a_quoted_text_stays_on_one_short_printable_line(text: str) -> None:
+    quoted = quote(text)
+    quoted.encode()
+    assert quoted.isprintable()
+    assert len(quoted) < 100
+
+
+def test_an_endless_value_is_named_and_not_printed() -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    assert found(endless, "en") == "a list"
+    assert found({"a": endless}, "ja") == "マッピング"
+    assert len(found(10**3000, "en")) < 60
+
+
+@pytest.mark.parametrize(
+    ("word", "guess"), [("v99", "v09"), ("Square", "square"), ("sqare", "square"), ("zzz", None), ("", None)]
+)
+def test_the_closest_name_is_guessed_and_of_equals_the_first(word: str, guess: str | None) -> None:
+    assert closest(word, ["v01", "v09", "v19", "square"]) == guess

@@ -1,0 +1,99 @@
+"""Owns the tests of what is asked of which server."""
+
+import pytest
+
+from service.llm.chat import Message
+from service.llm.dialect import THINKING_TOKENS, Dialect, Form
+from tests.llm.prompts import ask
+
+
+def test_the_most_exact_form_has_the_bounds_and_is_strict() -> None:
+    body = Dialect().request(ask(), "m", 0.5)
+    described = body["response_format"]["json_schema"]
+    assert described["strict"] is True
+    assert described["schema"]["properties"]["utterance"]["maxLength"] == 400
+    assert (body["max_tokens"], body["temperature"]) == (600, 0.5)
+
+
+def test_a_temperature_that_is_not_set_is_not_sent() -> None:
+    assert "temperature" not in Dialect().request(ask(), "m", None)
+
+
+@pytest.mark.parametrize("form", [Form.JSON_OBJECT, Form.TEXT])
+@pytest.mark.parametrize(("language", "word"), [("en", "JSON Schema"), ("ja", "JSONオブジェクト")])
+def test_where_no_schema_can_be_sent_it_stands_at_the_end_of_the_system_message(
+    form: Form, language: str, word: str
+) -> None:
+    body = Dialect(form=form).request(ask(language="ja" if language == "ja" else "en"), "m", None)
+    system, user = body["messages"]
+    assert system["content"].startswith("You are Ren.\n\n")
+    assert word in system["content"]
+    assert '"maxLength":400' in system["content"]
+    assert user["content"] == "Speak."
+    assert body.get("response_format") == ({"type": "json_object"} if form is Form.JSON_OBJECT else None)
+
+
+def test_without_a_system_role_neighbours_become_one_user_message() -> None:
+    messages = (
+        Message(role="system", content="a"),
+        Message(role="user", content="b"),
+        Message(role="assistant", content="c"),
+        Message(role="user", content="d"),
+    )
+    body = Dialect(system_role=False).request(ask(*messages), "m", None)
+    assert [(m["role"], m["content"]) for m in body["messages"]] == [
+        ("user", "a\n\nb"),
+        ("assistant", "c"),
+        ("user", "d"),
+    ]
+
+
+def test_a_model_that_thinks_gets_room_for_it() -> None:
+    assert Dialect(thinks=True).request(ask(max_tokens=300), "m", None)["max_tokens"] == 300 + THINKING_TOKENS
+
+
+@pytest.mark.parametrize(
+    ("param", "message", "changed"),
+    [
+        (None, "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.", "limit"),
+        ("temperature", "Unsupported value", "temperature"),
+        (None, "{'detail': [{'loc': ['body', 'stream_options'], 'msg': 'Extra inputs'}]}", "stream_usage"),
+        ("stream", "Your organization must be verified to stream this model.", "stream"),
+        (None, "System role not supported", "system_role"),
+        (None, "Conversation roles must alternate user/assistant/user/assistant/...", "system_role"),
+        ("response_format", "Invalid schema: 'maxLength' is not permitted.", "form"),
+        (None, "This response_format type is unavailable now", "form"),
+        (None, "failed to parse grammar", "form"),
+        ("messages", "This model does not support response format `json_schema`", "form"),
+    ],
+)
+def test_what_the_server_complains_of_is_left_out_and_nothing_else(
+    param: str | None, message: str, changed: str
+) -> None:
+    before = Dialect()
+    after = before.simpler(param, message)
+    assert after is not None
+    fields = set(Dialect.__dataclass_fields__) - {"limit_changed"}
+    assert {name for name in fields if getattr(before, name) != getattr(after, name)} == {changed}
+
+
+@pytest.mark.parametrize(
+    ("param", "message"),
+    [
+        ("messages", "This model's maximum context length is 8192 tokens, 600 of max_tokens included."),
+        (None, "the request exceeds the available context size. try increasing the context size"),
+        (None, "something else is wrong"),
+        (None, "streaming went wrong"),
+    ],
+)
+def test_a_complaint_about_something_else_ends_the_search(param: str | None, message: str) -> None:
+    assert Dialect().simpler(param, message) is None
+
+
+def test_the_ladder_has_an_end() -> None:
+    dialect, steps = Dialect(), 0
+    everything = "response_format, max_tokens, temperature, stream_options, 'stream', system role"
+    while (simpler := dialect.simpler(None, everything)) is not None:
+        dialect, steps = simpler, steps + 1
+    assert steps == 9
+    assert dialect.form is Form.TEXT

@@ -1,0 +1,29 @@
+"""Owns the tests of values that belong to one event loop."""
+
+import asyncio
+
+from service.llm.per_loop import PerLoop
+
+
+def test_a_loop_keeps_its_value_and_another_loop_gets_another() -> None:
+    made: list[object] = []
+    values: PerLoop[object] = PerLoop(lambda: made.append(object()) or made[-1])
+
+    async def twice() -> bool:
+        return values.get() is values.get()
+
+    assert asyncio.run(twice())
+    assert asyncio.run(twice())
+    assert len(made) == 2
+
+
+def test_a_value_that_was_taken_is_forgotten() -> None:
+    values = PerLoop(object)
+
+    async def take() -> None:
+        assert values.take() is None
+        first = values.get()
+        assert values.take() is first
+        assert values.get() is not first
+
+    asyncio.run(take())

@@ -1,0 +1,113 @@
+"""Owns the check that the wheel is whole: built here, installed outside the checkout, and used as a user would."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+WHEEL_TARGET = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+
+pytestmark = pytest.mark.server  # half a minute of building and installing: CI runs it, `make test` does not
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What a command prints, in an environment that says nothing of this checkout or of Kataribe's settings."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("KATARIBE_", "PYTHON", "COV_", "OPENAI_")) and name != "VIRTUAL_ENV"
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment | {"COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def git_files(*paths: str) -> set[str]:
+    """The files of the checkout under some paths, new ones included, ignored ones not."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *paths, cwd=ROOT)
+    return {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the checkout without a network."""
+    out = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", out, cwd=ROOT)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def contents(wheel: Path) -> set[str]:
+    """The paths in the wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin directory of a fresh environment with the wheel in it; its dependencies are those of this environment."""
+    home = tmp_path_factory.mktemp("user") / "env"
+    venv.create(home, with_pip=True)
+    (site,) = home.glob("lib/python3*/site-packages")
+    # A path in a .pth file is searched last and its own .pth files are not read: the editable checkout stays unseen.
+    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    run(home / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=home)
+    return home / "bin"
+
+
+def test_the_wheel_holds_every_file_of_its_packages(contents: set[str]) -> None:
+    packages = git_files(*WHEEL_TARGET["packages"])
+    assert {name for name in packages if name.endswith(".j2")}, "prompts are part of the packages"
+    assert packages - contents == set()
+
+
+def test_the_wheel_carries_the_content_and_the_migrations(contents: set[str]) -> None:
+    for source, target in WHEEL_TARGET["force-include"].items():
+        expected = {target + name.removeprefix(source) for name in git_files(source)}
+        assert expected, f"{source} has no file"
+        assert expected - contents == set()
+    assert "service/_bundled/maps.json" in contents
+
+
+def test_the_wheel_carries_its_licence_and_notice(contents: set[str]) -> None:
+    info = f"kataribe-{PROJECT['project']['version']}.dist-info"
+    assert {f"{info}/licenses/LICENSE", f"{info}/licenses/NOTICE"} <= contents
+
+
+def test_the_wheel_holds_no_leftovers(contents: set[str]) -> None:
+    roots = {name.partition("/")[0] for name in contents if ".dist-info/" not in name}
+    assert roots == set(WHEEL_TARGET["packages"])
+    assert {name for name in contents if "__pycache__" in name or name.endswith((".pyc", ".db", ".env"))} == set()
+
+
+def test_the_installed_command_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    where = run(
+        installed / "python", "-c", "import service, world; print(service.__file__, world.__file__)", cwd=tmp_path
+    )
+    assert all(path.startswith(str(installed.parent)) for path in where.split())
+
+
+def test_the_installed_command_explains_itself(installed: Path, tmp_path: Path) -> None:
+    assert "serve" in run(installed / "kataribe", "--help", cwd=tmp_path)
+
+
+def test_the_installed_command_finds_and_checks_its_own_content(installed: Path, tmp_path: Path) -> None:
+    run(installed / "kataribe", "check", cwd=tmp_path)

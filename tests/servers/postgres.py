@@ -1,0 +1,150 @@
+"""Owns a real PostgreSQL for the tests: started from the machine's own binaries, on loopback, gone afterwards."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.servers import missing
+
+SERVER_USER = "postgres"  # whom root becomes, for PostgreSQL refuses to run as root
+OWNER = "kataribe"
+START_SECONDS = 60
+
+# Nothing here has to survive a crash of the machine.
+CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+max_connections = 100
+shared_buffers = 32MB
+timezone = 'UTC'
+"""
+
+
+def find_binaries() -> Path | None:
+    """The directory of `initdb` and `pg_ctl`: Debian's newest version, or whatever is on the PATH."""
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    if debian:
+        return debian[-1].parent
+    on_path = shutil.which("initdb")
+    return Path(on_path).resolve().parent if on_path else None
+
+
+def free_port() -> int:
+    """A TCP port of loopback that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class PostgresServer:
+    """One server in a temporary directory. Use it as a context manager: it runs inside the `with`."""
+
+    def __init__(self, binaries: Path) -> None:
+        self._binaries = binaries
+        self._password = secrets.token_hex(16)
+        self._numbers = count(1)
+        self.home = Path()
+        self.port = 0
+
+    def __enter__(self) -> "PostgresServer":
+        # Not pytest's tmp_path: only its owner can enter that, and the server runs as somebody else.
+        self.home = Path(tempfile.mkdtemp(prefix="kataribe-postgres-"))
+        try:
+            self._make_cluster()
+            self._start()
+        except BaseException:
+            shutil.rmtree(self.home)
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._run("pg_ctl", "stop", "--pgdata", self._data, "--mode", "immediate", "--wait")
+        finally:
+            shutil.rmtree(self.home)
+
+    def create_database(self) -> str:
+        """A new, empty database of its own; answers its SQLAlchemy URL (`postgresql+psycopg://…`)."""
+        name = f"test_{next(self._numbers)}"
+        with psycopg.connect(self._url("postgresql", "postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self._url("postgresql+psycopg", name)
+
+    @property
+    def _data(self) -> Path:
+        return self.home / "data"
+
+    def _url(self, scheme: str, database: str) -> str:
+        return f"{scheme}://{OWNER}:{self._password}@127.0.0.1:{self.port}/{database}"
+
+    def _make_cluster(self) -> None:
+        password = self.home / "password"
+        password.touch(mode=0o600)
+        password.write_text(self._password, encoding="utf-8")
+        if os.geteuid() == 0:
+            for path in (self.home, password):
+                shutil.chown(path, SERVER_USER, SERVER_USER)
+        names = ("--username", OWNER, "--encoding", "UTF8", "--locale", "C.UTF-8")
+        login = ("--auth", "scram-sha-256", "--pwfile", password)
+        self._run("initdb", "--pgdata", self._data, "--no-sync", "--no-instructions", *names, *login)
+        with (self._data / "postgresql.conf").open("a", encoding="utf-8") as configuration:
+            configuration.write(CONFIGURATION)
+
+    def _start(self) -> None:
+        self.port = free_port()
+        log = self.home / "log"
+        where = ("--pgdata", self._data, "--log", log, "--options", f"-p {self.port}")
+        try:
+            self._run("pg_ctl", "start", *where, "--wait", "--timeout", str(START_SECONDS))
+        except RuntimeError as failure:
+            said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else "nothing"
+            raise RuntimeError(f"{failure}\nthe server's log: {said}") from failure
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
+        command: Sequence[str | Path] = (self._binaries / program, *arguments)
+        who: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            who = {"user": SERVER_USER, "group": SERVER_USER, "extra_groups": []}
+        # A file, not a pipe: the server inherits it and lives on, so a pipe would never end.
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+            done = subprocess.run(command, cwd=self.home, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **who)
+            if done.returncode != 0:
+                output.seek(0)
+                raise RuntimeError(f"{program} failed ({done.returncode}): {output.read()}")
+
+
+@pytest.fixture(scope="session")
+def postgres_binaries() -> Path:
+    """Where this machine keeps PostgreSQL's programs."""
+    binaries = find_binaries()
+    if binaries is None:
+        missing("PostgreSQL's server: apt-get install postgresql")
+    return binaries
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_binaries: Path) -> Iterator[PostgresServer]:
+    """A running PostgreSQL, one for the whole session; ask it for `create_database()`."""
+    with PostgresServer(postgres_binaries) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The URL of a fresh database, for one test."""
+    return postgres_server.create_database()

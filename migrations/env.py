@@ -18,7 +18,13 @@ def render_item(kind: str, item: object, _: object) -> str | Literal[False]:
 
 
 def run(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True, compare_type=True)
+    context.configure(
+        connection=connection,
+        target_metadata=SQLModel.metadata,
+        render_as_batch=True,
+        compare_type=True,
+        render_item=render_item,
+    )
     with context.begin_transaction():
         context.run_migrations()
 

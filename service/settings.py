@@ -40,6 +40,7 @@ class LlmSettings(BaseModel):
     max_retry_after_seconds: float = Field(default=30, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
     seed: int = 7
+    rehearsal_pace_seconds: float = Field(default=0, ge=0, le=5)
     character: RoleSettings = RoleSettings()
     npc: RoleSettings = RoleSettings()
     closing: RoleSettings = RoleSettings()

@@ -47,6 +47,11 @@ class Hours:
     opens: int
     closes: int
 
+    @property
+    def label(self) -> str:
+        """``06:00-22:00``."""
+        return f"{self.opens // 60:02d}:{self.opens % 60:02d}-{self.closes // 60:02d}:{self.closes % 60:02d}"
+
     def contain(self, minute: int) -> bool:
         """Whether the minute of the day (0..1439) lies within."""
         if self.opens < self.closes:

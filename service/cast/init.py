@@ -1,5 +1,6 @@
 """Owns the copying of the bundled content into a directory of the user's own, all of it or nothing."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -41,7 +42,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
         ContentExists: one of the three is there already.
         ContentUnwritable: the directory or a file cannot be made.
     """
-    names = [name for name in _CONTENT if (target / name).exists()]
+    names = [name for name in _CONTENT if os.path.lexists(target / name)]
     if names:
         raise ContentExists(directory=str(target), names=", ".join(names))
     made = [parent for parent in (target, *target.parents) if not parent.exists()]

@@ -12,6 +12,8 @@ from service.errors import ContentErrors, NotFound
 from world.places import ALWAYS_OPEN, Edge, Facility, Node, WorldMap, index_nodes
 from world.time import Language, WorldTime
 
+_PACKAGE = Path(__file__).resolve().parent.parent
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
@@ -96,12 +98,8 @@ def load_content(directory: Path) -> Content:
     )
 
 
-def bundled_content() -> Path:
-    """The content that travels with Kataribe: inside an installed package, else the checkout's own."""
-    return _content_beside(Path(__file__).resolve().parent.parent)
-
-
-def _content_beside(package: Path) -> Path:
+def bundled_content(package: Path = _PACKAGE) -> Path:
+    """The content that travels with Kataribe: inside the installed `package`, else in the checkout around it."""
     bundled = package / "_bundled"
     return bundled if bundled.is_dir() else package.parent
 

@@ -67,7 +67,7 @@ def _ground(sketch: MapsSketch) -> _Ground:
             nodes.setdefault(named.id, Node(id=named.id, map_id=str(area.index), x=0, y=0))
             keys.setdefault(named.id, named.key[:-1])
     doubtful = {str(area.index) for area in sketch.maps if "edges" in area.unclear}
-    if any(area.unclear & {"nodes", "exits"} or area.maybe_nodes for area in sketch.maps):
+    if any(area.unclear & {"nodes", "exits"} for area in sketch.maps):
         doubtful |= {str(area.index) for area in sketch.maps}
     edges = []
     for area in sketch.maps:

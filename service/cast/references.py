@@ -202,7 +202,10 @@ def _stranger(ref: Reference, npc: str, npc_ids: list[str], *, is_character: boo
 def _without_post(world: MapsSketch, npcs: tuple[PersonSketch, ...], *, posts: list[Post]) -> Iterator[ContentProblem]:
     if not world.clear or any("npcs" in area.unclear for area in world.maps):
         return
-    maybe = {guess for post in posts for guess in (post.guesses if post.npc.id is None else {post.npc.id})}
+    nameless = [post for post in posts if post.npc.id is None]
+    maybe = {post.npc.id for post in posts}.union(*(post.guesses for post in nameless))
+    if not all(post.guesses & {npc.id for npc in npcs} for post in nameless):
+        return  # a post of nobody may be anybody's
     for npc in npcs:
         if npc.id is not None and npc.id not in maybe:
             yield problem(

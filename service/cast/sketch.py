@@ -114,7 +114,7 @@ def sketch_maps(document: Document) -> MapsSketch:
     if not isinstance(entries, list):
         return MapsSketch(maps=(), clear=False)
     maps = tuple(_map(i, entry) for i, entry in enumerate(entries) if isinstance(entry, dict))
-    return MapsSketch(maps=maps, clear=len(maps) == len(entries))
+    return MapsSketch(maps=maps, clear=bool(maps) and len(maps) == len(entries))
 
 
 def sketch_person(document: Document) -> PersonSketch:
@@ -157,7 +157,9 @@ def _unclear(entry: dict[object, object], name: str) -> bool:
     if name not in entry:  # left out on purpose, or written under a misspelt key
         return MapEntry.model_fields[name].is_required() or not entry.keys() <= _MAP_KEYS
     items = entry[name]
-    return not isinstance(items, list) or not all(isinstance(item, dict) for item in items)
+    if not isinstance(items, list) or (name == "nodes" and not items):
+        return True
+    return not all(isinstance(item, dict) for item in items)
 
 
 def _mappings(items: object, key: Key) -> Iterator[tuple[Key, dict[object, object]]]:

@@ -113,9 +113,7 @@ def _path_into(world: World, start: str, facility: Facility) -> Path:
     path = world.routes.path_to_any(start, facility.node_ids)
     arrival = WorldTime(world.now + path.minutes)
     if not facility.open_at(arrival):
-        hours = ", ".join(
-            f"{h.opens // 60:02d}:{h.opens % 60:02d}-{h.closes // 60:02d}:{h.closes % 60:02d}" for h in facility.hours
-        )
+        hours = ", ".join(open_hours.label for open_hours in facility.hours)
         raise Closed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
     return path
 

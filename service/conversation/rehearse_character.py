@@ -11,8 +11,14 @@ from service.memory.likeness import fit, is_question, key_phrase, sentences, tel
 
 _FITS = 0.22
 _PATIENCE = 4
+_OWN_WORDS = 0.6
+_HELLO = re.compile(
+    r"^(?:こんにちは|おはようございます|おはよう|こんばんは|hello|hi|good (?:morning|day|evening))[、。!！,. ]+", re.I
+)
+_SELF = re.compile(r"わたし|あたし|僕|ぼく|俺|おれ|わし|私|うち[はがもの]|\b(?:I|I'm|I've|my)\b")
 _SAD = re.compile(
-    r"亡く|病気|寝込|怪我|死ん|火事|\b(?:died|dead|lost (?:my|our) (?:wife|husband|son|daughter|father|mother|brother|sister)|ill|buried|drowned)\b", re.IGNORECASE
+    r"亡く|病気|寝込|怪我|死ん|火事|海に取られ|帰らなかった|\b(?:died|dead|lost (?:a |an |my |our )(?:\w+ )?(?:wife|husband|son|daughter|father|mother|brother|sister)|ill|buried|drowned)\b",
+    re.IGNORECASE,
 )
 
 
@@ -65,7 +71,11 @@ class _CharacterPart:
         unsettled = [line.text for line in scene.unsettled if line.speaker_id == scene.partner_id]
         met = scene.times_met > 0 or scene.last_meeting is not None or bool(unsettled)
         if not met and not scene.known:
-            return [hello, stage.say("intro")]
+            own = stage.own_greeting()
+            if own and stage.me in own:
+                bare = _HELLO.sub("", own)
+                return [hello, bare[:1].upper() + bare[1:]]
+            return [own, stage.say("intro_you")] if own else [hello, stage.say("intro")]
         memory = recalled(scene, f"{goal.goal} {goal.success_criteria}")
         if memory:
             return [hello, self._recall(memory)]
@@ -100,8 +110,8 @@ class _CharacterPart:
         stage = self._stage
         key = self._key()
         own = self._own_answer() if stage.was_asked else self._own_word(goal)
-        asks = bool(own) and is_question(sentences(own)[-1])
-        return stage.join(self._react(key), own, "" if asks else self._ask_on(key, errand))
+        react = self._react(key)
+        return stage.join(react, own, self._ask_on("" if key in react else key, goal, errand))
 
     def _react(self, key: str) -> str:
         stage = self._stage
@@ -109,9 +119,12 @@ class _CharacterPart:
             return stage.say("react_sad")
         return stage.say("react_key", key=key) if key and stage.rng.random() < 0.75 else stage.say("react")
 
-    def _ask_on(self, key: str, errand: Errand) -> str:
+    def _ask_on(self, key: str, goal: Goal, errand: Errand) -> str:
+        """Ask further: in authored words where there are some, of what was just said, or of the goal."""
         stage = self._stage
-        if errand.topic and len(errand.topic) <= 25 and len(stage.own) % 2 == 0:
+        if stage.rng.random() < _OWN_WORDS and (own := stage.own_question(f"{stage.heard} {goal.goal}")):
+            return own
+        if errand.kind == "topic" and len(errand.topic) <= 25 and len(stage.own) % 2 == 0:
             return stage.say("more_topic", topic=errand.topic)
         asked_of_key = any(key in said for said in stage.own) if key else True
         return stage.say("more_any") if asked_of_key or stage.rng.random() < 0.4 else stage.say("more_key", key=key)
@@ -124,7 +137,7 @@ class _CharacterPart:
             return stage.join(owed, stage.say("bye_reply"))
         react = self._react(self._key()) if tells_something(stage.heard) else ""
         own = self._own_answer() if stage.was_asked else ""
-        thanks = stage.say("thanks") if done else stage.say("giveup")
+        thanks = (stage.own_thanks() or stage.say("thanks")) if done else stage.say("giveup")
         return stage.join(react, own, thanks, stage.own_farewell() or stage.say("bye"))
 
     def _key(self) -> str:
@@ -136,8 +149,8 @@ class _CharacterPart:
     def _own_answer(self) -> str:
         """Asked back: an authored line or fact of one's own."""
         stage = self._stage
-        offered = [c for c in stage.contents() if not is_question(c.spoken)]
-        ranked = stage.rank(offered, stage.heard, lambda c: 0.0 if c.is_line else 0.02)
+        offered = [c for c in stage.contents() if not _asks(c.core)]
+        ranked = stage.rank(offered, stage.heard, lambda c: 0.4 if c.is_line and not _of_oneself(c.core) else 0.0)
         if not ranked:
             return stage.say("own_nothing")
         return stage.join(stage.say("own"), ranked[0].spoken)
@@ -146,7 +159,7 @@ class _CharacterPart:
         """An authored line of one's own where it fits what was said."""
         stage = self._stage
         query = f"{goal.goal} {stage.heard}"
-        fitting = [c for c in stage.contents() if c.is_line and fit(query, c.core) >= _FITS]
+        fitting = [c for c in stage.contents() if c.is_line and not _asks(c.core) and fit(query, c.core) >= _FITS]
         ranked = stage.rank(fitting, query, lambda c: 0.0)
         return ranked[0].spoken if ranked else ""
 
@@ -155,3 +168,11 @@ class _CharacterPart:
         if _SAD.search(stage.heard):
             return "sad"
         return "happy" if done or not stage.own else "neutral"
+
+
+def _asks(line: str) -> bool:
+    return any(is_question(sentence) for sentence in sentences(line))
+
+
+def _of_oneself(line: str) -> bool:
+    return bool(_SELF.search(line)) and not re.search(r"\byou|あなた", line)

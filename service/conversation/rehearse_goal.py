@@ -7,7 +7,7 @@ from typing import Literal
 from service.conversation.rehearse_stage import Stage
 from service.conversation.scene import CharacterScene, Goal
 from service.memory.likeness import clip, fit, grams, holds, key_phrase, sentences, tells_something
-from service.memory.retell import person_clause
+from service.memory.retell import person_clause, wished
 from world.time import Language
 
 Kind = Literal["greet", "thank", "news", "topic", "clause"]
@@ -27,6 +27,8 @@ _CLAUSE_EN = re.compile(
 _LONGEST_TOPIC = 40
 _ANSWERS = 0.12
 _ENOUGH_NEWS = 2
+_MIND = 0.6
+"""How likely a goal of life is what the talk is about."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,19 +81,13 @@ def choose(stage: Stage, scene: CharacterScene) -> tuple[Goal, str, str]:
     if key:
         goal = f"{name}に、{key}の話の続きを聞く" if ja else f"Ask {name} for more news of the {key}"
         return _goal(goal, ja), "ask_since", ""
-    wishes = [
-        wish.goal.strip().rstrip("。.")
-        for wish in scene.speaker.goals
-        if wish.importance != "low" and wish.goal.strip()
-    ]
-    if wishes and stage.rng.random() < 0.5:
-        wish = clip(stage.rng.choice(wishes), 80)
-        goal = (
-            f"{name}に、「{wish}」という目標について聞く"
-            if ja
-            else f'Ask {name} for advice on a goal of mine: "{wish}"'
-        )
-        return _goal(goal, ja), "ask_quest", wish
+    wishes = [w.goal.strip().rstrip("。.") for w in scene.speaker.goals if w.importance != "low" and len(w.goal) <= 80]
+    wishes = [wish for wish in wishes if wished(wish, scene.language) and scene.partner_name.strip() not in wish]
+    if wishes and stage.rng.random() < _MIND:
+        wish = stage.rng.choice(wishes)
+        topic = wished(wish, scene.language)
+        goal = f"{name}に、{wish}手がかりを聞く" if ja else f"Ask {name} what might help to {topic}"
+        return _goal(goal, ja), "ask_quest", topic
     goal = f"{name}に挨拶して、近況を聞く" if ja else f"Greet {name} and ask how things are"
     return _goal(goal, ja), "ask_news", ""
 

@@ -6,11 +6,15 @@ import re
 from service.conversation.rehearse_phrases import NPC
 from service.conversation.rehearse_stage import Content, Stage
 from service.conversation.scene import Emotion, NpcScene, NpcTurn
-from service.memory.likeness import fit, grams, holds
+from service.memory.likeness import fit, grams, holds, is_question, sentences
 
 _WARM = 40
 _COLD = -40
 _FITS = 0.08
+_CLEARLY_FITS = 0.15
+_ECHO = re.compile(r"^[^。]{1,12}かい。|^.{1,14}(?:なら|の話は)|^[^.?!]{1,24}\?|^If ", re.IGNORECASE)
+"""A line that answers a question of its own: odd when nobody asked."""
+_ECHO_COSTS = 0.4
 _THANKS = re.compile(r"ありがと|感謝|お礼|\bthank", re.IGNORECASE)
 _NEWS = re.compile(
     r"いかが|どうしてる|変わり|近ごろ|最近|その後|あれから|調子|様子|元気|話を|ほかに|もう少し|続き|"
@@ -49,7 +53,7 @@ class _NpcPart:
         """A goodbye; a cold one still answers what it was asked first."""
         stage = self._stage
         if self._cold:
-            last = self._pick()[:1] if not stage.took_leave else []
+            last = self._pick()[:1] if stage.was_asked and not stage.took_leave else []
             return stage.join(*(content.spoken for content in last), stage.say("bye_angry"))
         if not stage.took_leave:
             return stage.join(stage.say("leave"))
@@ -67,7 +71,9 @@ class _NpcPart:
             greeting = self._greeting()
             lead = "" if self._cold else self._first_lead(picked)
         told = [self._spoken(content, first=i == 0, led=bool(lead)) for i, content in enumerate(picked)]
-        if not told:
+        if self._cold and not stage.was_asked:
+            told = [stage.say("curt")]
+        elif not told:
             told, lead = [stage.say("nothing")], ""
         return stage.join(greeting, lead, *told, self._question_back())
 
@@ -84,10 +90,14 @@ class _NpcPart:
         def handicap(content: Content) -> float:
             stale = 2.0 if stage.heard_before(content, [*self._before, stage.heard]) else 0.0
             learned = 0.0 if content.is_line or content.core in scene.speaker.facts else 0.1
-            shared = -0.15 if self._warm and not content.is_line else 0.0
-            return stale + learned + shared - 0.3 * fit(earlier, content.core)
+            shared = 0.0 if content.is_line else -0.15 if self._warm else 0.3 if self._cold else 0.05
+            echo = _ECHO_COSTS if _ECHO.search(content.core) and fit(stage.heard, content.core) < _FITS else 0.0
+            return stale + learned + shared + echo - 0.3 * fit(earlier, content.core)
 
         ranked = stage.rank(self._untold, stage.heard, handicap)
+        again = self._worth_repeating(ranked)
+        if again:
+            return [again]
         if scene.nudge == "repeated":
             ranked = ranked[1:] + ranked[:1]
         second = self._warm or (scene.mood == "happy" and stage.rng.random() < 0.3)
@@ -95,6 +105,17 @@ class _NpcPart:
             return ranked[:1]
         other = next((c for c in ranked[1:] if c.is_line != ranked[0].is_line and handicap(c) < 1), None)
         return [ranked[0], other] if other else ranked[:1]
+
+    def _worth_repeating(self, ranked: list[Content]) -> Content | None:
+        """What it told last time, when that is what it was asked for and nothing new fits."""
+        stage = self._stage
+        if not stage.was_asked or _NEWS.search(stage.heard):
+            return None
+        asked = " ".join(s for s in sentences(stage.heard) if is_question(s))
+        fitting = [c for c in ranked if fit(asked, c.core) >= _CLEARLY_FITS]
+        if not fitting or not all(stage.heard_before(c, self._before) for c in fitting):
+            return None
+        return next((c for c in fitting if not stage.heard_before(c, [stage.heard])), None)
 
     def _greeting(self) -> str:
         stage, scene = self._stage, self._scene
@@ -127,6 +148,8 @@ class _NpcPart:
 
     def _spoken(self, content: Content, *, first: bool, led: bool) -> str:
         stage = self._stage
+        if first and not self._cold and stage.heard_before(content, self._before) and not stage.used("told_before"):
+            return stage.join(stage.say("told_before"), content.spoken)
         if content.is_line or not first:
             return content.spoken
         if self._warm and not stage.used("close"):

@@ -1,7 +1,7 @@
 """Owns the rehearsal's own small talk: greetings, questions, thanks and farewells around what the authors wrote.
 
 Nothing here states anything about the world or its people. A voice is ``en``, ``ja`` (です・ます) or ``ja-plain``.
-`{you}` and `{me}` are names, `{key}` a phrase of the partner's, `{topic}` what the goal is about.
+`{you}` and `{me}` are names, `{i}` how a Japanese speaker calls itself, `{key}` a phrase of the partner's, `{topic}` what the goal is about.
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,11 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         ),
         "ask_clause": ("{topic}、教えてもらえませんか?",),
         "ask_since": ("その後、いかがですか?", "あれから、いかがですか?"),
-        "ask_quest": ("私、「{topic}」という目標があるんです。何かご存じのことはありませんか?",),
-        "ask_noted": ("「{topic}」という話が、気になっているんです。どう思いますか?",),
+        "intro_you": ("{you}ですね。はじめまして、{me}といいます。", "{you}、はじめまして。{me}といいます。"),
+        "ask_quest": (
+            "{topic}んです。何かご存じのことはありませんか?",
+            "実は、{topic}と思っているんです。心当たりはありませんか?",
+        ),
         "ask_any": ("少し、お話を聞かせてもらえますか?", "今、少しお話ししてもいいですか?"),
         "greet": ("ひとことご挨拶をと思って、寄りました。", "お顔を見に寄りました。"),
         "thank": (
@@ -47,8 +50,8 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "more_key": ("その{key}のこと、もう少し聞かせてください。", "{key}のこと、もっと聞いてもいいですか?"),
         "more_topic": ("{topic}のことで、ほかにもご存じのことはありませんか?", "{topic}については、どうでしょう?"),
         "more_any": ("ほかにも、何かありますか?", "よければ、もう少し聞かせてください。", "続きを聞いてもいいですか?"),
-        "own": ("私ですか? ", "私のほうは、そうですね。"),
-        "own_nothing": ("私のほうは、いつもどおりです。", "私ですか? 変わりありませんよ。"),
+        "own": ("{i}ですか? ", "{i}のほうは、そうですね。"),
+        "own_nothing": ("{i}のほうは、いつもどおりです。", "{i}ですか? 変わりありませんよ。"),
         "thanks": (
             "お話を聞けてよかったです。ありがとうございました。",
             "話してくださって、ありがとうございます。",
@@ -63,7 +66,7 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "bye_reply": (
             "はい、それではまた。",
             "ええ、またお会いしましょう。それでは、また。",
-            "ありがとうございました。では、また。",
+            "はい、では、また。",
         ),
     },
     "ja-plain": {
@@ -78,8 +81,8 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "ask_topic": ("今日は{topic}のことを聞きたくて来たんだ。教えてくれる?", "{topic}のこと、教えてくれない?"),
         "ask_clause": ("{topic}、教えてくれない?",),
         "ask_since": ("その後、どう?", "あれから、どう?"),
-        "ask_quest": ("「{topic}」って目標があるんだ。何か知らない?",),
-        "ask_noted": ("「{topic}」って話が気になってるんだ。どう思う?",),
+        "intro_you": ("{you}だね。はじめまして、{me}だよ。",),
+        "ask_quest": ("{topic}んだ。何か知らない?", "実は、{topic}と思ってるんだ。心当たりはない?"),
         "ask_any": ("少し、話を聞かせてくれる?", "今、少し話せる?"),
         "greet": ("ひとこと挨拶しようと思って寄ったんだ。", "顔を見に来たよ。"),
         "thank": ("この前はありがとう。お礼を言いたくて来たんだ。", "お礼を言いに来たよ。いつもありがとう。"),
@@ -90,12 +93,12 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "more_key": ("その{key}のこと、もう少し聞かせて。", "{key}のこと、もっと聞いてもいい?"),
         "more_topic": ("{topic}のことで、ほかに知ってることはある?", "{topic}については、どう?"),
         "more_any": ("ほかにも、何かある?", "よければ、もう少し聞かせて。", "続きを聞いてもいい?"),
-        "own": ("こっちはね、", "そうだな、"),
+        "own": ("{i}のほうはね、", "そうだな、"),
         "own_nothing": ("こっちは、いつもどおりだよ。", "変わりないよ。"),
         "thanks": ("話を聞けてよかった。ありがとう。", "話してくれて、ありがとう。", "聞かせてくれて、ありがとう。"),
         "bye": ("それじゃ、また来るね。", "そろそろ行くよ。またね。", "また話そう。じゃあ、またね。"),
         "giveup": ("忙しいところ、ごめんね。", "今日はこのくらいにしておくよ。"),
-        "bye_reply": ("うん、またね。", "ああ、また会おう。じゃあ、またね。", "ありがとう。またね。"),
+        "bye_reply": ("うん、またね。", "ああ、また会おう。じゃあ、またね。", "じゃ、またね。"),
     },
     "en": {
         "morning": ("Good morning, {you}.",),
@@ -116,10 +119,11 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         ),
         "ask_clause": ("Could you tell me {topic}?", "I was wondering {topic}. Can you help me?"),
         "ask_since": ("How has it been since?", "And how do things stand now?"),
+        "intro_you": ("You must be {you}. I'm {me}.", "{you}, isn't it? My name is {me}."),
         "ask_quest": (
-            'There is something I have set my heart on: "{topic}." Can you tell me anything that would help?',
+            "I hope to {topic}. Can you tell me anything that might help?",
+            "I am trying to {topic}. Do you know anything about it?",
         ),
-        "ask_noted": ('This has been on my mind: "{topic}" What do you make of it?',),
         "ask_any": ("Do you have a moment to talk?", "May I ask you a few things?"),
         "greet": ("I only wanted to stop and say hello.", "I was passing, and wanted to greet you."),
         "thank": (
@@ -146,7 +150,7 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
             "Until next time, take care!",
         ),
         "giveup": ("I can see this is not a good moment. I won't trouble you.", "I will let you get back to your day."),
-        "bye_reply": ("Goodbye, and take care.", "See you soon, then.", "Thank you. Until next time!"),
+        "bye_reply": ("Goodbye, and take care.", "See you soon, then.", "Until next time, then!"),
     },
 }
 
@@ -163,10 +167,12 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "since_cool": ("{you}ですか。{since}ですね。",),
         "warm": ("{you}が来てくれると、うれしいですよ。", "{you}なら、いつでも歓迎ですよ。"),
         "angry": ("……{you}ですか。", "ああ、{you}。手短にお願いします。"),
-        "asked": ("そうですねえ。", "ええ、それなら。", "聞いてくれますか。", ""),
+        "asked": ("そうですねえ。", "ええ、それなら。", "それがですね。", ""),
         "told": ("ええ、ええ。", "そう言ってもらえると、うれしいです。", "うれしいことを言ってくれますね。", ""),
         "thanked": ("いえいえ、こちらこそ。", "お礼なんて、いいんですよ。"),
         "hedge": ("そのことは、よく知らないんです。ただ、", "詳しいことは知らないんです。でも、"),
+        "told_before": ("前にもお話ししましたけど、",),
+        "curt": ("ご用がなければ、これで失礼します。", "お話しすることは、とくにありません。"),
         "close": ("{you}だから話しますけど、", "これは、あまり人には言わないんですが、"),
         "plain": ("実は、", "", ""),
         "remembered": ("よく覚えていてくれましたね。", "あの話、覚えていてくれたんですね。"),
@@ -182,6 +188,7 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
             "お話しできて楽しかったです。お気をつけて。",
             "{you}、またいつでもどうぞ。",
         ),
+        "bye_reply": ("では、また。",),
         "bye_warm": (
             "{you}と話せて、うれしかったです。また来てくださいね。",
             "いつでも待っていますよ、{you}。お気をつけて。",
@@ -204,10 +211,12 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "since_cool": ("{you}か。{since}だね。",),
         "warm": ("{you}が来てくれると、うれしいよ。", "{you}なら、いつでも歓迎だよ。"),
         "angry": ("……{you}か。", "ああ、{you}。手短に頼むよ。"),
-        "asked": ("そうだねえ。", "ああ、それなら。", "聞いてくれるかい。", ""),
+        "asked": ("そうだねえ。", "ああ、それなら。", "それがね。", ""),
         "told": ("うん、うん。", "そう言ってもらえると、うれしいよ。", "うれしいことを言ってくれるね。", ""),
         "thanked": ("いやいや、こちらこそ。", "お礼なんて、いいんだよ。"),
         "hedge": ("そのことは、よく知らないんだ。ただ、", "詳しいことは知らないんだ。でも、"),
+        "told_before": ("前にも話したけど、",),
+        "curt": ("用がないなら、これで失礼するよ。", "話すことは、とくにないよ。"),
         "close": ("{you}だから話すけど、", "これは、あまり人には言わないんだけど、"),
         "plain": ("実はね、", "", ""),
         "remembered": ("よく覚えていてくれたね。", "あの話、覚えていてくれたんだね。"),
@@ -219,6 +228,7 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
             "すまないけど、それは知らないんだ。",
         ),
         "bye": ("ああ、またおいで。気をつけて。", "話せて楽しかったよ。気をつけてね。", "{you}、またいつでもどうぞ。"),
+        "bye_reply": ("じゃあ、またね。",),
         "bye_warm": ("{you}と話せて、うれしかったよ。また来てね。", "いつでも待ってるよ、{you}。気をつけて。"),
         "bye_angry": ("それじゃ、失礼するよ。", "もういいだろう。失礼するよ。"),
         "leave": (
@@ -245,6 +255,8 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
             "I couldn't say much about that, but here is something.",
             "I know little about that, but listen.",
         ),
+        "told_before": ("I may have told you this before.",),
+        "curt": ("If that is all, I am busy.", "I have nothing to say just now."),
         "close": ("I tell this to few people.", "Since it is you, {you}, I will say it."),
         "plain": ("You see,", "", ""),
         "remembered": ("You remembered!", "Fancy you remembering that."),
@@ -256,6 +268,7 @@ NPC: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
             "You would have to ask somebody else about that, I don't know.",
         ),
         "bye": ("Take care, and come back soon.", "It was good to talk. Goodbye!", "Goodbye, {you}. Come by any time."),
+        "bye_reply": ("Goodbye, then.",),
         "bye_warm": (
             "It did me good to talk with you, {you}. Come back soon!",
             "My door is open to you, {you}. Take care!",

@@ -16,11 +16,15 @@ from world.time import Language
 _HONORIFIC = re.compile(r"(?:さん|様|さま|くん|君|ちゃん|先生|殿|氏|爺|婆|じいさん|ばあさん|町長|村長|師匠)$")
 _POLITE = re.compile(r"です|ます|ません|ました|ください|でしょう")
 _GREETING = re.compile(
-    r"^(?:いらっしゃい|ようこそ|おはよう|こんにちは|こんばんは|やあ|よう|おや|おかえり)|^(?:welcome|hello|good (?:morning|day|evening)|hi)\b",
+    r"^(?:いらっしゃい|ようこそ|おはよう|こんにちは|こんばんは|やあ|よう、|おや、|おかえり)|^(?:welcome|hello|good (?:morning|day|evening|to see)|hi)\b",
     re.IGNORECASE,
 )
 _MORNING = re.compile(r"おはよう|good morning", re.IGNORECASE)
 _EVENING = re.compile(r"こんばんは|good evening", re.IGNORECASE)
+_RETURNING = re.compile(r"また(?:寄|来|お邪魔|伺|うかが)|\b(?:come|stop|drop) (?:by|back|in) again\b", re.IGNORECASE)
+_THANKING = re.compile(r"ありがと|\bthank", re.IGNORECASE)
+_NOON = re.compile(r"こんにちは|good (?:day|afternoon)", re.IGNORECASE)
+_PRONOUN = re.compile(r"わたし|あたし|僕|ぼく|俺|おれ|わし|私|うち(?=[はがもの、])")
 _ATTEMPTS = 12
 _LONGEST = 400
 _LONGEST_PART = 180
@@ -91,6 +95,12 @@ class Stage:
         return self.speaker.name.strip()[:_NAME] or self.speaker.id[:_NAME]
 
     @cached_property
+    def i(self) -> str:
+        """How a Japanese speaker calls itself: as in its authored lines."""
+        found = _PRONOUN.search("。".join(self.speaker.lines))
+        return found.group(0) if found else "私"
+
+    @cached_property
     def you(self) -> str:
         """How the partner is addressed."""
         name = self.scene.partner_name.strip()[:_NAME]
@@ -110,13 +120,13 @@ class Stage:
 
     def say(self, phrase: str, **slots: str) -> str:
         """One wording of a phrase, not one already used in this conversation while others remain."""
-        texts = [text.format(you=self.you, me=self.me, **slots) for text in self.table[self.voice][phrase]]
+        texts = [text.format(you=self.you, me=self.me, i=self.i, **slots) for text in self.table[self.voice][phrase]]
         fresh = [text for text in texts if not text or not any(text in said for said in self.own)]
         return self.rng.choice(fresh or texts)
 
     def used(self, phrase: str) -> bool:
         """Whether a wording of a phrase (one without further slots) was spoken in this conversation."""
-        texts = (text.format(you=self.you, me=self.me) for text in self.table[self.voice][phrase] if text)
+        texts = (text.format(you=self.you, me=self.me, i=self.i) for text in self.table[self.voice][phrase] if text)
         return any(text in said for text in texts for said in self.own)
 
     def join(self, *parts: str) -> str:
@@ -148,7 +158,7 @@ class Stage:
             for fact in known
             if fact.strip()
         ]
-        found = [c for c in lines if c.core and not is_greeting(c.core) and not is_farewell(c.core)] + facts
+        found = [c for c in lines if c.core and not is_courtesy(c.core)] + facts
         return [content for content in found if not self.heard_before(content, self.own)]
 
     def heard_before(self, content: Content, texts: Iterable[str]) -> bool:
@@ -166,20 +176,42 @@ class Stage:
         return clip(self.rng.choice(found), _LONGEST_PART) if found else ""
 
     def own_farewell(self) -> str:
-        """An authored line that takes leave, or ""."""
-        found = [line.strip() for line in self.speaker.lines if is_farewell(line)]
+        """An authored line that takes leave, or ""; a wish to come back gets a goodbye after it."""
+        line = self._unsaid(lambda line: (is_farewell(line) or bool(_RETURNING.search(line))) and not is_greeting(line))
+        return line if not line or is_farewell(line) else self.join(line, self.say("bye_reply"))
+
+    def own_thanks(self) -> str:
+        """An authored line that thanks, or ""."""
+        return self._unsaid(lambda line: bool(_THANKING.search(line)) and not is_farewell(line))
+
+    def own_question(self, query: str) -> str:
+        """The authored line that asks on, best for the query, or ""."""
+        asked = [line for line in self.speaker.lines if line.strip() and not is_courtesy(line.strip())]
+        asked = [line.strip() for line in asked if any(is_question(s) for s in sentences(line))]
+        fresh = [line for line in asked if not any(line in said for said in self.own)]
+        return clip(max(fresh, key=lambda line: (fit(query, line), line), default=""), _LONGEST_PART)
+
+    def _unsaid(self, fits: Callable[[str], bool]) -> str:
+        found = [line.strip() for line in self.speaker.lines if line.strip() and fits(line)]
         found = [line for line in found if not any(line in said for said in self.own)]
         return clip(self.rng.choice(found), _LONGEST_PART) if found else ""
 
     def _in_time(self, line: str) -> bool:
         if _MORNING.search(line):
             return 4 <= self.hour < 11
+        if _NOON.search(line):
+            return 9 <= self.hour < 18
         return not _EVENING.search(line) or self.hour >= 17 or self.hour < 4
 
 
 def is_greeting(line: str) -> bool:
     """Whether an authored line opens with a greeting."""
     return bool(_GREETING.search(line))
+
+
+def is_courtesy(line: str) -> bool:
+    """Whether an authored line greets, thanks or takes leave: it has its own place in a conversation."""
+    return is_greeting(line) or is_farewell(line) or bool(_THANKING.search(line) or _RETURNING.search(line))
 
 
 def daytime(hour: int) -> str:

@@ -207,8 +207,7 @@ class OpenAIChat:
         try:
             page = await client.models.list()
         except openai.APIStatusError as exc:
-            reason = f"it does not list its models: {self._reason(exc)}"
-            raise self._failure(exc, reason) from exc
+            raise self._failure(exc, self._reason(exc)) from exc
         except openai.APIConnectionError as exc:
             raise self._unreachable(str(exc.__cause__ or exc)) from exc
         except ValueError as exc:

@@ -14,7 +14,8 @@ _LONE_HAN = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])")
 
 
 def normal(text: str) -> str:
-    """A name or text as it is compared: NFKC, case folded, white space collapsed."""
+    """A name or text as it is compared: NFKC, case folded, white space collapsed, no half of a surrogate pair."""
+    text = text.encode("utf-8", "ignore").decode("utf-8")
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
@@ -51,7 +52,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _stem(word: str) -> str:
-    """Singular and possessor: `wives` stays, `farms`, `farm's` and `farm` are one."""
+    """Lightly: `farms`, `farm's` and `farm` are one word; `wives` and `wife` are two."""
     word = word.replace("’", "'").removesuffix("'s").replace("'", "")[:_MAX_WORD]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"

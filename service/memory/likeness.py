@@ -9,6 +9,8 @@ import unicodedata
 _CJK = re.compile(r"[぀-ヿ㐀-鿿々ー]+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+")
 _HIRAGANA = re.compile(r"[぀-ゟー]+")
+_FAINT = re.compile(r"[何言話聞思知存私僕俺今日人一事方時上中前後来行見出]")
+"""Kanji found in any talk; as good as kana."""
 _BREAK = re.compile(r"(?<=[。！？])(?![」』。！？])|(?<=[.!?][\"”’])\s+|(?<=[.!?])\s+|\n+")
 STOP_WORDS = frozenset(
     "a about after again all also am an and any anyone are as ask at be been before but by came can could did do does "
@@ -18,9 +20,10 @@ STOP_WORDS = frozenset(
     "the their them then there these they thing things this those though through time to today too two under until up us "
     "very was way we well were what when where which while who why will with would yes you your yours i'm i've i'll it's "
     "that's don't you've you're isn't there's enough back because both even always often behind along across against among around beside between during "
-    "inside outside past toward towards within without last next year years tomorrow yesterday tonight".split()
+    "inside outside past toward towards within without longer better older last next year years tomorrow yesterday tonight".split()
 )
 _DETERMINERS = frozenset("a an the my our his her their this that these those your every each".split())
+_DULL = frozenset("name names same word words kind place time times boy girl half whole others rest side sort".split())
 _NO_NOUN = re.compile(r"(?:ed|ing|ly)$")
 _VERBS = frozenset(
     "bakes bring brings buys comes costs fell find finds gave gets gives grew grows hear hears help helps keep keeps "
@@ -32,8 +35,12 @@ _PLAIN_KEYS = frozenset(
     "今度 以来 近況 様子 年間 変 目標 挨拶 元気 以上 理由".split()
 )
 _NOUN_JA = r"[㐀-鿿々ァ-ヺー]+(?:[りみきい](?=[はがをのもに]))?"
-_KEY_JA = re.compile(rf"(?<![0-9０-９㐀-鿿々ァ-ヺー])({_NOUN_JA}(?:の{_NOUN_JA})?)(?=[はがをにでもへや、。]|から|まで|$)")
-_QUESTION = re.compile(r"(?:[?？]|(?:ます|ません|ました|でしょう|だろう|(?:元気|いかが|どう|何|なん|どちら)です)か。?|[かだ]い。?)[」』\"”]?$")
+_KEY_JA = re.compile(
+    rf"(?<![0-9０-９㐀-鿿々ァ-ヺー])({_NOUN_JA}(?:の{_NOUN_JA})?)(?=[はがをにでもへや、。]|から|まで|$)"
+)
+_QUESTION = re.compile(
+    r"(?:[?？]|(?:ます|ません|ました|でしょう|だろう|(?:元気|いかが|どう|何|なん|どちら)です)か。?|[かだ]い。?)[」』\"”]?$"
+)
 _SMALL_TALK = re.compile(
     r"おはよう|こんにちは|こんばんは|はじめまして|初めまして|ありがと|さようなら|さよなら|いらっしゃい|ようこそ|久しぶり|ぶりだ|"
     r"ぶりです|また(?:来|ね|な|どうぞ|いつでも|今度|会|お|話|寄)|では、また|気をつけ|お元気で|失礼|お邪魔|ください|ませんか|よろしく|"
@@ -46,16 +53,16 @@ _SMALL_TALK = re.compile(
 )
 _COURTESY = re.compile(
     r"^.{0,12}(?:ご丁寧に、?.{0,12}|歓迎で?[すだ]よ|手短に.{2,6}|うれし(?:いです|いよ|かったです|かったよ)|うれしいことを.{5,9}|"
-    r"お礼なんて、いいんで?[すだ]よ|覚えていてくれた.{1,4}|覚えていてくれました.{1,3}|思いつきません|楽しかった(?:です|よ)|"
-    r"待って(?:い?ますよ|るよ)、?.{0,12}|仕事に戻らないと|このへんで)。?$|"
-    r"\b(?:two days running|let me think|think nothing of it|here is something|this to few people|fancy you remembering|"
-    r"somebody else about that|door is open to you|does not do itself)\b",
+    r"お礼なんて、いいんで?[すだ]よ|ことは、とくに.{2,6}|覚えていてくれた.{1,4}|覚えていてくれました.{1,3}|思いつきません|楽しかった(?:です|よ)|"
+    r"(?:今日は|いい).{0,3}(?:日|天気).{0,5}|待って(?:い?ますよ|るよ)、?.{0,12}|仕事に戻らないと|このへんで)。?$|"
+    r"\b(?:(?:nice|fine|lovely) (?:day|weather)|two days running|let me think|think nothing of it|here is something|this to few people|fancy you remembering|"
+    r"somebody else about that|told you this before|nothing to say just now|door is open to you|does not do itself)\b",
     re.IGNORECASE,
 )
 _FAREWELL = re.compile(
-    r"さようなら|さよなら|それでは、?また|では、?また|じゃあ、?また|またね|またな|また今度|また来|また会|またいつでも|またどうぞ|"
-    r"失礼します|お邪魔しました|お元気で|気をつけて|行きますね|もう行|"
-    r"\b(?:goodbye|good-bye|bye|farewell|see you|take care|until next time|i must be (?:off|going)|"
+    r"さようなら|さよなら|それでは、?また|では、?また|じゃあ、?また|またね|またな|また今度|また来(?:ます|る[よねわ]|てね|てくださ)|また会(?:い|お)|またいつでも|またどうぞ|"
+    r"またおいで|また(?:寄らせ|伺い|うかがい|お邪魔し)|失礼(?:する|します|いたします)|お邪魔しました|お元気で|気をつけて|行きますね|もう行|"
+    r"\b(?:goodbye|good-bye|bye|farewell|(?<!to )see you|take care|until next time|i must be (?:off|going)|"
     r"i should (?:go|be going)|safe travels|come (?:back|again) (?:soon|any time|anytime))\b",
     re.IGNORECASE,
 )
@@ -63,7 +70,7 @@ _FAREWELL = re.compile(
 
 def grams(text: str) -> frozenset[str]:
     """What a text is about: kanji, katakana and their bigrams; the first five letters of each telling word."""
-    plain = unicodedata.normalize("NFKC", text).lower()
+    plain = _FAINT.sub("あ", unicodedata.normalize("NFKC", text).lower())
     found = {word[:5] for word in _WORD.findall(_CJK.sub(" ", plain)) if word not in STOP_WORDS}
     for run in _CJK.findall(plain):
         found.update(c for c in run if not _HIRAGANA.fullmatch(c))
@@ -148,7 +155,11 @@ def _bigrams(text: str) -> set[str]:
 
 def _keys_ja(text: str) -> list[str]:
     found = (key for key in _KEY_JA.findall(text) if 2 <= len(key) <= 12)
-    return [key for key in found if not any(plain in key for plain in _PLAIN_KEYS) and not key.startswith("ー")]
+    return [
+        key
+        for key in found
+        if not any(plain in key for plain in _PLAIN_KEYS) and key[0] not in "ー一二三四五六七八九十百千数半"
+    ]
 
 
 def _keys_en(text: str) -> list[str]:
@@ -173,4 +184,4 @@ def _noun_phrase(words: list[str]) -> str:
         phrase.append(low if word.istitle() else word)
         if len(phrase) > 3:
             return ""
-    return " ".join(phrase) if any(len(w) > 3 for w in phrase) else ""
+    return " ".join(phrase) if any(len(w) > 3 and w not in _DULL for w in phrase) else ""

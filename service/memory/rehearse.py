@@ -33,13 +33,15 @@ from world.time import Language
 
 _LAST_TURN = 99
 _SAME = 0.75
+_HELD = 0.75
+_LONGEST_PASSAGE = 110
 _TOLD_AGAIN = 3
 """How many of the told things a summary names."""
 _SELF = re.compile(
     r"私|わたし|わし|俺|おれ|僕|ぼく|うち|家内|女房|娘|息子|妻|夫|母|父|兄|姉|弟|妹|\b(?:I|I'm|I've|I'll|me|my|mine|our|we)\b"
 )
 _RUDE = re.compile(
-    r"馬鹿|ばか|バカ|うるさい|黙れ|くだらない|嫌い|あっちへ行け|役立たず|嘘つき|"
+    r"馬鹿|ばか(?!り)|バカ|うるさい|黙れ|くだらない|嫌い|あっちへ行け|役立たず|嘘つき|"
     r"\b(?:idiot|stupid|shut up|fool|liar|useless|hate you|get lost)\b",
     re.IGNORECASE,
 )
@@ -63,12 +65,17 @@ _WHEN: tuple[tuple[Importance, re.Pattern[str]], ...] = (
     (
         "low",
         re.compile(
-            r"今日|夕方|今夜|今晩|あとで|\b(?:today|tonight|this (?:evening|afternoon)|later on)\b", re.IGNORECASE
+            r"夕方|今夜|今晩|あとで|待ち合わせ|\b(?:tonight|this (?:evening|afternoon)|later on|later today)\b",
+            re.IGNORECASE,
         ),
     ),
 )
-_LEAD = re.compile(r"^(?:ただ|でも|実はね?|[^、]{1,14}だから話しま?すけど|これは、あまり人には言わないん(?:だけど|ですが))、|^You see, ?")
-_VOW = re.compile(r"約束|必ず|\b(?:promise|I will|I'll)\b", re.IGNORECASE)
+_LEAD = re.compile(
+    r"^(?:ただ|でも|実はね?|前にも(?:お話ししました|話した)けど|[^、]{1,14}だから話しま?すけど|これは、あまり人には言わないん(?:だけど|ですが))、|^You see, ?"
+)
+_OPENS = re.compile(r"^(?:よう、|いらっしゃい|ようこそ|やあ|hello there|welcome\b)", re.IGNORECASE)
+"""An authored greeting: the sentence after it belongs to it."""
+_VOW = re.compile(r"約束|\bpromise\b", re.IGNORECASE)
 _TASK = re.compile(
     r"^(?:ask|find|learn|greet|thank|tell|hear|talk|get|see|say|know|check|make|invite|apologi[sz]e|buy|catch|help|offer|"
     r"share|listen|understand|discover|seek|exchange|wish|visit|speak|settle|give|bring|let|have|meet|introduce)\b",
@@ -114,21 +121,32 @@ def close(scene: ClosingScene, rng: random.Random) -> Recollection:
 def _told(scene: ClosingScene) -> list[_Told]:
     found: list[_Told] = []
     for line in scene.lines:
-        if line.speaker_id != scene.npc_id or not 0 <= line.turn <= _LAST_TURN:
-            continue
-        facts = [
-            fact.statement for fact in scene.npc_facts if fact.statement and holds(line.text, fact.statement) >= 0.99
-        ]
-        for sentence in sentences(line.text):
-            fact = next((f for f in facts if holds(sentence, f) >= 0.8), None)
-            if fact is not None:
-                clause = said(fact, scene.npc_name, scene.language)
-                _add(found, _Told(turn=line.turn, sentence=sentence, clause=clause, known=True))
-            elif tells_something(_unaddressed(sentence, scene.character_name)):
-                _add(
-                    found,
-                    _Told(turn=line.turn, sentence=sentence, clause=_quoted(sentence, scene.language), known=False),
-                )
+        if line.speaker_id == scene.npc_id and 0 <= line.turn <= _LAST_TURN:
+            for passage, fact in _passages(line.text, scene):
+                clause = said(fact, scene.npc_name, scene.language) if fact else _quoted(passage, scene.language)
+                known = bool(fact) or any(holds(f.statement, passage) >= _HELD for f in scene.npc_facts)
+                told = _Told(turn=line.turn, sentence=_LEAD.sub("", passage), clause=clause, known=known)
+                if all(sameness(told.clause, old.clause) < _SAME for old in found):
+                    found.append(told)
+    return found
+
+
+def _passages(text: str, scene: ClosingScene) -> list[tuple[str, str]]:
+    """What a turn told, each with the authored fact it states or "": sentences that belong together stay together."""
+    authored = [fact.statement for fact in scene.npc_facts if fact.authored and fact.statement]
+    found: list[tuple[str, str]] = []
+    joins = False
+    greeted = False
+    for sentence in sentences(text):
+        after_greeting, greeted = greeted, not found and bool(_OPENS.search(sentence))
+        fact = next((f for f in authored if holds(sentence, f) >= _HELD), "")
+        tells = bool(fact) or (not after_greeting and tells_something(_unaddressed(sentence, scene.character_name)))
+        if tells and joins and not fact and len(found[-1][0]) + len(sentence) < _LONGEST_PASSAGE:
+            gap = "" if scene.language == "ja" else " "
+            found[-1] = (f"{found[-1][0]}{gap}{sentence}", "")
+        elif tells:
+            found.append((sentence, fact))
+        joins = tells and not fact
     return found
 
 
@@ -162,7 +180,7 @@ def _statement(scene: ClosingScene, told: _Told) -> str:
 def _summary(scene: ClosingScene, told: list[_Told]) -> str:
     who, npc, goal = scene.character_name[:40], scene.npc_name[:40], scene.goal.strip().rstrip("。.")[:120]
     if scene.language == "ja":
-        kept = [clip(item.clause, 80) for item in told[:_TOLD_AGAIN]]
+        kept = [clip(item.clause, 110) for item in told[:_TOLD_AGAIN]]
         parts = [f"{who}は「{goal}」つもりで{npc}と話した。" if goal else f"{who}は{npc}と話した。"]
         if kept:
             parts.append(f"{npc}は、{'と、'.join(kept)}と話した。")
@@ -211,7 +229,7 @@ def _facts(scene: ClosingScene, told: list[_Told]) -> list[MemoryFact]:
         statement = _statement(scene, item)
         if any(sameness(statement, k) >= _SAME or holds(k, item.clause) >= 0.9 for k in known):
             continue
-        key = key_phrase(item.sentence, (scene.npc_name, scene.character_name)) or clip(item.clause, 80)
+        key = key_phrase(item.sentence, (scene.npc_name, scene.character_name)) or clip(item.sentence, 60)
         facts.append(
             MemoryFact(
                 subject=subject,
@@ -248,7 +266,7 @@ def _importance(sentence: str) -> Importance | None:
     if is_question(sentence) or _HABIT.search(sentence) or (is_farewell(sentence) and "約束" not in sentence):
         return None
     if (
-        re.search(r"今日は、|今日はこのくらい|さっき|昨日", sentence)
+        re.search(r"さっき|昨日|言って|\b(?:said|told)\b", sentence)
         or _THANKS.search(sentence)
         or _GREETING.search(sentence)
     ):

@@ -26,6 +26,7 @@ _IRREGULAR = {
     "isn't": "am not",
     "doesn't": "don't",
 }
+_STEMS = dict(zip("うくぐすつぬぶむ", "いきぎしちにびみ", strict=True))
 _SECOND = {"am": "are", "was": "were", "am not": "are not"}
 _THIRD_VERBS = frozenset(
     "bakes believes belongs brews builds buys calls can carries catches climbs collects comes cooks could cuts does "
@@ -33,12 +34,12 @@ _THIRD_VERBS = frozenset(
     "hums is keeps knits knows laughs leads learns likes listens lives longs looks loves makes means mends minds misses "
     "needs opens owes owns paints plans plays reads remembers rents repairs rises runs sails saves says sees sells sends "
     "sews shuts sings sleeps smokes speaks spends stands stays still studies suffers swims takes talks teaches tells tends "
-    "thinks trades trains travels trusts visits waits wakes walks wants was wears wishes works worries writes".split()
+    "thinks trades trains travels trusts visits votes waits wakes walks wants was wears wishes works worries writes".split()
 )
 _PAST = frozenset(
     "became began bought broke brought built came caught did drew fell fought found gave grew had heard held kept knew "
     "lost left learned learnt made met once ran rode said sang sat saw sold spent stood stole swam swore taught thought "
-    "took told went won wore wrote cannot can could never would must".split()
+    "took told went won wore wrote cannot can could would must will won't may might used married".split()
 )
 _ADVERBS = frozenset("never always often still also secretly rarely usually sometimes once only really".split())
 _OTHERS = re.compile(
@@ -91,6 +92,34 @@ def person_clause(fact: str, name: str, person: str) -> str:
     return f"{person} {text}"
 
 
+def wished(wish: str, language: Language) -> str:
+    """A goal of one's own as its owner speaks of it: …を知る -> …を知りたい; find her brother -> find my brother.
+
+    "" when it cannot be turned safely.
+    """
+    bare = re.sub(r"\s+", " ", wish).strip().rstrip("。.!")
+    if language == "en":
+        named_first = re.search(r"\b(?:his|her|their)\b", bare) and re.search(
+            r".\b[A-Z][a-z]+\b.*\b(?:his|her|their)\b", bare
+        )
+        safe = (
+            bare
+            and not named_first
+            and not re.search(r"\b(?:he|she|him|they|them)\b", bare)
+            and not _JAPANESE.search(bare)
+        )
+        return re.sub(r"\b(?:his|her|their)\b", "my", bare[:1].lower() + bare[1:]) if safe else ""
+    if bare.endswith("する"):
+        return f"{bare[:-2]}したい"
+    if bare.endswith("る"):
+        one_row = re.search(
+            r"(?:[えけせてねべめれげぜでいきしちにびみりぎじ]|[見出寝得経着似煮])る$", bare
+        ) and not bare.endswith("いる")
+        return f"{bare[:-1]}たい" if one_row else f"{bare[:-1]}りたい"
+    stem = _STEMS.get(bare[-1:])
+    return f"{bare[:-1]}{stem}たい" if stem and len(bare) > 2 else ""
+
+
 def _core(fact: str, name: str) -> str:
     core = re.sub(r"\s+", " ", fact).strip().rstrip("。")
     if name:
@@ -134,8 +163,7 @@ def _is_sentence(core: str) -> bool:
 
 def _leads_with_verb(core: str) -> bool:
     words = core.split()
-    while len(words) > 1 and words[0] in _ADVERBS:
-        words = words[1:]
+    words = words[_adverbs(words) :]
     return bool(words) and (
         words[0] in _THIRD_VERBS
         or words[0] in _PAST
@@ -144,6 +172,16 @@ def _leads_with_verb(core: str) -> bool:
             len(words) > 1 and _third_person(words[0]) and words[1] in ("a", "an", "the", "his", "her", "that", "every")
         )
     )
+
+
+def _adverbs(words: list[str]) -> int:
+    """How many words stand before the verb."""
+    if words[:2] == ["no", "longer"] and len(words) > 2:
+        return 2
+    count = 0
+    while count < len(words) - 1 and words[count] in _ADVERBS:
+        count += 1
+    return count
 
 
 def _third_person(word: str) -> bool:
@@ -158,9 +196,7 @@ def _turnable(core: str) -> bool:
 
 def _turn_verbs(words: list[str], person: str) -> list[str]:
     turned = list(words)
-    at = 0
-    while at < len(words) - 1 and words[at] in _ADVERBS:
-        at += 1
+    at = _adverbs(words)
     turned[at] = _base(words[at], person)
     for i in range(at + 1, len(words) - 1):
         if words[i] in ("and", "but", "or", "then"):

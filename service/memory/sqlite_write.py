@@ -71,7 +71,7 @@ class GroupWriter:
 
     def _add_fact(self, fact: Fact) -> int | None:
         """Its key; None when the group holds a fact of that id already."""
-        found = tokens(f"{fact.subject} {fact.relation} {fact.object} {fact.statement}".replace("_", " "))
+        found = tokens(f"{fact.subject} {fact.relation} {fact.object} {fact.statement}")
         cursor = self._c.execute(
             "INSERT INTO facts (group_key, episode_key, subject_key, object_key, id, subject, relation, object, "
             "statement, turn, valid_at, invalid_at, created_at, expired_at, replaced_by, token_count) "

@@ -81,7 +81,6 @@ class ConversationRow(SQLModel, table=True):
     max_turns: int
     phase: str
     end_reason: str | None = None
-    ending_requested: bool = False
     failure: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     started_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = Field(default=None, sa_type=BigInteger)

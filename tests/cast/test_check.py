@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ def where(problems: list[ContentProblem]) -> list[tuple[str, str]]:
 
 def test_a_valid_village_has_no_problems(tmp_path: Path) -> None:
     assert check_content(Village().write(tmp_path)) == []
+
+
+def _set_hours(hours: object, village: Village) -> None:
+    village.village["facilities"][1]["hours"] = [hours]
 
 
 SHAPES: list[tuple[str, Spoil, str, str, str]] = [
@@ -60,9 +65,9 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
     ),
     (
         "a misspelt node id key",
-        lambda v: v.village["nodes"][5].update(ide=v.village["nodes"][5].pop("id")),
+        lambda v: v.village["nodes"][2].update(ide=v.village["nodes"][2].pop("id")),
         "maps.json",
-        "maps[0].nodes[5].ide",
+        "maps[0].nodes[2].ide",
         'did you mean "id"?',
     ),
     (
@@ -72,6 +77,8 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
         "maps[0].npc",
         'did you mean "npcs"?',
     ),
+    ("an exit to no node", lambda v: v.village["exits"][0].pop("to"), "maps.json", "maps[0].exits[0].to", "missing"),
+    ("a post of nobody", lambda v: v.forest["npcs"][0].update(npcId=3), "maps.json", "maps[1].npcs[0].npcId", "text"),
     ("edges left out", lambda v: v.village.pop("edges"), "maps.json", "maps[0].edges", "the key is missing"),
     ("an id that is no slug", lambda v: v.village.update(id="a--b"), "maps.json", "maps[0].id", 'found "a--b"'),
     ("an id too long", lambda v: v.village.update(id="a" * 65), "maps.json", "maps[0].id", "at most 64"),
@@ -131,7 +138,8 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
     ("an unknown language", lambda v: v.maps.update(language="fr"), "maps.json", "language", '"en" or "ja"'),
     ("a bad start", lambda v: v.maps.update(startTime="tomorrow"), "maps.json", "startTime", "2026-04-01T07:00"),
     ("a time zone", lambda v: v.maps.update(startTime="2026-04-01T07:00Z"), "maps.json", "startTime", "time zone"),
-    ("no maps", lambda v: v.maps["maps"][1].update(nodes=[]), "maps.json", "maps[1].nodes", "at least 1"),
+    ("no maps", lambda v: v.maps.update(maps=[]), "maps.json", "maps", "at least 1"),
+    ("a map without nodes", lambda v: v.forest.update(nodes=[]), "maps.json", "maps[1].nodes", "at least 1"),
     (
         "a facility without nodes",
         lambda v: v.village["facilities"][1].update(nodes=[]),
@@ -142,7 +150,7 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
     *(
         (
             f"hours {hours}",
-            lambda v, hours=hours: v.village["facilities"][1].update(hours=[hours]),  # type: ignore[misc]  # a default binds it
+            partial(_set_hours, hours),
             "maps.json",
             "maps[0].facilities[1].hours[0]",
             "expected opening hours",
@@ -293,7 +301,7 @@ REFERENCES: list[tuple[str, Spoil, str, str, str]] = [
     ),
     (
         "a post without an NPC",
-        lambda v: v.village["npcs"].append({"npcId": "ghost", "spawnNodeId": "yard"}) and v.sora.update(home="square"),
+        lambda v: v.village["npcs"].append({"npcId": "ghost", "spawnNodeId": "yard"}) or v.sora.update(home="square"),
         "maps.json",
         "maps[0].npcs[1].npcId",
         'unknown NPC "ghost"',
@@ -401,6 +409,12 @@ def test_all_errors_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
 def test_an_unreadable_npc_file_does_not_make_its_post_an_error_too(tmp_path: Path) -> None:
     village = Village(raw={"npcs/baker.yaml": b"id: [\n"})
     assert where(check_content(village.write(tmp_path))) == [("npcs/baker.yaml", "")]
+
+
+def test_an_unreadable_npc_file_may_hold_any_npc(tmp_path: Path) -> None:
+    village = Village(raw={"npcs/bread.yaml": b"id: [\n"})
+    del village.people["npcs/baker.yaml"]
+    assert where(check_content(village.write(tmp_path))) == [("npcs/bread.yaml", "")]
 
 
 def test_an_unreadable_npc_file_leaves_other_unknown_posts_reported(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from service.cast.check import check_content
-from service.cast.init import ContentExists, ContentUnwritable, init_content
+from service.cast.init import ContentExists, ContentUnwritable, _copy_all, init_content
 from tests.cast.village import Village
 
 
@@ -44,6 +44,23 @@ def test_content_that_is_there_is_never_touched(tmp_path: Path, source: Path, na
     assert caught.value.facts["names"] == name
     assert name in caught.value.sentence("ja")
     assert [path.name for path in target.rglob("*")] == [name]
+
+
+def test_a_link_that_leads_nowhere_is_not_replaced(tmp_path: Path, source: Path) -> None:
+    target = tmp_path / "game"
+    target.mkdir()
+    (target / "maps.json").symlink_to("elsewhere.json")
+    with pytest.raises(ContentExists):
+        init_content(target, source=source)
+    assert (target / "maps.json").is_symlink()
+
+
+def test_what_was_moved_into_place_is_taken_back_when_the_rest_cannot_be(tmp_path: Path, source: Path) -> None:
+    target = tmp_path / "game"
+    (target / "characters" / "somebody").mkdir(parents=True)  # appeared after the look for it
+    with pytest.raises(OSError, match="characters"):
+        _copy_all(source, target)
+    assert [path.name for path in target.iterdir()] == ["characters"]
 
 
 def test_other_files_in_the_directory_do_not_matter(tmp_path: Path, source: Path) -> None:

@@ -123,3 +123,8 @@ def test_content_with_errors_is_refused_with_all_of_them_in_both_languages(tmp_p
 
 def test_bundled_content_of_a_checkout_is_the_repository() -> None:
     assert bundled_content() == Path(__file__).resolve().parents[2]
+
+
+def test_bundled_content_of_an_installed_package_lies_within_it(tmp_path: Path) -> None:
+    (tmp_path / "service" / "_bundled").mkdir(parents=True)
+    assert bundled_content(tmp_path / "service") == tmp_path / "service" / "_bundled"

@@ -1,5 +1,7 @@
 """Owns the tests of how a problem reads."""
 
+from datetime import date
+
 import pytest
 
 from service.cast.problem import Key, closest, found, key_path, problem, quote
@@ -42,6 +44,11 @@ def test_an_endless_value_is_named_and_not_printed() -> None:
     assert found(endless, "en") == "a list"
     assert found({"a": endless}, "ja") == "マッピング"
     assert len(found(10**3000, "en")) < 60
+
+
+def test_values_only_yaml_knows_are_named() -> None:
+    assert found(date(2026, 4, 1), "en") == "the date 2026-04-01"
+    assert found({"a"}, "en") == "a value of type set"
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,23 @@ def test_a_broken_way_on_one_map_does_not_hide_a_cut_on_another(tmp_path: Path) 
     assert [p.key_path for p in check_content(village.write(tmp_path))] == ["maps[0].edges[2].to", "maps[1].nodes[3]"]
 
 
+def test_a_broken_way_that_may_lead_around_an_npc_leaves_the_cut_unsaid(tmp_path: Path) -> None:
+    village = Village()
+    enclose_the_mill(village)
+    village.village["edges"].append({"from": "square", "to": "mil", "minutes": 9})
+    village.forest["edges"].append({"from": "pond", "to": 5, "minutes": 9})
+    assert [p.key_path for p in check_content(village.write(tmp_path))] == [
+        "maps[1].edges[2].to",
+        "maps[0].edges[5].to",
+    ]
+
+
+def test_an_npc_on_an_unconnected_node_is_reported_once(tmp_path: Path) -> None:
+    village = Village()
+    village.forest["edges"].pop(0)
+    assert [p.key_path for p in check_content(village.write(tmp_path))] == ["maps[1].nodes[1]"]
+
+
 def test_an_edge_with_bad_minutes_still_connects(tmp_path: Path) -> None:
     village = Village()
     village.village["edges"][2]["minutes"] = "soon"

@@ -124,7 +124,7 @@ class Village:
         """Write all files below the directory, and return it."""
         for folder in ("npcs", "characters"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
-        (directory / "maps.json").write_text(json.dumps(self.maps, ensure_ascii=False), encoding="utf-8")
+        (directory / "maps.json").write_text(json.dumps(self.maps), encoding="utf-8")
         for name, person in self.people.items():
             (directory / name).write_text(yaml.safe_dump(person, allow_unicode=True), encoding="utf-8")
         for name, content in self.raw.items():

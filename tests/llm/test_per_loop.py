@@ -6,15 +6,13 @@ from service.llm.per_loop import PerLoop
 
 
 def test_a_loop_keeps_its_value_and_another_loop_gets_another() -> None:
-    made: list[object] = []
-    values: PerLoop[object] = PerLoop(lambda: made.append(object()) or made[-1])
+    values = PerLoop(object)
 
-    async def twice() -> bool:
-        return values.get() is values.get()
+    async def twice() -> object:
+        assert values.get() is values.get()
+        return values.get()
 
-    assert asyncio.run(twice())
-    assert asyncio.run(twice())
-    assert len(made) == 2
+    assert asyncio.run(twice()) is not asyncio.run(twice())
 
 
 def test_a_value_that_was_taken_is_forgotten() -> None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from service.conversation.scene import CharacterTurn
 from service.errors import (
     ModelBroken,
     ModelEmpty,
@@ -50,8 +51,8 @@ class Patience:
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
 
-    def run(self) -> Answer[object]:
-        return asyncio.run(self.model.complete(ask()))  # type: ignore[arg-type]  # the value's type is of no interest
+    def run(self) -> Answer[CharacterTurn]:
+        return asyncio.run(self.model.complete(ask()))
 
 
 @pytest.mark.parametrize(

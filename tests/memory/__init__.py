@@ -1,0 +1,5 @@
+"""Owns the tests of service/memory."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.memory.contract")

@@ -28,6 +28,8 @@ class Reply:
     reasoning: str | None = None
     usage: bool = True
     latency_seconds: float = 0
+    pause_seconds: float = 0
+    """Between a stream's chunks."""
     hangs: bool = False
     cut_after: int | None = None
     """A stream's characters before the connection breaks."""
@@ -210,6 +212,7 @@ class FakeOpenAI:
         writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
         for delta in self._deltas(reply):
             await _event(writer, _completion(asked, "delta", delta, None))
+            await asyncio.sleep(reply.pause_seconds)  # at least a turn of the loop: each chunk on its own
             if reply.hangs:
                 await self._stop.wait()
         if reply.error is not None:
@@ -249,7 +252,6 @@ async def _event(writer: asyncio.StreamWriter, value: dict[str, Any] | None) -> 
     data = b"data: " + (b"[DONE]" if value is None else json.dumps(value).encode()) + b"\n\n"
     writer.write(b"%x\r\n%b\r\n" % (len(data), data))
     await writer.drain()
-    await asyncio.sleep(0)  # each chunk on its own
 
 
 def _completion(asked: dict[str, Any], key: str, value: dict[str, Any], finish_reason: str | None) -> dict[str, Any]:

@@ -1,0 +1,188 @@
+"""Owns the endpoints of conversations: start, read, end, close again, and the live stream."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlmodel import Session, col, select
+
+from service.api import views
+from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.problem import describe
+from service.api.schemas import ConversationDetail, ConversationPage, Slug, StartIn
+from service.api.stream import events_of
+from service.conversation.closing import reopen
+from service.conversation.phase import EndReason, Phase
+from service.conversation.scene import Goal
+from service.conversation.start import Start, start
+from service.conversation.stream import Ended
+from service.conversation.transcript import conversation_of, end
+from service.errors import Invalid, ModelNotConfigured
+from service.store.idempotency import once
+from service.store.tables import ConversationRow
+
+router = APIRouter(prefix="/conversations", tags=["conversations"])
+
+Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]
+
+_WAITED: dict[int | str, dict[str, Any]] = {
+    200: {"model": ConversationDetail, "description": "With wait=true: as it stands after its closing"}
+}
+
+
+@router.post(
+    "/start",
+    status_code=202,
+    response_model=ConversationDetail,
+    responses=_WAITED | describe(404, 409),
+)
+async def start_conversation(
+    body: StartIn,
+    response: Response,
+    house: Serving,
+    world_id: WorldId,
+    key: IdempotencyKey,
+    wait: Wait = False,
+) -> ConversationDetail:
+    """Let a character talk to the NPC it stands next to.
+
+    The answer comes at once (202); the two talk on their own. `GET /conversations/{id}` and its events show how it
+    goes. With `wait=true` the answer is the closed conversation (200).
+    """
+    wanted = _wanted(body, house)
+    if house.room.models.for_role("character").name == "none":
+        raise ModelNotConfigured
+    request = once_of(world_id, key, "start", body.model_dump())
+    names = house.room.models.names()
+
+    def work(session: Session) -> str:
+        def insert() -> dict[str, Any]:
+            return {"conversation_id": start(session, house.room.stage, world_id, wanted, names).id}
+
+        return str(once(session, request, insert)["conversation_id"])
+
+    conversation_id = await house.room.database.write(work)
+    house.runner.submit(conversation_id)
+    return await _answer(house, world_id, conversation_id, response, wait=wait)
+
+
+@router.get("", response_model=ConversationPage, responses=describe())
+async def list_conversations(
+    house: Serving,
+    world_id: WorldId,
+    character_id: Slug | None = None,
+    npc_id: Slug | None = None,
+    phase: Phase | None = None,
+    before: Annotated[str | None, Query(pattern="^[0-9a-f]{28}$", description="`next` of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> ConversationPage:
+    """Conversations of the world, newest first."""
+
+    def work(session: Session) -> ConversationPage:
+        world = house.room.stage.open(session, world_id)
+        query = select(ConversationRow).where(ConversationRow.world_id == world_id)
+        for column, value in (
+            (ConversationRow.character_id, character_id),
+            (ConversationRow.npc_id, npc_id),
+            (ConversationRow.phase, phase),
+        ):
+            if value is not None:
+                query = query.where(col(column) == value)
+        if before is not None:
+            query = query.where(col(ConversationRow.id) < before)
+        rows = session.exec(query.order_by(col(ConversationRow.id).desc()).limit(limit + 1)).all()
+        items = [views.conversation(row, world) for row in rows[:limit]]
+        return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
+
+    return await house.room.database.read(work)
+
+
+@router.get("/{conversation_id}", response_model=ConversationDetail, responses=describe(404))
+async def read_conversation(conversation_id: Slug, house: Serving, world_id: WorldId) -> ConversationDetail:
+    """A conversation with its transcript and, once closed, what it changed."""
+    return await _detail(house, world_id, conversation_id)
+
+
+@router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
+async def end_conversation(conversation_id: Slug, house: Serving, world_id: WorldId) -> ConversationDetail:
+    """End a running conversation now. What was said stays; its closing runs on its own."""
+    await house.room.database.write(
+        lambda s: end(s, house.room.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
+    )
+    house.room.stream.tell(conversation_id, Ended(reason=EndReason.ENDED_BY_CLIENT))
+    await house.runner.interrupt(conversation_id)
+    return await _detail(house, world_id, conversation_id)
+
+
+@router.post(
+    "/{conversation_id}/close",
+    status_code=202,
+    response_model=ConversationDetail,
+    responses=_WAITED | describe(404, 409),
+)
+async def close_conversation(
+    conversation_id: Slug, response: Response, house: Serving, world_id: WorldId, wait: Wait = False
+) -> ConversationDetail:
+    """Close a conversation again whose closing has failed."""
+    await house.room.database.write(lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True)))
+    house.runner.submit(conversation_id)
+    return await _answer(house, world_id, conversation_id, response, wait=wait)
+
+
+async def _exists(conversation_id: Slug, house: Serving, world_id: WorldId) -> None:
+    """A stream that has begun can no longer answer 404."""
+    await house.room.database.read(lambda s: conversation_of(s, world_id, conversation_id))
+
+
+@router.get(
+    "/{conversation_id}/events",
+    response_class=EventSourceResponse,
+    responses=describe(404),
+    dependencies=[Depends(_exists)],
+)
+async def stream_conversation(
+    conversation_id: Slug,
+    house: Serving,
+    world_id: WorldId,
+    last_event_id: Annotated[int | None, Header(ge=0, le=1000)] = None,
+) -> AsyncIterator[ServerSentEvent]:
+    """The conversation as it is spoken, as server-sent events, from the beginning or after `Last-Event-ID`.
+
+    `speaking` {turn, speaker_id, speaker_name, text}: an utterance in the making; its text replaces the one before.
+    `turn`: a committed turn, as in the transcript; it has an id. `ended` {reason}. `closed` or `closing_failed`: the
+    conversation as `GET /conversations/{id}` shows it; the stream ends there.
+    """
+    async for event in events_of(house, world_id, conversation_id, last_event_id):
+        yield event
+
+
+def _wanted(body: StartIn, house: House) -> Start:
+    if (body.goal is None) != (body.success_criteria is None):
+        missing = "goal" if body.goal is None else "success_criteria"
+        raise Invalid(field=f"body.{missing}", reason="goal and success_criteria go together; or leave both out")
+    goal = None
+    if body.goal is not None and body.success_criteria is not None:
+        goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
+    return Start(
+        character_id=body.character_id,
+        npc_id=body.npc_id,
+        goal=goal,
+        max_turns=body.max_turns or house.room.settings.max_turns,
+    )
+
+
+async def _answer(
+    house: House, world_id: str, conversation_id: str, response: Response, *, wait: bool
+) -> ConversationDetail:
+    if wait:
+        await house.runner.wait(conversation_id)
+        response.status_code = 200
+    response.headers["Location"] = f"/conversations/{conversation_id}"
+    return await _detail(house, world_id, conversation_id)
+
+
+async def _detail(house: House, world_id: str, conversation_id: str) -> ConversationDetail:
+    return await house.room.database.read(
+        lambda s: views.read_conversation(s, house.room.stage.open(s, world_id), conversation_id)
+    )

@@ -1,0 +1,56 @@
+"""Owns what every endpoint is handed: the house it serves, the world of the request, the idempotency key."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request
+
+from service.conversation.room import Room
+from service.jobs.runner import Runner
+from service.store.idempotency import Once
+from service.store.ids import SLUG, SLUG_MAX
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """What the app serves with; made once, in service/app.py."""
+
+    room: Room
+    runner: Runner
+
+
+def _house(request: Request) -> House:
+    house: House = request.app.state.house
+    return house
+
+
+def _world_id(
+    x_world_id: Annotated[
+        str, Header(pattern=SLUG, max_length=SLUG_MAX, description="The world; each is wholly apart from the others")
+    ] = "main",
+) -> str:
+    return x_world_id
+
+
+def _key(
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            min_length=1,
+            max_length=255,
+            pattern=r"^[\x21-\x7e]+$",
+            description="A second request with the same key and body gets the first one's answer and changes nothing",
+        ),
+    ] = None,
+) -> str | None:
+    return idempotency_key
+
+
+Serving = Annotated[House, Depends(_house)]
+WorldId = Annotated[str, Depends(_world_id)]
+IdempotencyKey = Annotated[str | None, Depends(_key)]
+
+
+def once_of(world_id: str, key: str | None, operation: str, body: Any) -> Once | None:
+    """The request as `store.idempotency.once` wants it."""
+    return None if key is None else Once.of(world_id, key, operation, body)

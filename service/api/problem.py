@@ -1,0 +1,145 @@
+"""Owns the errors a client sees: RFC 9457 problem details, in the language it asks for, each type stable."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+
+from service.errors import KataribeError, ModelRateLimited
+from world.time import Language
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:kataribe:problem:"
+
+_HTTP_TITLES: dict[int, dict[Language, str]] = {
+    404: {"en": "There is nothing at this path.", "ja": "このパスには何もありません。"},
+    405: {"en": "This path does not know that method.", "ja": "このパスではそのメソッドは使えません。"},
+}
+_INVALID: dict[Language, str] = {
+    "en": "The request is not as the API describes it; see `errors`.",
+    "ja": "要求がAPIの定義と合っていません。`errors` を見てください。",
+}
+_STORE_AWAY: dict[Language, str] = {
+    "en": "The database cannot be reached. Nothing was changed; try again.",
+    "ja": "データベースに接続できません。何も変わっていません。もう一度試してください。",
+}
+
+
+class FieldError(BaseModel):
+    """One field that is wrong."""
+
+    field: str = Field(description="Where: body.goal, query.limit, header.X-World-Id")
+    message: str
+
+
+class Problem(BaseModel):
+    """RFC 9457 problem details. `facts` are what the sentence was made of."""
+
+    model_config = ConfigDict(json_schema_extra={"description": "RFC 9457 problem details"})
+
+    type: str = Field(examples=["urn:kataribe:problem:busy"])
+    title: str
+    status: int
+    detail: str
+    facts: dict[str, Any] | None = None
+    errors: list[FieldError] | None = None
+
+
+def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """OpenAPI entries for the problems an endpoint can answer with; 422 is always one of them."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    titles = {
+        404: "Not there",
+        409: "The world is not in a state for this",
+        422: "The request is wrong",
+        502: "The language model failed",
+        503: "Something this needs is away or not configured",
+    }
+    return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
+
+
+def language_of(request: Request) -> Language:
+    """The language the client asks for: Japanese if its Accept-Language names it first, else English."""
+    first = request.headers.get("accept-language", "").split(",")[0].strip().lower()
+    return "ja" if first.startswith("ja") else "en"
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the app a problem."""
+    app.add_exception_handler(KataribeError, _ours)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(OperationalError, _store)
+
+
+def problem_of(error: KataribeError, language: Language) -> Problem:
+    """An error as its problem."""
+    facts = {name: value if _is_json(value) else str(value) for name, value in error.facts.items()}
+    return Problem(
+        type=TYPE_PREFIX + error.slug,
+        title=error.slug.replace("-", " ").capitalize(),
+        status=error.status,
+        detail=error.sentence(language),
+        facts=facts or None,
+    )
+
+
+async def _ours(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, KataribeError)  # noqa: S101 - registered for this class
+    headers = {}
+    if isinstance(error, ModelRateLimited) and error.facts.get("retry_after_seconds") is not None:
+        headers["Retry-After"] = str(round(error.facts["retry_after_seconds"]))
+    return _answer(problem_of(error, language_of(request)), headers)
+
+
+async def _validation(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class
+    problem = Problem(
+        type=TYPE_PREFIX + "invalid",
+        title="Invalid",
+        status=422,
+        detail=_INVALID[language_of(request)],
+        errors=[FieldError(field=_path(e["loc"]), message=str(e["msg"])) for e in error.errors()],
+    )
+    return _answer(problem)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
+    known = _HTTP_TITLES.get(error.status_code)
+    detail = known[language_of(request)] if known else str(error.detail)
+    problem = Problem(type="about:blank", title=str(error.detail), status=error.status_code, detail=detail)
+    return _answer(problem, dict(error.headers or {}))
+
+
+async def _store(request: Request, _: Exception) -> JSONResponse:
+    problem = Problem(
+        type=TYPE_PREFIX + "store-unavailable",
+        title="Store unavailable",
+        status=503,
+        detail=_STORE_AWAY[language_of(request)],
+    )
+    return _answer(problem)
+
+
+def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    body = problem.model_dump(exclude_none=True)
+    return JSONResponse(body, problem.status, headers, media_type=MEDIA_TYPE)
+
+
+def _path(location: Sequence[int | str]) -> str:
+    return ".".join(map(str, location))
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True

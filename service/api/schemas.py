@@ -1,0 +1,455 @@
+"""Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.cast.profile import Importance, Mood
+from service.conversation.phase import EndReason, Phase
+from service.conversation.scene import Emotion
+from service.store.ids import SLUG, SLUG_MAX
+from world.time import Language
+
+Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
+WorldTimeText = Annotated[str, Field(examples=["2026-04-01T07:00"])]
+
+
+class In(BaseModel):
+    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class StartIn(In):
+    """Who talks to whom, and why. Without a goal the character sets one itself."""
+
+    character_id: Slug
+    npc_id: Slug
+    goal: Text | None = Field(default=None, examples=["最近の様子を聞きたい"])
+    success_criteria: Text | None = Field(default=None, examples=["近況を1つ以上聞けたら達成"])
+    max_turns: int | None = Field(default=None, ge=1, le=50, strict=True)
+
+
+class TickIn(In):
+    """How many ticks to advance; a tick is the service's `tick_minutes` (default 1) world minutes."""
+
+    ticks: int = Field(default=1, ge=1, le=10_000_000, strict=True)
+
+
+class WorldIn(In):
+    """What of a world can be changed."""
+
+    language: Language
+
+
+class SleepIn(In):
+    """Sleep: the day's conversations are cleared."""
+
+    type: Literal["sleep"]
+
+
+class MoveIn(In):
+    """Walk to exactly one of a node, a facility or an NPC (up to a place beside it)."""
+
+    type: Literal["move"]
+    node_id: Slug | None = None
+    facility_id: Slug | None = None
+    npc_id: Slug | None = None
+
+
+ActionIn = Annotated[SleepIn | MoveIn, Field(discriminator="type")]
+
+
+class GoalOut(BaseModel):
+    """What the character wants of the conversation."""
+
+    goal: str
+    success_criteria: str
+    given: bool = Field(description="False: the character set it itself")
+
+
+class TurnOut(BaseModel):
+    """One utterance. `turn` counts from 0; `model` says who made it."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+    emotion: Emotion
+    at: WorldTimeText
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    duration_ms: int
+
+
+class FailureOut(BaseModel):
+    """What went wrong: the problem's type, whose model call it was, and a sentence in the world's language."""
+
+    type: str
+    role: str
+    detail: str
+
+
+class CostOut(BaseModel):
+    """Model calls and tokens."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class StepOut(BaseModel):
+    """A number or word before and after."""
+
+    before: int | str
+    after: int | str
+
+
+class KeptFactOut(BaseModel):
+    """A fact that was stored, with the turn it was said in."""
+
+    id: str
+    statement: str
+    turn: int
+
+
+class MidTermOut(BaseModel):
+    """Something that affects the character's next days."""
+
+    content: str
+    importance: Importance
+    expires_at: WorldTimeText
+    created_at: WorldTimeText | None = None
+    source_npc_id: str | None = None
+    conversation_id: str | None = None
+
+
+class RejectedOut(BaseModel):
+    """Something the model claimed that was not stored, and why."""
+
+    statement: str
+    turn: int | None
+    reason: str
+
+
+class ChangesOut(BaseModel):
+    """What a closed conversation has changed."""
+
+    summary: str
+    topics: list[str]
+    affinity: StepOut
+    mood: StepOut
+    stance: str
+    learned_facts: list[KeptFactOut] = Field(
+        description="what the NPC told about itself that it did not have as a fact"
+    )
+    facts: list[KeptFactOut] = Field(description="what the character now remembers")
+    mid_term: list[MidTermOut]
+    rejected: list[RejectedOut]
+
+
+class ConversationOut(BaseModel):
+    """A conversation without its turns."""
+
+    id: str
+    character_id: str
+    character_name: str
+    npc_id: str
+    npc_name: str
+    node_id: str
+    phase: Phase
+    goal: GoalOut | None
+    goal_achieved: bool
+    end_reason: EndReason | None
+    failure: FailureOut | None
+    started_at: WorldTimeText
+    ended_at: WorldTimeText | None
+    closed_at: WorldTimeText | None
+    max_turns: int
+    models: dict[str, str] = Field(description="who answers per role: openai:gpt-4.1-mini, rehearsal")
+    rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
+    cost: CostOut
+    links: dict[str, str]
+
+
+class ConversationDetail(ConversationOut):
+    """A conversation with its turns and, once closed, what it changed."""
+
+    turns: list[TurnOut]
+    changes: ChangesOut | None
+
+
+class Page(BaseModel):
+    """`next` is the cursor of the next page; absent on the last."""
+
+    next: str | None = None
+
+
+class ConversationPage(Page):
+    """Conversations, newest first."""
+
+    items: list[ConversationOut]
+
+
+class EventOut(BaseModel):
+    """Something that happened."""
+
+    id: int
+    at: WorldTimeText
+    kind: str
+    person_id: str | None
+    data: dict[str, Any]
+
+
+class EventPage(Page):
+    """Events, oldest first."""
+
+    items: list[EventOut]
+
+
+class TickOut(BaseModel):
+    """What a step of time brought."""
+
+    before: WorldTimeText
+    now: WorldTimeText
+    ticks: int
+    events: list[EventOut]
+
+
+class PositionOut(BaseModel):
+    """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
+
+    node_id: str
+    place: str
+    toward: str | None = None
+    progress: float = 0.0
+    walking_to: str | None = None
+    arrives_at: WorldTimeText | None = None
+
+
+class PersonOut(BaseModel):
+    """Somebody and where."""
+
+    id: str
+    name: str
+    kind: Literal["character", "npc"]
+    position: PositionOut
+    talking_in: str | None = Field(description="id of the conversation the person is in")
+
+
+class PeopleOut(BaseModel):
+    """Everybody at one moment."""
+
+    at: WorldTimeText
+    people: list[PersonOut]
+
+
+class WorldOut(BaseModel):
+    """A world's clock and how it is played."""
+
+    id: str
+    name: str
+    language: Language
+    started_at: WorldTimeText
+    now: WorldTimeText
+    label: str
+    tick_minutes: int
+    models: dict[str, str]
+    rehearsal: bool
+    memory: str
+    characters: int
+    npcs: int
+    conversations_running: int
+    memories_waiting: int = Field(description="closed conversations the long-term memory has yet to be given")
+
+
+class NodeOut(BaseModel):
+    """A place to stand on. `closed`: an NPC stands there."""
+
+    id: str
+    map_id: str
+    name: str
+    x: float
+    y: float
+    closed: bool
+
+
+class EdgeOut(BaseModel):
+    """A way, walked in `minutes` in either direction."""
+
+    a: str
+    b: str
+    minutes: int
+
+
+class FacilityOut(BaseModel):
+    """What can be used, from which nodes, and when (``HH:MM-HH:MM``)."""
+
+    id: str
+    map_id: str
+    name: str
+    node_ids: list[str]
+    tags: list[str]
+    hours: list[str]
+    open_now: bool
+
+
+class MapOut(BaseModel):
+    """All maps of the world; `posts` says where each NPC stands."""
+
+    maps: dict[str, str]
+    nodes: list[NodeOut]
+    edges: list[EdgeOut]
+    facilities: list[FacilityOut]
+    posts: dict[str, str]
+
+
+class LearnedFactOut(BaseModel):
+    """A fact an NPC told about itself."""
+
+    id: str
+    statement: str
+    conversation_id: str
+    turn: int
+    valid_at: WorldTimeText
+    invalid_at: WorldTimeText | None
+    replaced_by: str | None
+
+
+class NpcOut(BaseModel):
+    """An NPC as it stands now. `facts` are its author's; `learned_facts` what it told since, closed ones last."""
+
+    id: str
+    name: str
+    personality: str
+    tendencies: list[str]
+    custom_prompt: str
+    facts: list[str]
+    learned_facts: list[LearnedFactOut]
+    mood: Mood
+    conversation_count: int
+    last_conversation_at: WorldTimeText | None
+    spawn_node_id: str
+    talking_in: str | None
+    affinity: dict[str, int] = Field(description="towards each character it has met")
+
+
+class CharacterOut(BaseModel):
+    """A character as it stands now."""
+
+    id: str
+    name: str
+    personality: str
+    tendencies: list[str]
+    custom_prompt: str
+    facts: list[str]
+    goals: list[dict[str, str]]
+    home: str
+    position: PositionOut
+    talking_in: str | None
+    beside: list[str] = Field(description="ids of people close enough to talk to")
+    mid_term: list[MidTermOut]
+    today: list["TodayOut"]
+
+
+class TodayOut(BaseModel):
+    """A conversation of the character's current day."""
+
+    conversation_id: str
+    npc_id: str
+    npc_name: str
+    summary: str
+    at: WorldTimeText
+
+
+class LastMeetingOut(BaseModel):
+    """The last closed conversation of the two."""
+
+    conversation_id: str
+    summary: str
+    topics: list[str]
+    at: WorldTimeText
+    elapsed_minutes: int
+    ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
+
+
+class FactOut(BaseModel):
+    """A remembered fact: true from `valid_at` to `invalid_at`, known from `learned_at` on, and where it is from."""
+
+    id: str
+    statement: str
+    subject: str
+    relation: str
+    object: str
+    valid_at: WorldTimeText
+    invalid_at: WorldTimeText | None
+    learned_at: WorldTimeText
+    expired_at: WorldTimeText | None
+    replaced_by: str | None
+    ago: str
+    conversation_id: str
+    turn: int | None
+    score: float
+
+
+class RelationOut(BaseModel):
+    """How the two stand. `affinity` is the NPC's, -100..100; `stance` the character's."""
+
+    affinity: int
+    conversation_count: int
+    last_met_at: WorldTimeText | None
+    stance: str
+
+
+class MemoryOut(BaseModel):
+    """What a character remembers about an NPC. `long_term_available` false: the memory graph is away, `facts` empty."""
+
+    character_id: str
+    npc_id: str
+    now: WorldTimeText
+    relation: RelationOut
+    last_meeting: LastMeetingOut | None
+    facts: list[FactOut]
+    mid_term: list[MidTermOut]
+    today: list[TodayOut]
+    long_term_available: bool
+
+
+class SleptOut(BaseModel):
+    """What sleep did."""
+
+    type: Literal["sleep"] = "sleep"
+    at: WorldTimeText
+    cleared_conversations: int
+
+
+class MovedOut(BaseModel):
+    """The way that is walked now: `path[i]` is reached at `times[i]`."""
+
+    type: Literal["move"] = "move"
+    path: list[str]
+    times: list[WorldTimeText]
+    arrives_at: WorldTimeText
+    minutes: int
+
+
+class UsageOut(BaseModel):
+    """Model calls and tokens of one world day and role. `estimated`: a server did not report tokens."""
+
+    day: str
+    role: str
+    calls: int
+    failures: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    estimated: bool
+
+
+class HealthOut(BaseModel):
+    """Whether the service and what it needs are there."""
+
+    status: Literal["ok", "degraded"]
+    checks: dict[str, str]

@@ -1,0 +1,84 @@
+"""Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+
+from service.api import conversations, health, people, problem, world
+from service.api.deps import House
+from service.cast.load import bundled_content, load_content
+from service.cast.stage import Stage
+from service.conversation.rehearse import HANDLERS as SPEAKERS
+from service.conversation.room import Room
+from service.conversation.stream import Stream
+from service.jobs.runner import Runner
+from service.llm.choose import Models, choose_models
+from service.llm.rehearsal import RehearsalModel
+from service.memory.choose import choose_graph
+from service.memory.graph import MemoryGraph
+from service.memory.rehearse import HANDLERS as KEEPERS
+from service.settings import Settings
+from service.store.lock import DataLock
+from service.store.session import Database
+from service.viewer import pages
+
+DESCRIPTION = """A life and a memory for a game's characters.
+
+A world clock moves characters over a map; fixed NPCs stand at their posts. Two language models hold a conversation with
+a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
+`X-World-Id` chooses a world (default `main`). Errors are RFC 9457 problems, in the language of `Accept-Language`.
+"""
+
+
+def create_app(settings: Settings, *, models: Models | None = None, graph: MemoryGraph | None = None) -> FastAPI:
+    """The service. `models` and `graph` stand in for those the settings would choose.
+
+    Raises:
+        ContentErrors: the game's files have errors; such a world does not start.
+        Misconfigured: a setting is wrong.
+    """
+    stage = Stage(load_content(settings.content_dir or bundled_content()), settings.world)
+    rehearsal = RehearsalModel(
+        {**SPEAKERS, **KEEPERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
+    )
+    speaking = models or choose_models(settings, rehearsal)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        database = Database(settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}")
+        lock = DataLock(settings.data_dir) if database.is_sqlite else None
+        database.migrate()
+        memory = graph or choose_graph(settings)
+        room = Room(settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream())
+        runner = Runner(room)
+        app.state.house = House(room=room, runner=runner)
+        await runner.start()
+        try:
+            yield
+        finally:
+            await runner.stop()
+            await speaking.aclose()
+            await memory.aclose()
+            database.close()
+            if lock is not None:
+                lock.release()
+
+    app = FastAPI(
+        title="Kataribe",
+        version=version("kataribe"),
+        summary="A life and a memory for a game's characters",
+        description=DESCRIPTION,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        lifespan=lifespan,
+    )
+    problem.install(app)
+    for router in (conversations.router, world.router, people.router, health.router, pages.router):
+        app.include_router(router)
+    if settings.cors_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]
+        )
+    return app

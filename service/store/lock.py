@@ -1,0 +1,46 @@
+"""Owns the lock on a data directory: SQLite is served by one process at a time."""
+
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+from service.errors import Misconfigured
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _take(file: IO[str]) -> None:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _take(file: IO[str]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class DataLock:
+    """Held while the process lives; the system lets go of it even after kill -9."""
+
+    def __init__(self, directory: Path) -> None:
+        """Raises: Misconfigured: another process serves this directory, or it cannot be written."""
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._file = (directory / "lock").open("a+")
+        except OSError as exc:
+            reason = f"{directory} cannot be written: {exc.strerror}"
+            raise Misconfigured(setting="KATARIBE_DATA_DIR", reason=reason) from exc
+        try:
+            _take(self._file)
+        except OSError as exc:
+            self._file.close()
+            raise Misconfigured(
+                setting="KATARIBE_DATA_DIR", reason=f"{directory} is served by another process; give each its own"
+            ) from exc
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n")
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let another process have it."""
+        self._file.close()

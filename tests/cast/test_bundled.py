@@ -1,0 +1,53 @@
+"""Owns the tests of the village that travels with Kataribe: valid, big enough, and whole in both languages."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from service.cast.check import check_content, examine
+from service.cast.files import Text
+from service.cast.init import init_content
+from service.cast.load import bundled_content, load_content
+
+_JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+def _texts(value: object, key: str) -> Iterator[tuple[str, Text]]:
+    """Every text that was written, with its place."""
+    if isinstance(value, Text):
+        if value.en or value.ja:
+            yield key, value
+    elif isinstance(value, BaseModel):
+        for name, child in value:
+            yield from _texts(child, f"{key}.{name}")
+    elif isinstance(value, tuple):
+        for i, child in enumerate(value):
+            yield from _texts(child, f"{key}[{i}]")
+
+
+def test_the_bundled_village_is_valid() -> None:
+    directory = bundled_content()
+    assert [problem.line("en") for problem in check_content(directory)] == []
+    cast = load_content(directory).cast("ja")
+    assert len(cast.world_map.nodes) >= 60
+    assert len(cast.world_map.map_names) == 2
+    assert len(cast.world_map.facilities) >= 8
+    assert len(cast.npcs) >= 8
+    assert len(cast.characters) >= 4
+
+
+def test_every_text_of_the_bundled_village_is_written_in_both_languages() -> None:
+    checked = examine(bundled_content())
+    assert checked.maps is not None
+    people = {person.id: person for person in (*checked.npcs, *checked.characters)}
+    texts = [*_texts(checked.maps, "maps"), *(pair for name, it in people.items() for pair in _texts(it, name))]
+    assert len(texts) > 100
+    assert [key for key, text in texts if not _JAPANESE.search(text.ja)] == []
+    assert [key for key, text in texts if not text.en or _JAPANESE.search(text.en)] == []
+
+
+def test_a_copy_of_the_bundled_village_is_valid_too(tmp_path: Path) -> None:
+    init_content(tmp_path / "game")
+    assert check_content(tmp_path / "game") == []

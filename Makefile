@@ -19,6 +19,35 @@ setup: .venv/.ready
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $@
 
+demo: setup
+	$(BIN)/kataribe demo $(if $(LANGUAGE),--language $(LANGUAGE)) $(ARGS)
+
+serve: setup
+	$(BIN)/kataribe serve $(ARGS)
+
+# What needs no server: everything but the tests marked `server`.
+test: setup
+	$(BIN)/pytest -q -m "not server" $(ARGS)
+
+# What CI runs before `make test`: all gates, and all tests including those that need servers.
+check: setup lint
+	rm -f .coverage
+	$(BIN)/pytest -q --cov --cov-report=term:skip-covered $(ARGS)
+
+lint: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m tests.store.check_migrations
+
+bench: setup
+	$(BIN)/python -m benchmarks $(ONLY)
+
+clean:
+	rm -rf .venv .tools build dist kataribe-data .coverage htmlcov tests/neo4j-server/target
+
+# uv locks; the files name no registry, so that yours is used.
 LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
 
 lock: .tools/bin/uv

@@ -74,6 +74,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
     )
+    app.state.models_missing = "none" in speaking.names().values()
     problem.install(app)
     for router in (conversations.router, world.router, people.router, health.router, pages.router):
         app.include_router(router)

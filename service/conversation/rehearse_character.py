@@ -10,7 +10,7 @@ from service.conversation.scene import CharacterScene, CharacterTurn, Emotion, G
 from service.memory.likeness import fit, is_question, key_phrase, sentences, tells_something
 
 _FITS = 0.22
-_PATIENCE = 4
+_PATIENCE = 3
 _OWN_WORDS = 0.6
 _HELLO = re.compile(
     r"^(?:こんにちは|おはようございます|おはよう|こんばんは|hello|hi|good (?:morning|day|evening))[、。!！,. ]+", re.I
@@ -137,8 +137,12 @@ class _CharacterPart:
             return stage.join(owed, stage.say("bye_reply"))
         react = self._react(self._key()) if tells_something(stage.heard) else ""
         own = self._own_answer() if stage.was_asked else ""
-        thanks = (stage.own_thanks() or stage.say("thanks")) if done else stage.say("giveup")
-        return stage.join(react, own, thanks, stage.own_farewell() or stage.say("bye"))
+        thanks = (self._often(stage.own_thanks()) or stage.say("thanks")) if done else stage.say("giveup")
+        return stage.join(react, own, thanks, self._often(stage.own_farewell()) or stage.say("bye"))
+
+    def _often(self, own: str) -> str:
+        """Authored words mostly, not always: two visits should not end alike."""
+        return own if self._stage.rng.random() < _OWN_WORDS else ""
 
     def _key(self) -> str:
         """What to quote of the partner's last words; nothing that was quoted before."""
@@ -153,7 +157,8 @@ class _CharacterPart:
         ranked = stage.rank(offered, stage.heard, lambda c: 0.4 if c.is_line and not _of_oneself(c.core) else 0.0)
         if not ranked:
             return stage.say("own_nothing")
-        return stage.join(stage.say("own"), ranked[0].spoken)
+        answer = ranked[0].spoken
+        return answer if answer.startswith(stage.i) else stage.join(stage.say("own"), answer)
 
     def _own_word(self, goal: Goal) -> str:
         """An authored line of one's own where it fits what was said."""
@@ -175,4 +180,4 @@ def _asks(line: str) -> bool:
 
 
 def _of_oneself(line: str) -> bool:
-    return bool(_SELF.search(line)) and not re.search(r"\byou|あなた", line)
+    return bool(_SELF.search(line)) and not re.search(r"\byou|\bplease\b|あなた", line, re.IGNORECASE)

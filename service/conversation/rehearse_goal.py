@@ -24,6 +24,7 @@ _CLAUSE_EN = re.compile(
     r"\b(?:ask|learn|know|hear|find out|discover)\b.*?\b((?:how|what|where|when|why|who|whether|if) .+?)[.!?]*$",
     re.IGNORECASE,
 )
+_HELP = "what might help to"
 _LONGEST_TOPIC = 40
 _ANSWERS = 0.12
 _ENOUGH_NEWS = 2
@@ -56,10 +57,14 @@ def errand_of(goal: Goal, partner: str, language: Language) -> Errand:
         return Errand(kind="thank", topic=_thanked_for(text, partner, language))
     if _GREET.search(text) and not _ASK.search(text):
         return Errand(kind="greet")
-    topic = _topic(text, partner, language)
+    topic = _topic(text, partner, language) if _HELP not in text else ""
     if topic and len(topic) <= _LONGEST_TOPIC and not (_NEWS.search(topic) and len(grams(topic)) <= 4):
         return Errand(kind="topic", topic=topic)
-    clause = _CLAUSE_EN.search(text) if language == "en" and not topic and not _NEWS.search(text) else None
+    clause = (
+        _CLAUSE_EN.search(text)
+        if language == "en" and not topic and _HELP not in text and not _NEWS.search(text)
+        else None
+    )
     if clause and not re.search(r"\b(?:he|she|him|they)\b", clause.group(1)) and partner not in clause.group(1):
         return Errand(kind="clause", topic=_to_you(clause.group(1), partner))
     return Errand(kind="news")
@@ -86,7 +91,7 @@ def choose(stage: Stage, scene: CharacterScene) -> tuple[Goal, str, str]:
     if wishes and stage.rng.random() < _MIND:
         wish = stage.rng.choice(wishes)
         topic = wished(wish, scene.language)
-        goal = f"{name}に、{wish}手がかりを聞く" if ja else f"Ask {name} what might help to {topic}"
+        goal = f"{name}に、{wish}手がかりを聞く" if ja else f"Ask {name} {_HELP} {wish[:1].lower()}{wish[1:]}"
         return _goal(goal, ja), "ask_quest", topic
     goal = f"{name}に挨拶して、近況を聞く" if ja else f"Greet {name} and ask how things are"
     return _goal(goal, ja), "ask_news", ""

@@ -88,7 +88,7 @@ class _NpcPart:
         earlier = " ".join(stage.theirs[:-1])
 
         def handicap(content: Content) -> float:
-            stale = 2.0 if stage.heard_before(content, [*self._before, stage.heard]) else 0.0
+            stale = 2.0 if stage.hinted_before(content, [*self._before, stage.heard]) else 0.0
             learned = 0.0 if content.is_line or content.core in scene.speaker.facts else 0.1
             shared = 0.0 if content.is_line else -0.15 if self._warm else 0.3 if self._cold else 0.05
             echo = _ECHO_COSTS if _ECHO.search(content.core) and fit(stage.heard, content.core) < _FITS else 0.0

@@ -122,7 +122,7 @@ CHARACTER: Mapping[Voice, Mapping[str, tuple[str, ...]]] = {
         "intro_you": ("You must be {you}. I'm {me}.", "{you}, isn't it? My name is {me}."),
         "ask_quest": (
             "I hope to {topic}. Can you tell me anything that might help?",
-            "I am trying to {topic}. Do you know anything about it?",
+            "I would like to {topic}. Do you know anything that could help?",
         ),
         "ask_any": ("Do you have a moment to talk?", "May I ask you a few things?"),
         "greet": ("I only wanted to stop and say hello.", "I was passing, and wanted to greet you."),

@@ -9,7 +9,7 @@ from functools import cached_property
 from service.cast.profile import Profile
 from service.conversation.rehearse_phrases import Voice
 from service.conversation.scene import Scene
-from service.memory.likeness import clip, fit, holds, is_farewell, is_question, sameness, sentences
+from service.memory.likeness import clip, fit, grams, holds, is_farewell, is_question, sameness, sentences
 from service.memory.retell import told
 from world.time import Language
 
@@ -29,6 +29,7 @@ _ATTEMPTS = 12
 _LONGEST = 400
 _LONGEST_PART = 180
 _NAME = 40
+_TELLING = 4
 _FRESH = 0.45
 _FRESHER = 0.3
 
@@ -164,6 +165,11 @@ class Stage:
     def heard_before(self, content: Content, texts: Iterable[str]) -> bool:
         """Whether one of the texts holds the content already."""
         return any(holds(text, content.core) >= 0.8 or content.spoken in text for text in texts)
+
+    def hinted_before(self, content: Content, texts: Iterable[str]) -> bool:
+        """Whether one of the texts holds the content or a whole sentence of it, as a summary does."""
+        parts = [content.core, *(s for s in sentences(content.core) if len(grams(s)) >= _TELLING)]
+        return any(holds(text, part) >= 0.8 for text in texts for part in parts)
 
     def rank(self, contents: Iterable[Content], query: str, handicap: Callable[[Content], float]) -> list[Content]:
         """Best answer to the query first; likeness decides, then the handicap, then chance."""

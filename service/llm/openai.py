@@ -168,30 +168,31 @@ class OpenAIChat:
             raise ModelRejected(
                 model=self.name, status_code=200, reason="a page that is no chat completion", setting=BASE_URL
             )
-        if not whole.choices:
+        # The SDK does not check what it reads: whatever a server leaves out is not there at all.
+        choices = getattr(whole, "choices", None)
+        if not choices:
             fault = (whole.model_extra or {}).get("error")
             if fault:
                 raise ModelServerError(model=self.name, status_code=200, reason=self._brief(fault))
             return
-        choice = whole.choices[0]
-        reply.content = choice.message.content or ""
-        reply.refusal = choice.message.refusal or ""
-        reply.finish_reason = choice.finish_reason
-        reply.thought = _has_thought(choice.message)
+        message = getattr(choices[0], "message", None)
+        reply.content = getattr(message, "content", None) or ""
+        reply.refusal = getattr(message, "refusal", None) or ""
+        reply.finish_reason = getattr(choices[0], "finish_reason", None)
         reply.usage = _usage(whole.usage)
-        reply.thought = reply.thought or _reasoned(whole.usage)
+        reply.thought = _has_thought(message) or _reasoned(whole.usage)
 
     async def _read_stream(self, stream: openai.AsyncStream[ChatCompletionChunk], work: Work) -> None:
         reply = work.reply
         async for chunk in stream:
             reply.usage = _usage(chunk.usage) or reply.usage
             reply.thought = reply.thought or _reasoned(chunk.usage)
-            for choice in (chunk.choices or [])[:1]:
+            for choice in (getattr(chunk, "choices", None) or [])[:1]:
+                delta = getattr(choice, "delta", None)
                 reply.finish_reason = choice.finish_reason or reply.finish_reason
-                if choice.delta is not None:
-                    reply.refusal += choice.delta.refusal or ""
-                    reply.thought = reply.thought or _has_thought(choice.delta)
-                    work.hear(choice.delta.content or "")
+                reply.refusal += getattr(delta, "refusal", None) or ""
+                reply.thought = reply.thought or _has_thought(delta)
+                work.hear(getattr(delta, "content", None) or "")
 
     async def _model_id(self, client: openai.AsyncOpenAI) -> str:
         """The model's id; asks the server once when the settings name none."""

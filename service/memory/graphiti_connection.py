@@ -1,8 +1,8 @@
 """Owns the connection to Neo4j: one driver an event loop, the schema made once, every driver error in our words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -21,6 +21,7 @@ from pydantic import SecretStr
 
 from service.errors import GraphUnavailable
 from service.memory.graphiti_schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major, wrong
+from service.memory.graphiti_vendor import Neo4jDriver
 
 URI = "KATARIBE_MEMORY__NEO4J_URI"
 USER = "KATARIBE_MEMORY__NEO4J_USER"
@@ -39,6 +40,7 @@ class _PerLoop:
     """What belongs to one event loop. `ready`: version and schema have been seen to since the driver was made."""
 
     driver: AsyncDriver
+    graphiti: Neo4jDriver | None = None
     ready: bool = False
     opening: asyncio.Lock = field(default_factory=asyncio.Lock)
     locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -101,6 +103,23 @@ class Neo4jConnection:
                 mine.ready = True
         return mine.driver
 
+    async def graphiti(self) -> Neo4jDriver:
+        """Graphiti's driver over the running loop's own, with our time-outs and without its index building.
+
+        Raises:
+            GraphUnavailable.
+        """
+        driver = await self.driver()
+        mine = self._mine()
+        if mine.graphiti is None:
+            user, password = self._auth
+            graphiti = Neo4jDriver(self._uri, user, password.get_secret_value(), self._database)
+            # It makes a driver and starts to build indexes at once: both are stopped before they reach the server.
+            await graphiti.close()
+            graphiti.client = driver
+            mine.graphiti = graphiti
+        return mine.graphiti
+
     async def check(self) -> None:
         """Ask the server again for version and schema, and make what is missing.
 
@@ -131,7 +150,7 @@ class Neo4jConnection:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
             user, password = self._auth
-            with self._translated():
+            try:
                 driver = AsyncGraphDatabase.driver(
                     self._uri,
                     auth=(user, password.get_secret_value()),
@@ -142,6 +161,8 @@ class Neo4jConnection:
                     notifications_min_severity=NotificationMinimumSeverity.OFF,
                     telemetry_disabled=True,
                 )
+            except (ConfigurationError, ValueError) as error:
+                raise translate(error) from error
             self._loops[loop] = _PerLoop(driver=driver)
         return self._loops[loop]
 
@@ -163,29 +184,16 @@ class Neo4jConnection:
         result = await driver.execute_query(query, parameters_=given, database_=self._database)  # type: ignore[arg-type]  # ours, none of a user's
         return result.records
 
-    def _translated(self) -> "_Translated":
-        return _Translated(self)
-
-    def forget_schema(self) -> None:
-        """See to the schema again before the next query."""
-        for held in self._loops.values():
-            held.ready = False
-
-
-class _Translated:
-    """Turns what the driver raises into GraphUnavailable."""
-
-    def __init__(self, connection: Neo4jConnection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (Neo4jError, DriverError, ConfigurationError, OSError, ValueError)):
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn what the driver raises into GraphUnavailable."""
+        try:
+            yield
+        except (Neo4jError, DriverError, OSError) as error:
             found = translate(error)
             if found.facts["setting"] == DATABASE:
-                self._connection.forget_schema()
+                # An index may be missing: see to the schema again before the next query.
+                self._mine().ready = False
             raise found from error
 
 
@@ -202,8 +210,6 @@ def unavailable(reason: str, setting: str) -> GraphUnavailable:
 
 def translate(error: BaseException) -> GraphUnavailable:
     """What a driver's error means for the person who runs the service. Texts of the driver are not passed on."""
-    if isinstance(error, GraphUnavailable):
-        return error
     code = getattr(error, "code", None) or type(error).__name__
     if isinstance(error, AuthError) or code == "Neo.ClientError.Security.AuthenticationRateLimit":
         return unavailable("the server refuses user name and password", f"{USER}, {PASSWORD}")

@@ -5,22 +5,27 @@ players talk to is nobody's business. It also loads the nearest .env file into t
 """
 
 import os
+import warnings
+
+from pydantic import PydanticDeprecatedSince20
 
 os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"
 _dotenv = os.environ.get("PYTHON_DOTENV_DISABLED")
 os.environ["PYTHON_DOTENV_DISABLED"] = "1"
 try:
-    # The two lines above must come first.
-    from graphiti_core import Graphiti
-    from graphiti_core.cross_encoder.client import CrossEncoderClient
-    from graphiti_core.driver.driver import GraphDriver
-    from graphiti_core.driver.neo4j_driver import Neo4jDriver
-    from graphiti_core.edges import EntityEdge, EpisodicEdge
-    from graphiti_core.embedder.client import EmbedderClient
-    from graphiti_core.llm_client import OpenAIGenericClient
-    from graphiti_core.llm_client.config import LLMConfig
-    from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
-    from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
+    with warnings.catch_warnings():
+        # One of its models is declared in pydantic's old way; ours to know, not for who runs the service.
+        warnings.simplefilter("ignore", PydanticDeprecatedSince20)
+        from graphiti_core import Graphiti
+        from graphiti_core.cross_encoder.client import CrossEncoderClient
+        from graphiti_core.driver.driver import GraphDriver
+        from graphiti_core.driver.neo4j_driver import Neo4jDriver
+        from graphiti_core.edges import EntityEdge, EpisodicEdge
+        from graphiti_core.embedder.client import EmbedderClient
+        from graphiti_core.llm_client import OpenAIGenericClient
+        from graphiti_core.llm_client.config import LLMConfig
+        from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
+        from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
 finally:
     if _dotenv is None:
         del os.environ["PYTHON_DOTENV_DISABLED"]

@@ -3,6 +3,7 @@
 Japanese by character bigrams, other languages by the beginnings of words; a text may mix both.
 """
 
+import math
 import re
 import unicodedata
 
@@ -20,15 +21,18 @@ STOP_WORDS = frozenset(
     "the their them then there these they thing things this those though through time to today too two under until up us "
     "very was way we well were what when where which while who why will with would yes you your yours i'm i've i'll it's "
     "that's don't you've you're isn't there's enough back because both even always often behind along across against among around beside between during "
-    "inside outside past toward towards within without longer better older last next year years tomorrow yesterday tonight".split()
+    "inside outside past toward towards within without longer better older anywhere somewhere else hear heard told given found long let nobody back last next year years tomorrow yesterday tonight".split()
 )
 _DETERMINERS = frozenset("a an the my our his her their this that these those your every each".split())
-_DULL = frozenset("name names same word words kind place time times boy girl half whole others rest side sort".split())
+_DULL = frozenset(
+    "first second kindness favour favor burnt name names same word words kind place time times boy girl half whole others rest side sort".split()
+)
 _NO_NOUN = re.compile(r"(?:ed|ing|ly)$")
 _VERBS = frozenset(
     "bakes bring brings buys comes costs fell find finds gave gets gives grew grows hear hears help helps keep keeps "
     "knows left lives look looks lost makes means need needs opens owes ran run runs saw sells sings sleep sleeps "
-    "smells starts stands takes tastes tell tells thinks took turns wants went work works won goes says feel feels".split()
+    "smells starts stands takes tastes tell tells thinks took turns wants went work works won goes says feel feels wrote "
+    "told asked kept came sat saw heard broke built died sold".split()
 )
 _PLAIN_KEYS = frozenset(
     "今日 昨日 明日 最近 本当 一番 何か 自分 毎日 毎朝 毎晩 今年 去年 時間 一人 二人 全部 大丈夫 先日 今朝 今夜 "
@@ -84,7 +88,7 @@ def fit(query: str, text: str) -> float:
     wanted, offered = grams(query), grams(text)
     if not wanted or not offered:
         return 0.0
-    return len(wanted & offered) / float(len(wanted) * len(offered)) ** 0.5
+    return len(wanted & offered) / math.sqrt(len(wanted) * len(offered))
 
 
 def holds(text: str, part: str) -> float:

@@ -38,7 +38,7 @@ _LONGEST_PASSAGE = 110
 _TOLD_AGAIN = 3
 """How many of the told things a summary names."""
 _SELF = re.compile(
-    r"私|わたし|わし|俺|おれ|僕|ぼく|うち|家内|女房|娘|息子|妻|夫|母|父|兄|姉|弟|妹|\b(?:I|I'm|I've|I'll|me|my|mine|our|we)\b"
+    r"私|わたし|わし|俺|おれ|僕|ぼく|うち|家内|女房|娘|息子|妻|夫|母|父|兄|姉|弟|妹|\b(?:I|I'm|I've|I'll|me|[Mm]y|mine|[Oo]ur|[Ww]e)\b"
 )
 _RUDE = re.compile(
     r"馬鹿|ばか(?!り)|バカ|うるさい|黙れ|くだらない|嫌い|あっちへ行け|役立たず|嘘つき|"
@@ -74,7 +74,8 @@ _LEAD = re.compile(
     r"^(?:ただ|でも|実はね?|前にも(?:お話ししました|話した)けど|[^、]{1,14}だから話しま?すけど|これは、あまり人には言わないん(?:だけど|ですが))、|^You see, ?"
 )
 _OPENS = re.compile(r"^(?:よう、|いらっしゃい|ようこそ|やあ|hello there|welcome\b)", re.IGNORECASE)
-"""An authored greeting: the sentence after it belongs to it."""
+"""An authored greeting: the sentences after it belong to it."""
+_GREETING_GOES_ON = 2
 _VOW = re.compile(r"約束|\bpromise\b", re.IGNORECASE)
 _TASK = re.compile(
     r"^(?:ask|find|learn|greet|thank|tell|hear|talk|get|see|say|know|check|make|invite|apologi[sz]e|buy|catch|help|offer|"
@@ -136,11 +137,13 @@ def _passages(text: str, scene: ClosingScene) -> list[tuple[str, str]]:
     authored = [fact.statement for fact in scene.npc_facts if fact.authored and fact.statement]
     found: list[tuple[str, str]] = []
     joins = False
-    greeted = False
+    greets = 0
     for sentence in sentences(text):
-        after_greeting, greeted = greeted, not found and bool(_OPENS.search(sentence))
+        greets = _GREETING_GOES_ON if not found and _OPENS.search(sentence) else greets - 1
         fact = next((f for f in authored if holds(sentence, f) >= _HELD), "")
-        tells = bool(fact) or (not after_greeting and tells_something(_unaddressed(sentence, scene.character_name)))
+        tells = bool(fact) or (
+            not 0 <= greets < _GREETING_GOES_ON and tells_something(_unaddressed(sentence, scene.character_name))
+        )
         if tells and joins and not fact and len(found[-1][0]) + len(sentence) < _LONGEST_PASSAGE:
             gap = "" if scene.language == "ja" else " "
             found[-1] = (f"{found[-1][0]}{gap}{sentence}", "")

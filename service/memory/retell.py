@@ -72,7 +72,7 @@ def said(fact: str, name: str, language: Language) -> str:
     """What is to stand before と言った, or after "said that": a plain clause in Japanese, a sentence in English."""
     core = _core(fact, name)
     if language == "ja":
-        return _plain(core) if _JAPANESE.search(core) and "。" not in core else f"「{core}」"
+        return re.sub(r"である$", "だ", _plain(core)) if _JAPANESE.search(core) and "。" not in core else f"「{core}」"
     if _leads_with_verb(core):
         return f"{name} {core}"
     return core

@@ -33,6 +33,12 @@ def test_where_no_schema_can_be_sent_it_stands_at_the_end_of_the_system_message(
     assert body.get("response_format") == ({"type": "json_object"} if form is Form.JSON_OBJECT else None)
 
 
+def test_a_prompt_without_system_message_gets_one_for_the_schema() -> None:
+    body = Dialect(explain=True).request(ask(Message(role="user", content="Speak.")), "m", None)
+    assert [m["role"] for m in body["messages"]] == ["system", "user"]
+    assert body["response_format"]["type"] == "json_schema"
+
+
 def test_without_a_system_role_neighbours_become_one_user_message() -> None:
     messages = (
         Message(role="system", content="a"),

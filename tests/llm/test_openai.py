@@ -308,6 +308,20 @@ def test_a_complete_answer_at_the_length_limit_is_an_answer() -> None:
         assert run(server)[0].value.model_dump() == TURN
 
 
+def test_a_server_that_leaves_out_all_that_can_be_left_out_is_understood() -> None:
+    body = json.dumps({"choices": [{"message": {"content": SAID}}]}).encode()
+    with FakeOpenAI(Reply(raw=body)) as server:
+        answer = run(server)[0]
+    assert answer.value.model_dump() == TURN
+    assert answer.usage.estimated
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": {}}]}])
+def test_a_completion_without_an_answer_is_empty(body: dict[str, Any]) -> None:
+    with FakeOpenAI(Reply(raw=json.dumps(body).encode())) as server, pytest.raises(ModelEmpty):
+        run(server)
+
+
 def test_a_wrong_path_says_which_setting_to_check() -> None:
     with FakeOpenAI() as server, pytest.raises(ModelRejected) as caught:
         run(server, path=f"http://127.0.0.1:{server.port}")
@@ -358,8 +372,9 @@ def test_probing_and_answering_share_one_timeout() -> None:
 def test_nobody_there_is_unreachable_and_says_where() -> None:
     with FakeOpenAI() as server:
         gone = server.base_url.replace("http://", "http://user:pass@")
-    with pytest.raises(ModelUnreachable) as caught:
-        run(server, path=gone)
+    for model in ("m", None):
+        with pytest.raises(ModelUnreachable) as caught:
+            run(server, path=gone, model=model)
     assert caught.value.facts["base_url"] == server.base_url
     assert caught.value.__cause__ is not None
 

@@ -253,6 +253,28 @@ class MemoryGraphContract:
 
         self.run(tmp_path, scenario)
 
+    def test_of_two_facts_with_one_id_the_first_is_kept(self, tmp_path: Path) -> None:
+        async def scenario(graph: MemoryGraph) -> None:
+            (old,) = await tell(graph, TARO, "c0", MONDAY, FISH)
+            heard = episode(TARO, "c1", TUESDAY)
+            told = [draft(heard, 0, FAMILY), draft(heard, 0, SMITH, replaces=(old,))]
+            await graph.remember(TARO, heard, told)
+            facts = await all_of(graph, TARO)
+            assert set(facts) == {FISH, FAMILY}
+            assert facts[FISH].expired_at is None
+
+        self.run(tmp_path, scenario)
+
+    def test_a_fact_may_replace_an_earlier_one_of_its_own_episode(self, tmp_path: Path) -> None:
+        async def scenario(graph: MemoryGraph) -> None:
+            heard = episode(TARO, "c1", TUESDAY)
+            first = draft(heard, 0, "太郎は漁師だ")
+            await graph.remember(TARO, heard, [first, draft(heard, 1, "太郎は大工だ", replaces=(first.id,))])
+            assert statements(await graph.recall(TARO, "太郎", at=TUESDAY)) == ["太郎は大工だ"]
+            assert (await all_of(graph, TARO))["太郎は漁師だ"].replaced_by == fact_id(heard.id, 1)
+
+        self.run(tmp_path, scenario)
+
     def test_a_write_that_breaks_half_way_leaves_nothing_and_can_be_made_again(self, tmp_path: Path) -> None:
         async def scenario(graph: MemoryGraph) -> None:
             (old,) = await tell(graph, TARO, "c0", MONDAY, "太郎は漁師だ")

@@ -1,0 +1,157 @@
+"""Owns the command line: serve, demo, init, check."""
+
+import asyncio
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+from pydantic import ValidationError
+
+from service.app import create_app
+from service.cast.check import check_content
+from service.cast.init import init_content
+from service.cast.load import bundled_content
+from service.demo import run_demo
+from service.errors import KataribeError
+from service.llm.choose import LocalServer, find_local_servers
+from service.settings import Settings
+from world.time import Language
+
+cli = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Kataribe: a life and a memory for a game's characters."
+)
+
+LanguageOption = Annotated[str | None, typer.Option(help="en or ja; default: the content's own (demo: your locale)")]
+
+
+@cli.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Where to listen; default 127.0.0.1: this machine only")] = None,
+    port: Annotated[int | None, typer.Option(help="Default 8010; 0 takes a free one")] = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help="Speak without a language model")] = False,
+    content: Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")] = None,
+    data: Annotated[Path | None, typer.Option(help="Where to keep the world; default ./kataribe-data")] = None,
+    language: LanguageOption = None,
+) -> None:
+    """Serve the HTTP API and the pages."""
+    settings = _settings(rehearsal=rehearsal, content=content, data=data, language=language)
+    app = create_app(settings)
+    if app.state.models_missing and not rehearsal:
+        _say_no_model(settings)
+    uvicorn.run(
+        app,
+        host=host or settings.host,
+        port=settings.port if port is None else port,
+        timeout_graceful_shutdown=3,
+        log_level="info",
+    )
+
+
+@cli.command()
+def demo(
+    language: LanguageOption = None,
+    content: Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")] = None,
+    character: Annotated[str | None, typer.Option(help="Who walks; default: the first character")] = None,
+    npc: Annotated[str | None, typer.Option(help="Who is met; default: the nearest NPC")] = None,
+) -> None:
+    """Two meetings of a character and an NPC, a world day apart. Without a model configured, as a rehearsal."""
+    chosen = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    settings = _settings(content=content, language=chosen)
+    run_demo(settings, chosen, character_id=character, npc_id=npc, offers=asyncio.run(_offers(settings)))
+
+
+@cli.command()
+def init(directory: Annotated[Path, typer.Argument(help="Where your game will be")]) -> None:
+    """Copy the sample village into a directory, for a game of your own."""
+    copied = init_content(directory)
+    for path in copied:
+        typer.echo(path)
+    typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
+
+
+@cli.command()
+def check(
+    directory: Annotated[Path | None, typer.Argument(help="The game's directory; default: the sample village")] = None,
+    language: LanguageOption = None,
+) -> None:
+    """Report every error in a game's content files at once."""
+    place = directory or bundled_content()
+    problems = check_content(place)
+    speak: Language = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    for problem in problems:
+        typer.echo(problem.line(speak))
+    summary = {"en": f"{place}: {len(problems)} error(s)", "ja": f"{place}: 誤り {len(problems)} 件"}
+    typer.echo(summary[speak], err=bool(problems))
+    raise typer.Exit(1 if problems else 0)
+
+
+def main() -> None:
+    """The command ``kataribe``: our errors are told in one line, in the user's language."""
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    for talkative in ("httpx", "alembic"):
+        logging.getLogger(talkative).setLevel(logging.WARNING)
+    try:
+        cli()
+    except KataribeError as exc:
+        typer.echo(exc.sentence("ja" if _locale().startswith("ja") else "en"), err=True)
+        sys.exit(2)
+    except ValidationError as exc:
+        for error in exc.errors():
+            name = "KATARIBE_" + "__".join(map(str, error["loc"])).upper()
+            typer.echo(f"{name}: {error['msg']}", err=True)
+        sys.exit(2)
+
+
+def _settings(
+    *,
+    rehearsal: bool = False,
+    content: Path | None = None,
+    data: Path | None = None,
+    language: str | None = None,
+) -> Settings:
+    """The environment's settings with what the command line says on top."""
+    settings = Settings()
+    if rehearsal:
+        settings.llm.provider = "rehearsal"
+    if content is not None:
+        settings.content_dir = content
+    if data is not None:
+        settings.data_dir = data
+    if language is not None:
+        settings.world.language = _language(language)
+    return settings
+
+
+def _language(text: str | None) -> Language | None:
+    if text is None:
+        return None
+    if text == "ja":
+        return "ja"
+    if text == "en":
+        return "en"
+    raise typer.BadParameter(f"{text!r}; expected en or ja", param_hint="--language")
+
+
+def _locale() -> str:
+    return next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+
+
+async def _offers(settings: Settings) -> list[LocalServer]:
+    """Model servers found on this machine, when the settings name none."""
+    named = settings.llm.base_url or settings.llm.api_key or settings.openai_api_key
+    return [] if named or settings.llm.provider == "rehearsal" else await find_local_servers()
+
+
+def _say_no_model(settings: Settings) -> None:
+    typer.echo(
+        "No language model is configured: conversations will answer 503.\n"
+        "Set OPENAI_API_KEY, or KATARIBE_LLM__BASE_URL for any OpenAI-compatible server, or add --rehearsal.\n"
+        "言語モデルが設定されていません。OPENAI_API_KEY か KATARIBE_LLM__BASE_URL を設定するか、--rehearsal を付けてください。",
+        err=True,
+    )
+    for server in asyncio.run(_offers(settings)):
+        typer.echo(f"  {server.name}: KATARIBE_LLM__BASE_URL={server.base_url}", err=True)

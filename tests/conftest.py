@@ -1,0 +1,71 @@
+"""What every test may ask for: the sample village, a database (SQLite, and PostgreSQL in CI), a scripted room."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.cast.load import Content, bundled_content, load_content
+from service.cast.stage import Stage
+from service.conversation.room import Room
+from service.conversation.stream import Stream
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
+from service.memory.sqlite import SqliteGraph
+from service.settings import Settings
+from service.store.session import Database
+
+pytest_plugins = [
+    "tests.servers.postgres",
+    "tests.servers.chromium",
+    "tests.servers.neo4j",
+    "tests.servers.smollm2",
+]
+
+
+@pytest.fixture(scope="session")
+def village() -> Content:
+    """The sample village."""
+    return load_content(bundled_content())
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings of a service of its own: lexical recall only, in English, no .env read."""
+    return Settings(
+        _env_file=None,
+        data_dir=tmp_path / "data",
+        embedding={"provider": "none"},
+        world={"language": "en"},
+    )
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A fresh, migrated database; the same test runs on SQLite and on a real PostgreSQL."""
+    url = f"sqlite:///{tmp_path / 'kataribe.db'}"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgres_url")
+    database = Database(url)
+    database.migrate()
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def script() -> ScriptedModel:
+    """The model that every role of `room` speaks with: enqueue what it is to answer."""
+    return ScriptedModel()
+
+
+@pytest.fixture
+def room(database: Database, village: Content, settings: Settings, script: ScriptedModel) -> Room:
+    """Where conversations are held, with the scripted model and a memory graph of its own."""
+    return Room(
+        settings=settings,
+        stage=Stage(village, settings.world),
+        database=database,
+        graph=SqliteGraph(settings.data_dir / "memory.db"),
+        models=Models(dict.fromkeys(ROLES, script)),
+        stream=Stream(),
+    )

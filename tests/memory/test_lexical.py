@@ -1,0 +1,85 @@
+"""Full text finds Japanese and English, and takes any text."""
+
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.memory.lexical import MAX_QUERY_TOKENS, normal, query_tokens, tokens
+
+
+@pytest.mark.parametrize(
+    ("query", "fact"),
+    [
+        ("太郎の家族", "太郎は既婚者で子供が2人いる"),
+        ("子供", "太郎は既婚者で子供が2人いる"),
+        ("太郎 結婚", "太郎は既婚者で子供が2人いる"),
+        ("妻", "花子は太郎の妻だ"),
+        ("妻は誰?", "太郎の妻が花子だ"),
+        ("ﾊﾟﾝ", "パン屋は朝が早い"),
+        ("２人", "子供が2人いる"),
+        ("ＡＰＰＬＥ", "She sells apples"),
+        ("farm", "the farm's gate"),
+        ("married", "IS_MARRIED_TO"),
+        ("cities", "a city by the sea"),
+        ("boxes", "a box"),
+        ("don’t", "I don't know"),
+        ("STRASSE", "die Straße"),
+    ],
+)
+def test_a_question_shares_a_token_with_the_fact_that_answers_it(query: str, fact: str) -> None:
+    assert set(query_tokens(query)) & set(tokens(fact))
+
+
+@pytest.mark.parametrize(
+    ("query", "fact"), [("魚", "太郎は既婚者だ"), ("は", "太郎は既婚者だ"), ("cat", "catalogue"), ("bus", "bu")]
+)
+def test_a_question_shares_none_with_a_fact_about_something_else(query: str, fact: str) -> None:
+    assert not set(query_tokens(query)) & set(tokens(fact))
+
+
+def test_a_run_becomes_bigrams_and_its_lone_kanji() -> None:
+    assert tokens("太郎の妻は花子") == ("太郎", "郎の", "の妻", "妻は", "は花", "花子", "妻")
+
+
+def test_scripts_are_parted_and_repetitions_dropped() -> None:
+    assert tokens("Taro太郎taro 42歳") == ("taro", "太郎", "42", "歳")
+
+
+def test_a_run_of_one_character_is_a_token() -> None:
+    assert tokens("猫") == ("猫",)
+    assert tokens("A と B") == ("a", "と", "b")
+
+
+@pytest.mark.parametrize("text", ["", " \n\t　", "!?…", "🎉👨‍👩‍👧", '"" * () ^ : -', "\0", "\ud800", "・"])
+def test_a_text_without_words_has_no_tokens(text: str) -> None:
+    assert tokens(text) == ()
+
+
+def test_a_long_question_is_bounded_and_a_fact_is_not() -> None:
+    page = " ".join(f"word{n}" for n in range(500))
+    assert query_tokens(page) == tokens(page)[:MAX_QUERY_TOKENS]
+    assert len(tokens(page)) == 500
+    assert len(tokens("x" * 10_000)[0]) == 64
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40))
+def test_a_token_holds_nothing_that_full_text_search_could_read_as_syntax_or_a_gap(text: str) -> None:
+    allowed = set(string.ascii_lowercase + string.digits)
+    for token in tokens(text):
+        assert token
+        assert all(character in allowed or ord(character) > 127 for character in token)
+        assert tokens(token)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=40))
+def test_a_text_finds_itself_in_any_width_and_case(text: str) -> None:
+    assert tokens(normal(text)) == tokens(text)
+
+
+def test_names_are_compared_without_width_case_and_surrounding_space() -> None:
+    assert normal(" ＨＡＮＡＫＯ  Sato\u3000") == "hanako sato" == normal("Hanako Sato")
+    assert normal("ﾀﾛｳ") == "タロウ"

@@ -10,6 +10,7 @@ from service.cast.stage import World
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge
 from service.conversation.transcript import lines
+from service.errors import NotFound
 from service.memory.extract import learned_facts
 from service.memory.recall import CharacterMemory, recall, remembered_as
 from service.store.tables import ConversationRow
@@ -84,11 +85,18 @@ class Brief:
 
 
 async def brief(room: Room, conversation: ConversationRow) -> Brief:
-    """Recall for both speakers. The memory graph being away does not keep them from talking."""
+    """Recall for both speakers. The memory graph being away does not keep them from talking.
+
+    Raises:
+        NotFound: the content no longer has one of the two, or the place they stand at.
+    """
     settings = room.settings.memory
 
     def npc_side(session: Session) -> tuple[World, tuple[str, ...], Mood]:
         world = room.stage.open(session, conversation.world_id)
+        world.character(conversation.character_id)
+        if conversation.node_id not in world.map.nodes:
+            raise NotFound(kind="node", id=conversation.node_id)
         row = npc_row(session, world, world.npc(conversation.npc_id))
         learned = tuple(fact.statement for fact in learned_facts(session, world.id, conversation.npc_id))
         return world, learned, mood_of(row, world.now, settings.mood_cools_hours)

@@ -14,7 +14,7 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, Nudge, OpeningTurn
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, lines, spoken, turns_of
-from service.errors import ModelError, ModelOutOfCharacter, WrongPhase
+from service.errors import ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role, Usage
 from service.store.tables import ConversationRow, TurnRow
 
@@ -39,7 +39,10 @@ async def converse(room: Room, conversation_id: str) -> ConversationRow:
     )
     if row.phase != Phase.RUNNING:
         return row
-    known = await brief(room, row)
+    try:
+        known = await brief(room, row)
+    except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
+        return await _finish(room, row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
     while True:
         step = next_step(spoken(turns, row.character_id), row.max_turns)
         if isinstance(step, EndReason):
@@ -91,12 +94,20 @@ async def _speak(room: Room, known: Brief, turns: list[TurnRow], speaker: Speake
     if fault == "repeated":
         raise Stalled(answer.usage)
     if fault == "broke_character":
-        raise _out_of_character(answer)
+        raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     milliseconds = round((time.perf_counter() - begun) * 1000)
     return _Utterance(answer=answer, turn=answer.value, duration_ms=milliseconds)
 
 
-async def _ask(
+async def _ask(room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker, nudge: Nudge | None) -> Answer[Any]:
+    """Raises: ModelError: the model failed, or said nothing at all."""
+    answer = await _answer(room, known, turns, speaker, nudge)
+    if not answer.value.utterance.strip():
+        raise _useless(answer, ModelEmpty(model=answer.model))
+    return answer
+
+
+async def _answer(
     room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker, nudge: Nudge | None
 ) -> Answer[CharacterTurn] | Answer[OpeningTurn] | Answer[NpcTurn]:
     model = room.models.for_role(speaker)
@@ -187,8 +198,8 @@ def _paid(error: ModelError) -> Usage:
     return Usage(calls=error.calls, prompt_tokens=error.prompt_tokens, completion_tokens=error.completion_tokens)
 
 
-def _out_of_character(answer: Answer[Any]) -> ModelOutOfCharacter:
-    error = ModelOutOfCharacter(model=answer.model)
+def _useless(answer: Answer[Any], error: ModelError) -> ModelError:
+    """The error, with what the answer cost."""
     error.calls = answer.usage.calls
     error.prompt_tokens = answer.usage.prompt_tokens
     error.completion_tokens = answer.usage.completion_tokens

@@ -34,3 +34,4 @@ class EndReason(StrEnum):
     STALLED = "stalled"
     ENDED_BY_CLIENT = "ended_by_client"
     MODEL_FAILURE = "model_failure"
+    CONTENT_CHANGED = "content_changed"

@@ -14,10 +14,17 @@ _OUT_OF_CHARACTER = re.compile(
     r"\bas an? (?:artificial intelligence|ai\b|(?:large )?language model|chatbot)"
     r"|\bI(?:'|’)?\s?a?m (?:just )?an? (?:artificial intelligence|ai\b|(?:large )?language model|chatbot)"
     r"|\b(?:large )?language model\b|\bmy training data\b|\b(?:OpenAI|ChatGPT)\b"
-    r"|AI(?:言語モデル|アシスタント|モデル)?(?:として|なので|ですので|ですから|であり)"
+    r"|(?<![a-z])AI(?:言語モデル|アシスタント|モデル)?(?:として|なので|ですので|ですから|であり)"
+    r"|(?:私|僕|俺|わたし|わたくし|あたし|ぼく|おれ)は(?:ただの)?(?:AI|人工知能)(?:アシスタント)?(?:です|だ|であ|なん)"
     r"|(?:大規模)?言語モデル|人工知能(?:として|なので|ですので)|学習データ",
     re.IGNORECASE,
 )
+_MACHINE = re.compile(
+    r"(?<![A-Za-z])AI(?![A-Za-z])"  # in capitals only: Ai is a name
+    r"|(?i:artificial intelligence|language model|chatbot|robot|android)"
+    r"|人工知能|言語モデル|ロボット|アンドロイド|学習データ"
+)
+"""What an author writes about a person that is a machine."""
 
 
 def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
@@ -31,13 +38,11 @@ def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
 def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
     """Whether the speaker steps out of its role ("as a language model", "AIとして").
 
-    Words its author gave it (`authored`) are its role: a robot may say that it is one.
+    Whom its author made a machine (in any of the `authored` texts) may say that it is one.
     """
-    text = unicodedata.normalize("NFKC", utterance)
-    found = _OUT_OF_CHARACTER.search(text)
-    if found is None:
+    if _OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", utterance)) is None:
         return False
-    return not any(_OUT_OF_CHARACTER.search(unicodedata.normalize("NFKC", own)) for own in authored)
+    return not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
 
 
 def _grams(text: str) -> frozenset[str]:

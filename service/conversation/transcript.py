@@ -73,7 +73,9 @@ def commit_turn(
 
 
 def count_failure(session: Session, stage: Stage, conversation_id: str, role: Role, usage: Usage) -> None:
-    """Count calls that gave nothing that could be used."""
+    """Count calls that gave nothing that could be used; none were made, none failed."""
+    if usage.calls == 0:
+        return
     row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
     _pay(session, row, stage.open(session, row.world_id).day, role, usage, failures=1)
 

@@ -7,6 +7,7 @@ keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-th
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, or_, update
@@ -32,22 +33,25 @@ _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 class Runner:
     """Carries the conversations of this process."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: Room, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
+        """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
         self._room = room
         self._outbox = Outbox(room)
+        self._sweep_seconds = sweep_seconds
         self._id = new_id()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._sweeper: asyncio.Task[None] | None = None
+        self._sweepers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
         if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._room.database.write(_drop_leases)
-        self._sweeper = asyncio.create_task(self._sweep())
+        # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
+        self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self._outbox.deliver_due)]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
-        tasks = [*self._tasks.values(), *([self._sweeper] if self._sweeper else [])]
+        tasks = [*self._tasks.values(), *self._sweepers]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -83,6 +87,9 @@ class Runner:
         try:
             if await self._room.database.write(lambda s: _claim(s, conversation_id, self._id)):
                 await self._advance(conversation_id)
+            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+            if row.phase not in _DUE:
+                self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
         except Exception:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
             _log.exception("conversation %s could not be carried on", conversation_id)
@@ -91,22 +98,22 @@ class Runner:
         await converse(self._room, conversation_id)
         row = await close(self._room, conversation_id)
         await self._outbox.deliver(Group(world_id=row.world_id, character_id=row.character_id))
-        self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
 
     async def _sweep(self) -> None:
-        """Extend the leases of what is carried here, take up what nobody carries, deliver what waits."""
+        """Extend the leases of what is carried here, take up what nobody carries."""
+        mine = list(self._tasks)
+        if mine:
+            await self._room.database.write(lambda s: _extend(s, self._id, mine))
+        for conversation_id in await self._room.database.read(lambda s: _abandoned(s, self._id)):
+            self.submit(conversation_id)
+
+    async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
-                mine = list(self._tasks)
-                if mine:
-                    await self._room.database.write(lambda s: _extend(s, self._id, mine))  # noqa: B023 - awaited here
-                due = await self._room.database.read(lambda s: _abandoned(s, self._id))
-                for conversation_id in due:
-                    self.submit(conversation_id)
-                await self._outbox.deliver_due()
+                await work()
             except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
                 _log.exception("the sweep failed; it is tried again")
-            await asyncio.sleep(SWEEP_SECONDS)
+            await asyncio.sleep(self._sweep_seconds)
 
 
 def _claim(session: Session, conversation_id: str, runner: str) -> bool:

@@ -93,9 +93,12 @@ class ChatModel(Protocol):
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of a text whose tokenizer is unknown: four ASCII characters, or one other character, make a token."""
+    """Tokens of a text whose tokenizer is unknown: four ASCII characters make a token, four others three.
+
+    The Japanese sentence OpenAI published with GPT-4o has 0.62 tokens a character in o200k and 0.88 in cl100k.
+    """
     ascii_count = sum(1 for c in text if c.isascii())
-    return (ascii_count + 3) // 4 + (len(text) - ascii_count)
+    return (ascii_count + 3) // 4 + (3 * (len(text) - ascii_count) + 3) // 4
 
 
 def prompt_tokens(messages: tuple[Message, ...]) -> int:

@@ -15,6 +15,7 @@ class Templates:
         self._environment = Environment(
             loader=FileSystemLoader(Path(package_file).parent / "prompts"),
             undefined=StrictUndefined,
+            auto_reload=False,
             trim_blocks=True,
             lstrip_blocks=True,
             autoescape=False,  # noqa: S701 - the text goes to a model, not into a page

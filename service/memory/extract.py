@@ -7,6 +7,7 @@ from sqlmodel import Session, col, select
 
 from service.cast.relation import mood_of, npc_row
 from service.cast.stage import World
+from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
 from service.memory.graph import Recalled
@@ -47,13 +48,14 @@ def prepare(
     *,
     mood_cools_hours: int,
 ) -> Extraction:
-    """Gather what the extraction may draw on."""
+    """Gather what the extraction may draw on: what was known when the two parted, however late the closing is."""
     npc = world.npc(conversation.npc_id)
-    learned = learned_facts(session, world.id, npc.id)
+    now = WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
+    learned = [row for row in learned_facts(session, world.id, npc.id) if row.valid_at <= now]
+    memories = [memory for memory in memories if memory.fact.created_at <= now]
     authored = [KnownFact(ref=f"n{i}", statement=fact, authored=True) for i, fact in enumerate(npc.facts, 1)]
     own = [KnownFact(ref=f"n{i}", statement=row.statement) for i, row in enumerate(learned, len(authored) + 1)]
     known = [KnownFact(ref=f"m{i}", statement=m.fact.statement) for i, m in enumerate(memories, 1)]
-    now = WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
     scene = ClosingScene(
         language=world.language,
         character_id=conversation.character_id,
@@ -68,7 +70,9 @@ def prepare(
         npc_facts=(*authored, *own),
         memories=tuple(known),
         lines=tuple(
-            SpokenLine(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text) for t in turns
+            # On one line each: nobody forges the other's line by a line break in his own.
+            SpokenLine(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=" ".join(t.text.split()))
+            for t in turns
         ),
     )
     return Extraction(
@@ -95,5 +99,15 @@ def closing_prompt(scene: ClosingScene) -> Prompt[Recollection]:
 
 
 async def extract(model: ChatModel, scene: ClosingScene) -> Answer[Recollection]:
-    """Ask. Raises: ModelError."""
-    return await model.complete(closing_prompt(scene))
+    """Ask.
+
+    Raises:
+        ModelError: also when the summary, which everything later starts from, is blank.
+    """
+    answer = await model.complete(closing_prompt(scene))
+    if not answer.value.summary.strip():
+        broken = ModelBroken(model=answer.model, reason="the summary is blank")
+        broken.calls = answer.usage.calls
+        broken.prompt_tokens, broken.completion_tokens = answer.usage.prompt_tokens, answer.usage.completion_tokens
+        raise broken
+    return answer

@@ -181,7 +181,7 @@ class Neo4jConnection:
             await self._query(driver, AWAIT, seconds=INDEX_SECONDS)
 
     async def _query(self, driver: AsyncDriver, query: str, **given: Any) -> list[Record]:
-        result = await driver.execute_query(query, parameters_=given, database_=self._database)  # type: ignore[arg-type]  # ours, none of a user's
+        result = await driver.execute_query(query, parameters_=given, database_=self._database)
         return result.records
 
     @contextmanager
@@ -199,7 +199,7 @@ class Neo4jConnection:
 
 async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
     """All records of a query within a transaction."""
-    result = await tx.run(query, given)  # type: ignore[arg-type]  # assembled from constants of ours only
+    result = await tx.run(query, given)
     return [record async for record in result]
 
 

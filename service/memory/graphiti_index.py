@@ -28,16 +28,21 @@ COLUMNS = """
     e.seq AS seq, e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at, e.subject AS subject,
     e.object AS object, e.episode_id AS episode_id, e.partner_id AS partner_id,
-    CASE e.vector_model WHEN $model THEN e.vector END AS vector
+    e.token_count AS token_count, e.fact_id AS id, CASE e.vector_model WHEN $model THEN e.vector END AS vector
 """
 
 # Columns of the table of numbers.
-_VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _EPISODE, _PARTNER = range(8)
+_VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _EPISODE, _PARTNER, _TOKENS = range(9)
+_COLUMNS = 9
+
+# Okapi BM25 as usual; a statement names a thing once, so a token counts once.
+_K1 = 1.2
+_B = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """What recall asks of a group; times in epoch seconds, `hits` and `scores` are what full text found."""
+    """What recall asks of a group. `at` in epoch seconds; `hits` are the seqs that full text found, for each token."""
 
     at: int
     history: bool
@@ -45,8 +50,7 @@ class Wanted:
     partner_id: str | None
     asked: bool
     limit: int
-    hits: Sequence[int]
-    scores: Sequence[float]
+    hits: Sequence[Sequence[int]]
     vector: Vectors | None
 
 
@@ -64,9 +68,11 @@ class GroupIndex:
     def __init__(self, epoch: str, dimensions: int) -> None:
         self.epoch = epoch
         self.revision = -1
-        self._numbers = np.full((0, 8), NEVER, dtype=np.int64)
+        self._numbers = np.full((0, _COLUMNS), NEVER, dtype=np.int64)
         self._matrix = np.zeros((0, dimensions), dtype=np.float32)
         self._embedded = np.zeros(0, dtype=np.bool_)
+        self._ids: list[str] = []
+        self._order: Ints | None = None
         self._keys: dict[str, int] = {}
         self._lock = Lock()
 
@@ -90,6 +96,9 @@ class GroupIndex:
                 self._grow(max(row["seq"] for row in rows) + 1)
                 places = np.array([row["seq"] for row in rows])
                 self._numbers[places] = [self._row(row) for row in rows]
+                for row in rows:
+                    self._ids[row["seq"]] = row["id"]
+                self._order = None
                 given = [(row["seq"], row["vector"]) for row in rows if row["vector"] is not None]
                 if given and self._matrix.shape[1]:
                     halves = np.frombuffer(b"".join(packed for _, packed in given), dtype=np.float16)
@@ -124,7 +133,7 @@ class GroupIndex:
         return Ranked(best=best, unembedded=unembedded)
 
     def _candidates(self, wanted: Wanted) -> Ints:
-        """Places of those that may answer, newest first."""
+        """Places of those that may answer, newest first and then by id: the order that settles equal scores."""
         table, at = self._numbers, wanted.at
         known = table[:, _CREATED] <= at
         held = (table[:, _VALID] <= at) & (at < table[:, _INVALID]) & (at < table[:, _EXPIRED])
@@ -136,16 +145,26 @@ class GroupIndex:
             near = (table[:, _SUBJECT] == entity) | (table[:, _OBJECT] == entity) | (table[:, _PARTNER] == partner)
             chosen &= near
         places = np.flatnonzero(chosen)
-        newest: Ints = places[np.argsort(-table[places, _CREATED], kind="stable")]
+        if self._order is None:
+            self._order = np.empty(len(table), dtype=np.int64)
+            self._order[np.lexsort((np.array(self._ids), -table[:, _CREATED]))] = np.arange(len(table))
+        newest: Ints = places[np.argsort(self._order[places])]
         return newest
 
     def _by_words(self, wanted: Wanted, candidates: Ints) -> Scores:
-        scores = np.full(len(self._numbers), np.nan)
-        hits = np.array(wanted.hits, dtype=np.int64)
-        within = hits < len(scores)  # a fact written since the last update waits for the next recall
-        scores[hits[within]] = np.array(wanted.scores, dtype=np.float64)[within]
-        found: Scores = scores[candidates]
-        return found
+        """BM25 counted over the candidates alone: what other characters know changes nothing here."""
+        places = np.full(len(self._numbers), -1)
+        places[candidates] = np.arange(candidates.size)
+        lengths = self._numbers[candidates, _TOKENS]
+        weight = (_K1 + 1) / (1 + _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0)))
+        scores = np.full(candidates.size, np.nan)
+        for hits in wanted.hits:
+            seqs = np.array(hits, dtype=np.int64)
+            holders = places[seqs[seqs < len(places)]]  # a fact written since the update waits for the next recall
+            holders = holders[holders >= 0]
+            rarity = np.log1p((candidates.size - holders.size + 0.5) / (holders.size + 0.5))
+            scores[holders] = np.nan_to_num(scores[holders]) + rarity * weight[holders]
+        return scores
 
     def _by_likeness(self, vector: npt.NDArray[np.float32], candidates: Ints) -> Scores:
         # einsum and not @: BLAS with more threads than idle cores took twenty times as long.
@@ -183,13 +202,15 @@ class GroupIndex:
             self._intern("entity", normal(row["object"])),
             self._intern("episode", row["episode_id"]),
             self._intern("partner", row["partner_id"]),
+            row["token_count"],
         ]
 
     def _grow(self, needed: int) -> None:
         if needed <= len(self._numbers):
             return
         more = max(needed, len(self._numbers) * 3 // 2) - len(self._numbers)
-        self._numbers = np.concatenate([self._numbers, np.full((more, 8), NEVER, dtype=np.int64)])
+        self._ids.extend([""] * more)
+        self._numbers = np.concatenate([self._numbers, np.full((more, _COLUMNS), NEVER, dtype=np.int64)])
         self._matrix = np.concatenate([self._matrix, np.zeros((more, self._matrix.shape[1]), dtype=np.float32)])
         self._embedded = np.concatenate([self._embedded, np.zeros(more, dtype=np.bool_)])
 

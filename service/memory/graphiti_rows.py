@@ -79,9 +79,14 @@ def fact_uuid(group: Group, fact_id: str) -> str:
     return derived(group, "fact", fact_id)
 
 
-def lexical(subject: str, relation: str, obj: str, statement: str) -> str:
+def fact_tokens(fact: Fact) -> tuple[str, ...]:
     """What full text finds a fact by."""
-    return " ".join(tokens(f"{subject} {relation} {obj} {statement}".replace("_", " ")))
+    return tokens(f"{fact.subject} {fact.relation} {fact.object} {fact.statement}".replace("_", " "))
+
+
+def term(group: Group, token: str) -> str:
+    """A token as the full-text index holds it: what other groups know is not even looked at."""
+    return f"{group.id}/{token}"
 
 
 def pack(vector: Vectors) -> bytes:
@@ -162,6 +167,7 @@ def mention(group: Group, episode_id: str, name: str, at: WorldTime) -> Episodic
 def fact_edge(group: Group, new: NewFact) -> EntityEdge:
     """Graphiti's fact; provenance, order of writing and our vector ride along as attributes."""
     fact = new.fact
+    found = fact_tokens(fact)
     return EntityEdge(
         uuid=fact_uuid(group, fact.id),
         group_id=group.id,
@@ -185,7 +191,8 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "partner_id": fact.partner_id,
             "conversation_id": fact.conversation_id,
             "turn": fact.turn,
-            "lexical": lexical(fact.subject, fact.relation, fact.object, fact.statement),
+            "lexical": " ".join(term(group, token) for token in found),
+            "token_count": len(found),
             "seq": new.seq,
             "revision": new.revision,
             "vector": None if new.vector is None else pack(new.vector),

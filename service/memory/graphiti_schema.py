@@ -2,8 +2,9 @@
 
 Every query of ours starts from one of these; none scans the graph. The full text that recall searches is
 ``kataribe_fact_text``: our own tokens (lexical.py) under the analyzer ``whitespace``, so that Japanese bigrams, a lone
-kanji (妻) and English plurals are found alike, and a group's id is one exact token. Graphiti's own four full-text
-indexes are made before Graphiti makes them, with the analyzer ``cjk``, for its searches while it takes in an episode.
+kanji (妻) and English plurals are found alike; each token bears its group's id, so a group is searched by itself.
+Graphiti's own four full-text indexes are made before Graphiti makes them, with the analyzer ``cjk``, for its searches
+while it takes in an episode.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,7 @@ SCHEMA: Mapping[str, str] = {
     "kataribe_fact_seq": f"CREATE INDEX kataribe_fact_seq IF NOT EXISTS {_FACT} ON (e.group_id, e.seq)",
     "kataribe_fact_revision": f"CREATE INDEX kataribe_fact_revision IF NOT EXISTS {_FACT} ON (e.group_id, e.revision)",
     "kataribe_fact_replaced": f"CREATE INDEX kataribe_fact_replaced IF NOT EXISTS {_FACT} ON (e.group_id, e.replaced_by)",
-    FACT_TEXT: f"CREATE FULLTEXT INDEX {FACT_TEXT} IF NOT EXISTS {_FACT} ON EACH [e.lexical, e.group_id] {_WHITESPACE}",
+    FACT_TEXT: f"CREATE FULLTEXT INDEX {FACT_TEXT} IF NOT EXISTS {_FACT} ON EACH [e.lexical] {_WHITESPACE}",
     "episode_content": "CREATE FULLTEXT INDEX episode_content IF NOT EXISTS FOR (e:Episodic) "
     f"ON EACH [e.content, e.source, e.source_description, e.group_id] {_CJK}",
     "node_name_and_summary": "CREATE FULLTEXT INDEX node_name_and_summary IF NOT EXISTS FOR (n:Entity) "

@@ -15,6 +15,7 @@ from service.memory.graphiti_rows import (
     moment,
     read_episode,
     read_fact,
+    term,
 )
 from service.memory.graphiti_schema import FACT_TEXT
 from service.memory.lexical import query_tokens
@@ -25,14 +26,20 @@ READ_BATCH = 5_000
 _STATE = """
     MATCH (g:KataribeGroup {id: $group}) RETURN g.epoch AS epoch, g.revision AS revision, g.next_seq AS next_seq
 """
-# Lucene keeps to the group before it ranks; all its hits are taken, for the filters come before the limit.
+# All hits of each token are taken: the filters come before the limit, and how rare a token is among those that may
+# answer is counted here, not by Lucene, which counts all characters' facts.
 _STATE_AND_HITS = f"""
     MATCH (g:KataribeGroup {{id: $group}})
     CALL {{
-        CALL db.index.fulltext.queryRelationships('{FACT_TEXT}', $lucene) YIELD relationship AS e, score
-        RETURN collect(e.seq) AS hits, collect(score) AS scores
+        UNWIND $terms AS term
+        CALL {{
+            WITH term
+            CALL db.index.fulltext.queryRelationships('{FACT_TEXT}', term) YIELD relationship AS e
+            RETURN collect(e.seq) AS seqs
+        }}
+        RETURN collect(seqs) AS hits
     }}
-    RETURN g.epoch AS epoch, g.revision AS revision, g.next_seq AS next_seq, hits, scores
+    RETURN g.epoch AS epoch, g.revision AS revision, g.next_seq AS next_seq, hits
 """
 _SINCE = f"""
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.revision > $revision RETURN {COLUMNS}
@@ -113,8 +120,8 @@ class GroupReader:
 
     async def search(self, indexes: GroupIndexes, asked: Question) -> Found:
         """Who may answer, by full text, likeness and nearness."""
-        lucene = lucene_query(self._group, asked.query)
-        rows = await self._rows(_STATE_AND_HITS if lucene else _STATE, lucene=lucene)
+        terms = [f'"{term(self._group, token)}"' for token in query_tokens(asked.query)]
+        rows = await self._rows(_STATE_AND_HITS if terms else _STATE, terms=terms)
         if not rows:
             return Found(facts=[], unembedded=[])
         (state,) = rows
@@ -129,8 +136,7 @@ class GroupReader:
                 partner_id=asked.partner_id,
                 asked=bool(asked.query.strip()),
                 limit=asked.limit,
-                hits=state["hits"] if lucene else (),
-                scores=state["scores"] if lucene else (),
+                hits=state["hits"] if terms else (),
                 vector=asked.vector,
             )
         )
@@ -182,17 +188,7 @@ class GroupReader:
             index.update(await self._rows(_SINCE, revision=index.revision, model=model), revision)
 
     async def _rows(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
-        return await self._connection.read(query, group=self._group.id, **given)  # type: ignore[return-value]  # a Record is one
-
-
-def lucene_query(group: Group, query: str) -> str:
-    """Any of the query's tokens, within the group; "" when the query has none.
-
-    A token has letters and digits only, and a group's id no white space: neither means anything to Lucene inside
-    double quotes.
-    """
-    words = " ".join(f'"{token}"' for token in query_tokens(query))
-    return f'+group_id:"{group.id}" +lexical:({words})' if words else ""
+        return await self._connection.read(query, group=self._group.id, **given)
 
 
 async def read_world(connection: Neo4jConnection, world_id: str) -> list[Group]:

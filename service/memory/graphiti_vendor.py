@@ -22,8 +22,8 @@ try:
         from graphiti_core.driver.neo4j_driver import Neo4jDriver
         from graphiti_core.edges import EntityEdge, EpisodicEdge
         from graphiti_core.embedder.client import EmbedderClient
-        from graphiti_core.llm_client import OpenAIGenericClient
         from graphiti_core.llm_client.config import LLMConfig
+        from graphiti_core.llm_client.openai_generic_client import OpenAIGenericClient
         from graphiti_core.nodes import EntityNode, EpisodeType, EpisodicNode
         from graphiti_core.utils.bulk_utils import add_nodes_and_edges_bulk_tx
 finally:

@@ -29,7 +29,7 @@ from service.memory.graphiti_rows import (
     new_fact,
     pack,
 )
-from service.memory.graphiti_vendor import GraphDriver, add_nodes_and_edges_bulk_tx
+from service.memory.graphiti_vendor import EpisodicEdge, GraphDriver, add_nodes_and_edges_bulk_tx
 from service.memory.lexical import normal
 
 DELETE_BATCH = 5_000
@@ -213,7 +213,7 @@ class _Write:
 
     async def _bulk(self, facts: Sequence[Fact], new: Sequence[NewFact], embedded: Embedded) -> None:
         spelled: dict[str, tuple[str, Fact]] = {}
-        mentions = {}
+        mentions: dict[str, EpisodicEdge] = {}
         for fact in facts:
             for name in (fact.subject, fact.object):
                 spelled.setdefault(entity_uuid(self._group, name), (name, fact))
@@ -237,7 +237,7 @@ class _Write:
         closed_by: dict[str, FactDraft] = {}
         later = {draft.id for draft in drafts}
         for draft in drafts:
-            if draft.id in added:
+            if draft.id in added and draft.id in later:
                 for old in draft.replaces:
                     if old not in later:
                         closed_by.setdefault(old, draft)
@@ -250,4 +250,4 @@ class _Write:
             await self._rows(_CLOSE, closings=closings, revision=self.revision)
 
     async def _rows(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
-        return await run(self._tx, query, group=self._group.id, **given)  # type: ignore[return-value]  # a Record is one
+        return await run(self._tx, query, group=self._group.id, **given)

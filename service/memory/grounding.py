@@ -1,110 +1,134 @@
-"""Owns what a statement may claim: its words and numbers must have been said, and it may not deny a known one. Pure.
+"""Owns what a statement may claim: it must have been said, in words, numbers and polarity, and not deny a known one. Pure.
 
 These are rules of form, not of meaning: they keep out what was plainly not said, and let paraphrases through that
 share words with what was said. docs/decisions/0005-what-may-be-learned.md tells what that costs.
 """
 
 import re
-import unicodedata
 
-from service.memory.lexical import tokens
+from service.memory.claim import (
+    are_opposite,
+    counted,
+    folded,
+    is_assent,
+    is_denial,
+    is_negated,
+    numbers,
+    share,
+    words,
+)
+from service.memory.utterance import asserted, clauses, is_question, sentences
 
-GROUNDED = 0.25
-"""Share of a statement's content tokens that the cited words must hold."""
+GROUNDED = 0.6
+"""Share of a statement's telling words that the cited turn itself must hold."""
+
+ANSWERED = 0.75
+"""Share that an answer must hold together with the question before it ..."""
+
+ANSWERED_OWN = 0.3
+"""... when it is more than a yes or no, and itself holds this much."""
 
 SAME = 0.8
-"""Likeness (Jaccard of tokens) from which two statements are one."""
-
-_KANJI = str.maketrans("一二三四五六七八九〇", "1234567890")
-_EN = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_EN_NUMBERS = {word: str(number) for number, word in enumerate(_EN)}
-_COUNTED = re.compile(r"[一二三四五六七八九十〇]+(?=[人年月日歳つ個匹本回時分枚軒艘度冊])")
-_NUMBER = re.compile(r"\d+")
-_WORD = re.compile(r"[a-z]+")
-_EN_STOP = frozenset(
-    "a an and are as at be been but by did do does for from had has have he her his i in is it its me my not of on or "
-    "our she so that the their them they this to was we were what when who will with would you your says said told".split()
-)
-_NEGATION = re.compile(
-    r"\b(?:not|never|no|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|cannot|can't|won't)\b"
-    r"|(?:では|じゃ)?(?:ない|ありません|なかった)|ません|ていない|たことがない|せず"
-)
+"""Likeness (Jaccard of telling words) from which two statements are one."""
 
 
-def is_grounded(statement: str, heard: str, names: frozenset[str] = frozenset()) -> bool:
-    """Whether what was `heard` carries the statement: enough of its words, and every number in it.
+def is_grounded(statement: str, heard: str, names: frozenset[str] = frozenset(), *, before: str = "") -> bool:
+    """Whether the turn `heard` carries the statement: enough of its words, every number in it, and no denial of it.
 
-    `names` of the people involved prove nothing: a statement about somebody always holds them.
+    Only what the turn asserts counts, not what it asks. `before` is the turn before it: an answer may be complete
+    only with its question. `names` of the people involved prove nothing: a statement about somebody always holds them.
     """
-    return numbers(statement) <= numbers(heard) and _overlap(statement, heard, names) >= GROUNDED
+    said = asserted(heard)
+    if not squeezed(statement):
+        return False
+    if squeezed(statement) in squeezed(said):
+        return True
+    wanted = words(statement, names)
+    if not wanted:  # nothing but a count: 六十一歳である
+        return bool(counted(statement)) and counted(statement).items() <= counted(said).items()
+    own, both = share(wanted, said), share(wanted, f"{said} {before}")
+    if not _numbers_said(statement, said, before):
+        return False
+    if own >= GROUNDED:
+        return _same_polarity(statement, wanted, said)
+    if is_denial(said) or is_assent(said):
+        return both >= ANSWERED and _answers(statement, said, before)
+    asked = bool(before) and is_question(sentences(before)[-1])
+    gives = own >= ANSWERED_OWN or bool(numbers(statement) & numbers(said))
+    return asked and gives and both >= ANSWERED and _same_polarity(statement, wanted, said)
 
 
-def are_same(a: str, b: str) -> bool:
+def occurs(statement: str, text: str, names: frozenset[str] = frozenset()) -> bool:
+    """Whether a text, questions included, holds enough of a statement's words and every number in it."""
+    if squeezed(statement) and squeezed(statement) in squeezed(text):
+        return True
+    return numbers(statement) <= numbers(text) and share(words(statement, names), text) >= GROUNDED
+
+
+def are_same(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether two statements say the same in nearly the same words, numbers and polarity included."""
+    if squeezed(a) == squeezed(b):
+        return True
     if numbers(a) != numbers(b) or is_negated(a) != is_negated(b):
         return False
-    left, right = frozenset(tokens(a)), frozenset(tokens(b))
-    return bool(left | right) and len(left & right) / len(left | right) >= SAME
+    return _jaccard(words(a, names), words(b, names)) >= SAME
 
 
-def contradict(a: str, b: str) -> bool:
-    """Whether two statements differ in nothing but a number or a negation."""
-    if numbers(a) != numbers(b) and _bare(a) == _bare(b):
-        return True
-    return is_negated(a) != is_negated(b) and _jaccard(_affirmed(a), _affirmed(b)) >= SAME
+def contradict(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
+    """Whether two statements exclude each other by form: another number of the same, a denial, or an opposite."""
+    return _miscounts(a, b, names) or _denies(a, b, names) or are_opposite(a, b, names)
 
 
-def numbers(text: str) -> frozenset[str]:
-    """The numbers a text names, in digits: 「子供が二人」, "two children" and "2" name 2."""
-    folded = _folded(text)
-    found = {str(int(n)) for n in _NUMBER.findall(folded)}
-    found |= {_kanji_number(n) for n in _COUNTED.findall(folded)}
-    return frozenset(found | {_EN_NUMBERS[w] for w in _WORD.findall(folded) if w in _EN_NUMBERS and w != "one"})
+def squeezed(text: str) -> str:
+    """Letters and digits only, in one width and case."""
+    return re.sub(r"[\W_]+", "", folded(text))
 
 
-def is_negated(text: str) -> bool:
-    """Whether the statement denies something."""
-    return _NEGATION.search(_folded(text)) is not None
+def _numbers_said(statement: str, said: str, before: str) -> bool:
+    """The question's numbers count only where the answer names none: "Three daughters?" "Two." tells of two.
+
+    A single thing needs no number where none is named: "my son" is one son.
+    """
+    given = numbers(said)
+    missing = numbers(statement) - (given or numbers(before))
+    return not missing or (missing == {"1"} and not given)
 
 
-def _overlap(statement: str, heard: str, names: frozenset[str]) -> float:
-    ignored = _EN_STOP | {token for name in names for token in tokens(name)}
-    own = {_stem(t) for t in tokens(statement) if t not in ignored and not _is_kana(t)}
-    if not own:
-        return 1.0
-    said = {_stem(t) for t in tokens(heard)}
-    return len(own & said) / len(own)
+def _same_polarity(statement: str, wanted: frozenset[str], said: str) -> bool:
+    """Whether one of the clauses that hold most of the statement denies if it denies, and affirms if it affirms."""
+    scored = [(share(wanted, clause), clause) for clause in clauses(said)]
+    most = max((score for score, _ in scored), default=0.0)
+    denies = is_negated(statement)
+    return any(is_negated(clause) == denies for score, clause in scored if score == most)
 
 
-def _stem(token: str) -> str:
-    return token[:5] if token.isascii() else token
+def _answers(statement: str, said: str, before: str) -> bool:
+    if is_denial(said):
+        return is_negated(statement)
+    return is_negated(statement) == is_negated(before)
 
 
-def _is_kana(token: str) -> bool:
-    """Whether the token is hiragana only: particles and endings, which prove nothing."""
-    return all("ぁ" <= c <= "ん" for c in token)
+def _miscounts(a: str, b: str, names: frozenset[str]) -> bool:
+    left, right = counted(a), counted(b)
+    if not any(left[noun].isdisjoint(right[noun]) for noun in left.keys() & right.keys()):
+        return False
+    if is_negated(a) != is_negated(b):
+        return False
+    return _within(words(a, names), words(b, names))
 
 
-def _bare(text: str) -> str:
-    folded = _COUNTED.sub("", _NUMBER.sub("", _folded(text)))
-    words = [w for w in _WORD.findall(folded) if w not in _EN_NUMBERS]
-    return " ".join(words) + "".join(c for c in folded if not c.isascii() and c.isalnum())
+def _denies(a: str, b: str, names: frozenset[str]) -> bool:
+    """A denial of something excludes whatever states that and more; a denial of more than was stated does not."""
+    if is_negated(a) == is_negated(b):
+        return False
+    denied, stated = (words(a, names), words(b, names)) if is_negated(a) else (words(b, names), words(a, names))
+    return bool(denied) and (denied <= stated or _jaccard(denied, stated) >= SAME)
 
 
-def _affirmed(text: str) -> frozenset[str]:
-    return frozenset(_stem(t) for t in tokens(_NEGATION.sub("", _folded(text))) if t not in _EN_STOP)
+def _within(a: frozenset[str], b: frozenset[str]) -> bool:
+    smaller, larger = sorted((a, b), key=len)
+    return smaller <= larger or _jaccard(a, b) >= SAME
 
 
 def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / len(a | b) if a and b else 0.0
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
-def _kanji_number(text: str) -> str:
-    tens, ten, ones = text.partition("十")
-    if not ten:
-        return str(int(text.translate(_KANJI)))
-    return str((int(tens.translate(_KANJI)) if tens else 1) * 10 + (int(ones.translate(_KANJI)) if ones else 0))

@@ -12,6 +12,20 @@ _CJK = _HAN + "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uac00-\ud7af
 _PIECE = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>(?:(?![{_CJK}_])\w)+(?:['’](?:(?![{_CJK}_])\w)+)*)")
 _LONE_HAN = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])")
 
+_HIRAGANA_PAIR = re.compile(r"[ぁ-ゖー]{1,2}")
+_FUNCTION_KANA = (
+    "です でした ます ました ません ている ていた てある ない なかった なく する した して される された れる られる せる たい たら "
+    "なら けど けれど から まで より など という といった こと もの ところ どこ だれ なに なん いつ なぜ どう どの どんな これ それ "
+    "あれ この その あの ここ そこ さん くん ちゃん のか かな だろう でしょう らしい ような ようだ そうだ ため ある いる いた いる "
+    "だけ しか ばかり くらい ぐらい について って だった だと いう また もう まだ とても よく"
+)
+_FUNCTION_PAIRS = frozenset(word[i : i + 2] for word in _FUNCTION_KANA.split() for i in range(len(word) - 1))
+_FUNCTION_WORDS = frozenset(
+    "a about am an and any are as at be been but by can could did do doe does for from had has have he her him his how "
+    "i if in into is it its me my no not of on or our out she should so some than that the their them then there "
+    "these they this to up us was we were what when where which who whom whose why will with would you your".split()
+)
+
 
 def normal(text: str) -> str:
     """A name or text as it is compared: NFKC, case folded, white space collapsed, no half of a surrogate pair."""
@@ -37,6 +51,13 @@ def tokens(text: str, *, limit: int | None = None) -> tuple[str, ...]:
 def query_tokens(text: str) -> tuple[str, ...]:
     """The tokens of a question: any of them may match. Bounded, so that a pasted novel costs no more than a page."""
     return tokens(text, limit=MAX_QUERY_TOKENS)
+
+
+def says_little(token: str) -> bool:
+    """Whether a token is grammar (the, ている): it helps to order what else was found, but finds nothing."""
+    if _HIRAGANA_PAIR.fullmatch(token):
+        return len(token) == 1 or token in _FUNCTION_PAIRS or token[0] == "を" or token[1] in "はがをにのともでへ"
+    return token in _FUNCTION_WORDS
 
 
 def _pieces(text: str) -> Iterator[str]:

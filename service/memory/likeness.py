@@ -12,7 +12,9 @@ _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+")
 _HIRAGANA = re.compile(r"[぀-ゟー]+")
 _FAINT = re.compile(r"[何言話聞思知存私僕俺今日人一事方時上中前後来行見出]")
 """Kanji found in any talk; as good as kana."""
-_BREAK = re.compile(r"(?<=[。！？])(?![」』。！？])|(?<=[.!?][\"”’])\s+|(?<=[.!?])\s+|\n+")
+_BREAK = re.compile(
+    r"(?<=[!?])(?=[\u3041-\u9fff])(?![」』])|(?<=[。！？])(?![」』。！？])|(?<=[.!?][\"”’])\s+|(?<=[.!?])\s+|\n+"
+)
 STOP_WORDS = frozenset(
     "a about after again all also am an and any anyone are as ask at be been before but by came can could did do does "
     "down ever every everything for from get go goes good had has have having he her here hers him his how i if in into "
@@ -185,7 +187,7 @@ def _noun_phrase(words: list[str]) -> str:
             phrase.pop()  # "the children beat the drums": what stands before an article is a verb
         if low in STOP_WORDS or low in _VERBS or (phrase and _NO_NOUN.search(low)):
             break
-        phrase.append(low if word.istitle() else word)
+        phrase.append(word)
         if len(phrase) > 3:
             return ""
     return " ".join(phrase) if any(len(w) > 3 and w not in _DULL for w in phrase) else ""

@@ -128,7 +128,7 @@ def _unsettled(session: Session, world_id: str, character_id: str, npc_id: str) 
             ConversationRow.npc_id == npc_id,
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
         )
-        .order_by(col(ConversationRow.id).desc())
+        .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
     )
     conversation = session.exec(query).first()
     if conversation is None:

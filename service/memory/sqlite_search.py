@@ -10,7 +10,7 @@ import numpy.typing as npt
 from service.memory.embed import Vectors
 from service.memory.fuse import Scores, fuse
 from service.memory.graph import Group, Recalled
-from service.memory.lexical import normal, query_tokens
+from service.memory.lexical import normal, query_tokens, says_little
 from service.memory.sqlite_read import group_key, read_facts
 from service.memory.sqlite_write import term
 from service.memory.vector_cache import Fetched, Keys, VectorCache
@@ -154,16 +154,23 @@ def _numbers(found: sqlite3.Cursor) -> Keys:
 
 
 def _by_words(c: sqlite3.Connection, group: int, query: str, candidates: _Candidates) -> Scores:
-    """BM25 counted over the candidates alone: what other characters know changes nothing here."""
-    scores = np.full(candidates.size, np.nan)
+    """BM25 counted over the candidates alone: what other characters know changes nothing here.
+
+    Where the query has words that mean something, a fact must share one of them; a query of nothing but grammar
+    has to do with that.
+    """
+    scores, meant = np.zeros(candidates.size), np.zeros(candidates.size, dtype=np.bool_)
     lengths = candidates.token_counts / max(float(candidates.token_counts.mean()), 1.0)
     weight = (_K1 + 1) / (1 + _K1 * (1 - _B + _B * lengths))
-    for token in query_tokens(query):
+    asked = query_tokens(query)
+    vague = all(says_little(token) for token in asked)
+    for token in asked:
         places, known = candidates.places_of(_numbers(c.execute(_POSTINGS, (f'"{term(group, token)}"',))))
         holders = places[known]
-        rarity = np.log1p((candidates.size - holders.size + 0.5) / (holders.size + 0.5))
-        scores[holders] = np.nan_to_num(scores[holders]) + rarity * weight[holders]
-    return scores
+        scores[holders] += weight[holders] * np.log1p((candidates.size - holders.size + 0.5) / (holders.size + 0.5))
+        if vague or not says_little(token):
+            meant[holders] = True
+    return np.where(meant, scores, np.nan)
 
 
 def _by_likeness(

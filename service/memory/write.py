@@ -8,9 +8,10 @@ from sqlmodel import Session
 from service.cast.relation import AFFINITY_MAX, AFFINITY_MIN, mood_of, npc_row, relation_row
 from service.cast.stage import World
 from service.memory.expiry import expires_at
-from service.memory.extract import Extraction
+from service.memory.extract import Extraction, learned_facts
 from service.memory.gate import Kept, Learned, Remembered
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
+from service.memory.grounding import are_same, contradict
 from service.settings import MemorySettings
 from service.store.events import note
 from service.store.ids import derived_id
@@ -44,7 +45,7 @@ def settle(
         "stance": kept.stance,
         "rejected": [asdict(rejected) for rejected in kept.rejected],
         **_npc(session, world, conversation, extraction, kept, at, settings),
-        "learned_facts": _npc_facts(session, conversation, extraction, kept.learned),
+        "learned_facts": _npc_facts(session, world, conversation, extraction, kept.learned),
         "mid_term": _mid_term(session, world, conversation, kept, at),
         "facts": _graph(session, world, conversation, extraction, kept, at),
     }
@@ -105,10 +106,15 @@ def _npc(
 
 
 def _npc_facts(
-    session: Session, conversation: ConversationRow, extraction: Extraction, learned: tuple[Learned, ...]
+    session: Session, world: World, conversation: ConversationRow, extraction: Extraction, learned: tuple[Learned, ...]
 ) -> list[dict[str, Any]]:
-    rows = []
+    """The new facts, against those that hold by now: another closing may have written since this one's prompt."""
+    names = frozenset({extraction.scene.npc_name, extraction.scene.character_name})
+    open_facts = learned_facts(session, world.id, conversation.npc_id)
+    rows: list[NpcFactRow] = []
     for index, fact in enumerate(learned):
+        if any(are_same(fact.statement, old.statement, names) for old in open_facts):
+            continue
         row = NpcFactRow(
             id=derived_id(conversation.id, "npc_fact", index),
             world_id=conversation.world_id,
@@ -118,13 +124,20 @@ def _npc_facts(
             turn=fact.turn,
             valid_at=_said_at(session, conversation, fact.turn),
         )
-        for ref in fact.replaces:
-            old = session.get(NpcFactRow, extraction.npc_fact_ids.get(ref, ""))
-            if old is not None and old.invalid_at is None:
-                old.invalid_at, old.replaced_by = max(row.valid_at, old.valid_at), row.id
+        replaced = {extraction.npc_fact_ids.get(ref) for ref in fact.replaces}
+        for old in open_facts:
+            if old.id in replaced or contradict(old.statement, fact.statement, names):
+                _supersede(old, row)
         rows.append(row)
     session.add_all(rows)
     return [{"id": row.id, "statement": row.statement, "turn": row.turn} for row in rows]
+
+
+def _supersede(old: NpcFactRow, new: NpcFactRow) -> None:
+    """The one said later holds. A talk that is settled late may bring a fact that was overtaken before it was known."""
+    earlier, later = (old, new) if old.valid_at <= new.valid_at else (new, old)
+    if earlier.invalid_at is None:
+        earlier.invalid_at, earlier.replaced_by = later.valid_at, later.id
 
 
 def _mid_term(

@@ -40,8 +40,8 @@ def once(session: Session, request: Once | None, work: Callable[[], dict[str, An
         if known.fingerprint != request.fingerprint:
             raise KeyReused(key=request.key)
         return known.answer
-    answer = work()
-    session.add(
-        IdempotencyRow(world_id=request.world_id, key=request.key, fingerprint=request.fingerprint, answer=answer)
-    )
-    return answer
+    row = IdempotencyRow(world_id=request.world_id, key=request.key, fingerprint=request.fingerprint, answer={})
+    session.add(row)
+    session.flush()  # the same request at the same moment waits here, not at what the work would refuse it
+    row.answer = work()
+    return row.answer

@@ -1,5 +1,174 @@
-"""Owns the pages: the world with its map and people, and a conversation as it is spoken."""
+"""Owns the pages: the world with its map and people, a conversation as it is spoken, and what a character remembers."""
 
-from fastapi import APIRouter
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlmodel import Session
+from starlette.exceptions import HTTPException
+
+from service.cast.stage import World
+from service.conversation.room import Room
+from service.conversation.transcript import conversation_of
+from service.errors import NotFound
+from service.store.ids import SLUG
+from service.viewer.texts import texts
+from world.time import Language
 
 router = APIRouter(include_in_schema=False)
+
+MAIN_WORLD = "main"
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+_HERE = Path(__file__).parent
+_STATIC = StaticFiles(directory=_HERE / "static")
+# Named here, for the machine's own table of types can be wrong, and `nosniff` makes that fatal.
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Which world is looked at, and in which language.
+
+    `asked`: the language the address names, if any. `valid`: the address names a world as a world can be named.
+    """
+
+    request: Request
+    world_id: str
+    asked: Language | None
+    valid: bool
+
+    @property
+    def room(self) -> Room:
+        """What the app serves with."""
+        room: Room = self.request.app.state.house.room
+        return room
+
+    def language(self, world: World) -> Language:
+        """The language the address names, else the world's."""
+        return self.asked or world.language
+
+    def address(self, path: str, **query: str) -> str:
+        """A page of the same world, in the language the address names, if it names one."""
+        keep = {} if self.world_id == MAIN_WORLD else {"world": self.world_id}
+        if self.asked:
+            keep["lang"] = self.asked
+        query = keep | query
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def render(self, template: str, world: World, *, status: int = 200, **more: object) -> HTMLResponse:
+        """A page of the world; `more` are the template's own values, `data` of them what its script is given."""
+        if not self.valid:
+            template, status = "missing.html", 404
+        language = self.language(world)
+        script = {"lang": language, "asked": self.asked, "world": self.world_id, "texts": texts(language)}
+        data = more.pop("data", {})
+        assert isinstance(data, dict)  # noqa: S101 - ours alone
+        html = _TEMPLATES.get_template(template).render(
+            page=self,
+            world=world,
+            lang=language,
+            t=texts(language),
+            script=script | data,
+            here_in={code: urlencode(dict(self.request.query_params) | {"lang": code}) for code in ("en", "ja")},
+            **more,
+        )
+        return HTMLResponse(html, status, dict(HEADERS))
+
+    def missing(self, world: World) -> HTMLResponse:
+        """The page for what is not there."""
+        return self.render("missing.html", world, status=404)
+
+
+def _page(
+    request: Request,
+    world: Annotated[str, Query()] = MAIN_WORLD,
+    lang: Annotated[str | None, Query()] = None,
+) -> Page:
+    valid = re.fullmatch(SLUG, world) is not None
+    return Page(request=request, world_id=world if valid else MAIN_WORLD, asked=_known(lang), valid=valid)
+
+
+Asked = Annotated[Page, Depends(_page)]
+
+
+@router.get("/")
+async def world_page(page: Asked) -> Response:
+    """The world: clock, map, people, conversations, events."""
+    return page.render("world.html", await _world(page))
+
+
+@router.get("/view/conversations/{conversation_id}")
+async def conversation_page(conversation_id: str, page: Asked) -> Response:
+    """A conversation: live while it is spoken, and afterwards what it changed."""
+
+    def names(session: Session) -> tuple[World, dict[str, str] | None]:
+        world = page.room.stage.open(session, page.world_id)
+        try:
+            row = conversation_of(session, page.world_id, conversation_id)
+        except NotFound:
+            return world, None
+        return world, {"character": world.name_of(row.character_id), "npc": world.name_of(row.npc_id)}
+
+    world, people = await page.room.database.read(names)
+    if people is None:
+        return page.missing(world)
+    return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
+
+
+@router.get("/view/characters/{character_id}")
+async def memory_page(character_id: str, page: Asked, npc_id: str | None = None) -> Response:
+    """What the character remembers about an NPC."""
+    world = await _world(page)
+    character = world.cast.characters.get(character_id)
+    if character is None or (npc_id is not None and npc_id not in world.cast.npcs):
+        return page.missing(world)
+    data = {"id": character_id, "name": character.name, "npc": npc_id}
+    return page.render("memory.html", world, data=data, character=character)
+
+
+@router.get("/view/static/{name}")
+async def static_file(name: str, request: Request) -> Response:
+    """A script, style sheet or picture of the pages; the browser asks each time whether it has changed."""
+    response = await _STATIC.get_response(name, request.scope)
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if response.status_code == 200:
+        response.headers["Content-Type"] = _TYPES[Path(name).suffix]
+    return response
+
+
+@router.get("/view/{rest:path}")
+async def nothing_there(rest: str, page: Asked) -> Response:
+    """Any other address below /view."""
+    if rest.startswith("static/"):
+        raise HTTPException(404)
+    return page.missing(await _world(page))
+
+
+def _known(language: str | None) -> Language | None:
+    if language == "ja":
+        return "ja"
+    return "en" if language == "en" else None
+
+
+async def _world(page: Page) -> World:
+    return await page.room.database.read(lambda s: page.room.stage.open(s, page.world_id))

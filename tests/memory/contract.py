@@ -764,12 +764,11 @@ class MemoryGraphContract:
     def test_the_same_episode_written_by_ten_at_once_is_there_once(self, tmp_path: Path) -> None:
         async def scenario(graph: MemoryGraph) -> None:
             heard = episode(TARO, "c1", MONDAY)
-            told = [draft(heard, 0, FAMILY), draft(heard, 1, FISH)]
-            await asyncio.gather(*(graph.remember(TARO, heard, told) for _ in range(10)))
+            versions = [[draft(heard, 2 * n, FAMILY), draft(heard, 2 * n + 1, FISH)] for n in range(10)]
+            await asyncio.gather(*(graph.remember(TARO, heard, told) for told in versions))
             dump = await graph.export(TARO)
             assert dump.episodes == (heard,)
-            assert {fact.id for fact in dump.facts} == {one.id for one in told}
-            assert len(dump.facts) == 2
+            assert {fact.id for fact in dump.facts} in [{one.id for one in told} for told in versions]
 
         self.run(tmp_path, scenario)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.memory.lexical import MAX_QUERY_TOKENS, normal, query_tokens, tokens
+from service.memory.lexical import MAX_QUERY_TOKENS, normal, query_tokens, says_little, tokens
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,16 @@ def test_a_token_holds_nothing_that_full_text_search_could_read_as_syntax_or_a_g
 @given(st.text(max_size=40))
 def test_a_text_finds_itself_in_any_width_and_case(text: str) -> None:
     assert tokens(normal(text)) == tokens(text)
+
+
+@pytest.mark.parametrize("token", ["the", "where", "です", "てい", "いる", "んは", "のは", "をう", "は", "さん"])
+def test_grammar_says_little(token: str) -> None:
+    assert says_little(token)
+
+
+@pytest.mark.parametrize("token", ["farm", "太郎", "妻は", "りん", "んご", "ねこ", "パン", "は妻", "42"])
+def test_a_word_says_something(token: str) -> None:
+    assert not says_little(token)
 
 
 def test_names_are_compared_without_width_case_and_surrounding_space() -> None:

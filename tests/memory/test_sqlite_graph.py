@@ -87,6 +87,19 @@ def test_without_filter_or_embedder_a_fact_that_shares_nothing_with_the_query_is
     asyncio.run(scenario())
 
 
+def test_grammar_alone_finds_a_fact_only_for_a_question_that_has_nothing_else(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        graph = SqliteGraph(tmp_path / "memory.db")
+        await tell(graph, TARO, "c1", MONDAY, FAMILY, "The mill is by the river")
+        assert await graph.recall(TARO, "猫はいる?", at=MONDAY) == []
+        assert await graph.recall(TARO, "Where is the dragon?", at=MONDAY) == []
+        assert statements(await graph.recall(TARO, "いる?", at=MONDAY)) == [FAMILY]
+        assert statements(await graph.recall(TARO, "the", at=MONDAY)) == ["The mill is by the river"]
+        await graph.aclose()
+
+    asyncio.run(scenario())
+
+
 def test_what_was_remembered_is_there_after_reopening(tmp_path: Path) -> None:
     async def scenario() -> None:
         graph = SqliteGraph(tmp_path / "deep" / "er" / "memory.db", FakeEmbedder())

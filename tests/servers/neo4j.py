@@ -48,8 +48,17 @@ class Neo4jServer:
         self.data_dir.mkdir(parents=True, exist_ok=True)
         with log.open("a") as errors:
             self._process = subprocess.Popen(
-                ["java", "-Xmx512m", "-XX:+UseSerialGC", *_OPENS, "-cp", _classpath(), "Neo4jServer"]
-                + [str(self.data_dir), str(self._port)],
+                [
+                    "java",
+                    "-Xmx512m",
+                    "-XX:+UseSerialGC",
+                    *_OPENS,
+                    "-cp",
+                    _classpath(),
+                    "Neo4jServer",
+                    str(self.data_dir),
+                    str(self._port),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

@@ -27,8 +27,9 @@ def random_maps(draw: st.DrawFn) -> WorldMap:
     ids = [f"n{i}" for i in range(draw(st.integers(1, 10)))]
     node = st.sampled_from(ids)
     # Few different lengths, so that equally long ways are common.
-    way = st.builds(lambda a, b, m: Edge(a=a, b=b, minutes=m), node, node, st.integers(1, 4))
-    edges = draw(st.lists(way.filter(lambda e: e.a != e.b), max_size=20)) if len(ids) > 1 else []
+    ends = st.tuples(node, node).filter(lambda pair: pair[0] != pair[1])
+    way = st.builds(lambda pair, m: Edge(a=pair[0], b=pair[1], minutes=m), ends, st.integers(1, 4))
+    edges = draw(st.lists(way, max_size=20)) if len(ids) > 1 else []
     posts = draw(st.sets(node, max_size=3))
     return WorldMap(
         nodes=index_nodes(Node(id=i, map_id="town", x=0, y=0) for i in ids),

@@ -1,0 +1,1 @@
+"""Measurements: ``make bench`` runs all, ``make bench ONLY=turn`` one. Each prints a table and writes its figures."""

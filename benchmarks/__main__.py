@@ -1,0 +1,55 @@
+"""Runs benchmarks by name and writes ``benchmarks/results/<name>.json``."""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+NAMES = ("turn",)
+RESULTS = Path(__file__).parent / "results"
+
+Figures = Mapping[str, float]
+
+
+def main() -> None:
+    """Run the benchmarks named on the command line; all when none is."""
+    parser = argparse.ArgumentParser(prog="benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; default: all")
+    names = parser.parse_args().names or list(NAMES)
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    for name in names:
+        figures: Figures = importlib.import_module(f"benchmarks.{name}").run()
+        _show(name, figures)
+        _write(name, figures)
+
+
+def _show(name: str, figures: Figures) -> None:
+    table = Table("figure", "value", title=name)
+    for figure, value in figures.items():
+        table.add_row(figure, f"{value:,.3f}".rstrip("0").rstrip("."))
+    Console().print(table)
+
+
+def _write(name: str, figures: Figures) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    result = {
+        "benchmark": name,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "figures": {figure: round(value, 4) for figure, value in figures.items()},
+    }
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Owns what a statement claims by its form: its telling words, its numbers, whether it denies, which of two opposites. Pure."""
+
+import re
+import unicodedata
+
+_KANJI_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
+_KANJI_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_THINGS = "人名つ個匹本枚軒艘冊台杯頭羽通組"
+_SPANS = "か月|ヶ月|週間|時間|代目|番目|年|月|日|歳|才|回|時|分|度|割"
+_KANJI_NUMBER = r"[一二三四五六七八九十百千〇][一二三四五六七八九十百千万〇]*"
+_COUNTED_JA = re.compile(rf"(?P<number>\d+|{_KANJI_NUMBER})(?P<counter>[{_THINGS}]|{_SPANS})")
+_NO_COUNT = re.compile(
+    r"一番(?!目)|一緒|一度も|一つも|一人も|十分(?=[なにだで])|千代(?!目)|万年|一人前|一日中|一時(?=の)"
+)
+_KANA_COUNTS = {"ひとつ": "1つ", "ふたつ": "2つ", "みっつ": "3つ", "ひとり": "1人", "ふたり": "2人", "双子": "2人の"}
+_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff々]"
+_NOUN_JA = rf"(?:{_HAN}+|[ァ-ヺー]+)"
+
+_ONES = {
+    w: i
+    for i, w in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {w: 10 * i for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+_TIMES = {"hundred": 100, "thousand": 1000}
+_SETS = {"twin": 2, "twins": 2, "triplets": 3, "dozen": 12}
+_NO_ONE = re.compile(
+    r"\b(?:no|the|this|that|which|any|every|each|old|last|only) one\b|\bone (?:of|day|another|who|that|can|must)\b|\bone's\b"
+)
+_EN_TOKEN = re.compile(r"\d+|[a-z]+(?:'[a-z]+)?")
+
+_NOT_DENIED = re.compile(
+    r"(?:かもしれ|に違い|にちがい|[ねけ]ばなら|くてはなら|仕方|しかた|しか|少|危|切|もったい|とんでも|じゃ(?=ないか))が?(?:ない|ありません|ません|なかった)"
+    r"|じゃないか|ではないか|はず|必ず|まず[、は]|いずれ|みかん"
+    r"|\b(?:no doubt|not only|no wonder|no matter|can't help|cannot help|never mind)\b"
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|\w+n't)\b"
+    r"|ない|ません|なかった|なく(?=[てな、])|無い|ず(?=[にと、。]|$)|[からま]ん(?=[。、よじでけぞわのと!]|$)|知らぬ"
+)
+_DENIAL = re.compile(
+    r"^\s*(?:no\b(?= *[,.!;]|$)|nope\b|not at all|いいえ|いや(?=[、。…]|いや)|違い?(?:う|ます)|ちがう|まさか|とんでもない)[、。,.! ]*"
+)
+_ASSENT = re.compile(
+    r"^\s*(?:yes|yeah|aye|indeed|of course|that's right|true|right|はい|ええ(?!と)|うん|ああ|そう(?:だ|で|さ|じゃ|なん|、)|おう|左様|もちろん|その通り)(?![a-z])[、。,.! ]*"
+)
+
+_EN_STOP = frozenset(
+    "a an and are as at be been being but by can could did do does for from had has have he her here his him how i if in "
+    "into is it its just me more my not never no nor of off on or our out over she so some than that the their them then "
+    "there these they this those to too up us very was we were what when where which who why will with would you your "
+    "yours mine say says said tell tells told talk talks also always ever still really am got get any about after before "
+    "i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't isn't aren't wasn't weren't can't won't "
+    "haven't hasn't hadn't cannot nothing none nobody neither yes yeah indeed well oh ah again only now".split()
+)
+_IRREGULAR = {
+    "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
+    "bought": "buy", "sold": "sell", "kept": "keep", "lost": "lose", "left": "leave", "taught": "teach", "made": "make",
+    "built": "build", "wrote": "write", "written": "write", "grew": "grow", "grown": "grow", "found": "find",
+    "caught": "catch", "sang": "sing", "sung": "sing", "died": "die", "dying": "die", "dead": "die", "broke": "break",
+    "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
+    "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
+    "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
+}  # fmt: skip
+_FAINT = re.compile(r"自分|[私僕俺儂言話思事時今何人小生方彼女達]")
+
+_OPPOSITES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
+    (
+        re.compile(
+            r"\b(?:is|am|are|got|be|been|happily|i'm) married\b|^married\b|既婚\w?|結婚(?=し|して)|妻帯|所帯を持っ"
+        ),
+        re.compile(r"\b(?:unmarried|(?:is|am|i'm|still|be) (?:a )?single|bachelor|spinster)\b|独身|独り身|未婚"),
+    ),
+    (
+        re.compile(r"\b(?:alive|living still|still living)\b|生きて|健在|存命"),
+        re.compile(r"\b(?:dead|died|deceased|passed away|drowned)\b|死ん|亡くな|他界|亡き"),
+    ),
+    (re.compile(r"\bright-handed\b|右利き"), re.compile(r"\bleft-handed\b|左利き")),
+    (re.compile(r"\b(?:rich|wealthy)\b|金持ち|裕福"), re.compile(r"\b(?:poor|penniless)\b|貧し|貧乏")),
+)
+_KIN = re.compile(
+    r"\b(?:wife|husband|daughters?|sons?|sisters?|brothers?|mother|father|uncle|aunt|child|children|friend)\b"
+    r"|妻|夫|娘|息子|姉|妹|兄|弟|母|父|祖父|祖母|叔父|叔母|子供|友"
+)
+
+
+def folded(text: str) -> str:
+    """Width and case removed, apostrophes made straight, white space collapsed."""
+    return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").casefold().split())
+
+
+def without_names(text: str, names: frozenset[str]) -> str:
+    """The folded text without these names: a statement about somebody holds them whether it is true or not."""
+    text = folded(text)
+    for name in sorted(map(folded, names), key=len, reverse=True):
+        if name:
+            edge = r"\b" if name.isascii() else ""
+            text = re.sub(rf"{edge}{re.escape(name)}{edge}(?:'s|さん|ちゃん|くん|君|様)?", " ", text)
+    return text
+
+
+def words(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The telling words: stems of English content words, kanji in pairs (alone when alone), katakana words.
+
+    No numbers, no names, no particles and endings; a text of nothing but hiragana is told by its pairs.
+    """
+    bare = _COUNTED_JA.sub(" ", _spelled(without_names(text, names)))
+    bare = _FAINT.sub(" ", bare)
+    found = {_stem(w) for w in _EN_TOKEN.findall(bare) if not w.isdigit() and w not in _EN_STOP and not _is_number(w)}
+    for run in re.findall(rf"{_HAN}+", bare):
+        found.update((run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,))
+    found.update(re.findall(r"[ァ-ヺー]{2,}", bare))
+    if not found and not numbers(text):
+        found.update(run[i : i + 2] for run in re.findall(r"[ぁ-ん]{2,}", bare) for i in range(len(run) - 1))
+    return frozenset(found)
+
+
+def share(wanted: frozenset[str], text: str) -> float:
+    """Which share (0..1) of telling words a text holds. A lone kanji, or a pair of kana, may stand anywhere in it."""
+    if not wanted:
+        return 0.0
+    offered, plain = words(text), folded(text)
+    return sum(1 for w in wanted if w in offered or (not w.isascii() and w in plain)) / len(wanted)
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers a text names, in digits: 「子供が二人」, "two children", "twins" and "2" name 2; "a couple" does not."""
+    return frozenset(number for number, _ in _counts(text))
+
+
+def counted(text: str) -> dict[str, frozenset[str]]:
+    """What the text counts: a thing (or a measure of time) and the numbers given for it."""
+    found: dict[str, set[str]] = {}
+    for number, noun in _counts(text):
+        if noun:
+            found.setdefault(noun, set()).add(number)
+    return {noun: frozenset(given) for noun, given in found.items()}
+
+
+def is_negated(text: str) -> bool:
+    """Whether the statement denies something. An answer's opening "no" is not part of what it goes on to state."""
+    return _NEGATION.search(_NOT_DENIED.sub(" ", _DENIAL.sub("", folded(text)))) is not None
+
+
+def is_denial(text: str) -> bool:
+    """Whether an answer opens with a no."""
+    return _DENIAL.search(folded(text)) is not None
+
+
+def is_assent(text: str) -> bool:
+    """Whether an answer opens with a yes."""
+    return _ASSENT.search(folded(text)) is not None
+
+
+def are_opposite(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
+    """Whether one says of the same people what excludes the other: married and single, alive and dead. A short list."""
+    return any(_opposed(a, b, pair, names) for pair in _OPPOSITES)
+
+
+def _opposed(a: str, b: str, pair: tuple[re.Pattern[str], re.Pattern[str]], names: frozenset[str]) -> bool:
+    left, right = _side(a, pair), _side(b, pair)
+    if left is None or right is None or left == right or set(_KIN.findall(folded(a))) != set(_KIN.findall(folded(b))):
+        return False
+    rests = [words(pair[0].sub(" ", pair[1].sub(" ", folded(text))), names) for text in (a, b)]
+    smaller, larger = sorted(rests, key=len)
+    return smaller <= larger
+
+
+def _side(text: str, pair: tuple[re.Pattern[str], re.Pattern[str]]) -> int | None:
+    text = folded(text)
+    sides = [i for i, side in enumerate(pair) if side.search(text)]
+    if len(sides) != 1:
+        return None
+    return 1 - sides[0] if is_negated(text) else sides[0]
+
+
+def _spelled(text: str) -> str:
+    for kana, digits in _KANA_COUNTS.items():
+        text = text.replace(kana, digits)
+    return re.sub(r"(?<=\d),(?=\d{3})", "", text)
+
+
+def _counts(text: str) -> list[tuple[str, str]]:
+    """(number, what is counted or "") in the order of the text."""
+    plain = _spelled(folded(text))
+    japanese = _NO_COUNT.sub(" ", plain)
+    found = [(_value(m["number"]), _counted_thing(japanese, m)) for m in _COUNTED_JA.finditer(japanese)]
+    return found + _english_counts(_COUNTED_JA.sub(" ", _NO_ONE.sub(" ", plain)))
+
+
+def _counted_thing(text: str, match: re.Match[str]) -> str:
+    if match["counter"] not in _THINGS:
+        return match["counter"]  # a measure of time: 四十年
+    after = re.match(rf"の({_NOUN_JA})", text[match.end() :])
+    if after:
+        return after[1]
+    before = re.search(rf"({_NOUN_JA})[がはをもにと、]?(?:[はも、])?$", text[: match.start()])
+    return before[1] if before else ""
+
+
+def _english_counts(text: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    value: int | None = None
+    for token in [*_EN_TOKEN.findall(text), ""]:
+        if token in _TIMES and value is not None:
+            value *= _TIMES[token]
+        elif _is_number(token) and token not in _TIMES:
+            plus = _SETS.get(token, _ONES.get(token, _TENS.get(token, 0))) if not token.isdigit() else int(token)
+            joins = value is not None and not token.isdigit() and value % 10 == 0 and plus < max(10, value)
+            if value is not None and not joins:
+                found.append((str(value), ""))
+            value = value + plus if joins and value is not None else plus
+            if token in ("twins", "triplets"):
+                found.append((str(value), ""))
+                value = None
+        elif value is not None:
+            found.append((str(value), "" if token in _EN_STOP else _stem(token)))
+            value = None
+    return found
+
+
+def _is_number(token: str) -> bool:
+    return token.isdigit() or token in _ONES or token in _TENS or token in _TIMES or token in _SETS
+
+
+def _value(number: str) -> str:
+    if number.isdigit():
+        return str(int(number))
+    total = section = digit = 0
+    for c in number:
+        if c in _KANJI_DIGITS:
+            digit = digit * 10 + _KANJI_DIGITS[c]
+        elif c == "万":
+            total, section, digit = total + (section + digit or 1) * 10_000, 0, 0
+        else:
+            section, digit = section + (digit or 1) * _KANJI_UNITS[c], 0
+    return str(total + section + digit)
+
+
+def _stem(word: str) -> str:
+    """Lightly: sells, selling and sold are one word."""
+    word = word.removesuffix("'s").replace("'", "")
+    word = _IRREGULAR.get(word, word)
+    for ending, least in (("ing", 6), ("ies", 5), ("ied", 5), ("ed", 5), ("es", 5), ("s", 4)):
+        if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
+            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
+            break
+    word = word.removesuffix("e") if len(word) > 3 else word
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word[:6]

@@ -1,0 +1,75 @@
+"""Owns what a turn asserts: its sentences and clauses, which of them only ask, and which tell of the speaker. Pure."""
+
+import re
+
+from service.memory.claim import folded, is_assent, share, words
+
+_SENTENCE = re.compile(r"[^。.!?！？\n]*(?:か[。、]|[。.!?！？\n]+[」』”\"']*|$)")
+_CLAUSE = re.compile(
+    r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"
+)
+_QUESTION = re.compile(
+    r"[?？][」』”\"']*$|(?:です|ます|でしょう|ません|ました|でした|の|ん|だろう|た|る)か[。、」』]*$|(?:かい|かな|かね|だい)[。、」』]*$"
+)
+_FIRST = re.compile(
+    r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|ours|us)\b"
+    r"|私|わたし|わたくし|あたし|わし|儂|俺|おれ|オレ|僕|ぼく|ボク|小生|拙者|うち(?=[のはもに])|我が|我々"
+)
+_SECOND = re.compile(
+    r"\b(?:you|you're|you've|your|yours)\b|(?:あなた|あんた|君|きみ|お前|おまえ|貴様|そなた|おぬし)(?=[はがのもっ]|たち)"
+)
+
+ECHOED = 0.75
+"""Share of a sentence's telling words in the listener's own words from which it only gives them back."""
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a turn; at least one, which may be empty."""
+    return [s for s in (m.strip() for m in _SENTENCE.findall(text)) if s] or [""]
+
+
+def clauses(text: str) -> list[str]:
+    """The clauses of a turn, cut at punctuation and contrast: small enough to hold one claim, affirmed or denied."""
+    opened = re.sub(r"^\s*(?:no|yes|いいえ|いや|はい|ええ)[、,. ]+", "", folded(text))
+    return [clause for clause in (part.strip() for part in _CLAUSE.split(opened) if part) if clause]
+
+
+def is_question(sentence: str) -> bool:
+    """Whether it asks: by its mark, or by か at the end of a Japanese sentence or clause."""
+    return _QUESTION.search(sentence.strip()) is not None
+
+
+def asserted(text: str) -> str:
+    """What the turn states; what it only asks is left out."""
+    return " ".join(s for s in sentences(text) if not is_question(s))
+
+
+def of_itself(text: str, before: str, listener: frozenset[str]) -> str:
+    """The sentences in which the speaker may tell of itself, after the listener said `before`.
+
+    Left out are questions, sentences about the listener (`listener` holds its names), and sentences that only give
+    back what the listener has just stated, without "yes" and without "I".
+    """
+    claimed = asserted(before)
+    kept = []
+    for sentence in sentences(text):
+        plain = folded(sentence)
+        own = _FIRST.search(plain) is not None
+        tells_of_listener = not own and (_SECOND.search(plain) is not None or _is_subject(plain, listener))
+        told = words(sentence, listener)
+        echoes = bool(told) and not own and not is_assent(plain) and share(told, claimed) >= ECHOED
+        if not is_question(sentence) and not tells_of_listener and not echoes:
+            kept.append(sentence)
+    return " ".join(kept)
+
+
+def _is_subject(plain: str, names: frozenset[str]) -> bool:
+    for name in map(folded, names):
+        after = (
+            r"(?:'s\b| (?:is|was|has|had|will|lives|likes|must|can)\b)"
+            if name.isascii()
+            else r"(?:さん|ちゃん|くん|君|様)?[はがの]"
+        )
+        if name and re.search(re.escape(name) + after, plain):
+            return True
+    return False

@@ -1,0 +1,62 @@
+// Owns how the changes of a closed conversation are shown, and what went wrong in it.
+
+import { badge, h } from "./dom.js";
+import { has, link, t, when } from "./page.js";
+
+/** What went wrong, if anything did. */
+export function failure({ failure }) {
+  if (!failure) return [];
+  return [h("div", { class: "hint" }, h("h2", {}, t("failure")), h("p", {}, failure.detail))];
+}
+
+/** All that the conversation changed. */
+export function changes({ changes: made, character_id, character_name, npc_id, npc_name }) {
+  const names = { character: character_name, npc: npc_name };
+  const title = h("h2", {}, t("changes"));
+  if (!made) return [title, h("p", { class: "quiet" }, t("changes_none"))];
+  return [
+    title,
+    h("p", { class: "summary" }, made.summary),
+    h("p", { class: "badges" }, made.topics.map((topic) => badge(topic))),
+    h("dl", { class: "steps" },
+      h("dt", {}, t("affinity_of", names)), h("dd", { class: "affinity" }, ...step(made.affinity)),
+      h("dt", {}, t("mood_of", names)), h("dd", {}, ...moods(made.mood)),
+      h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
+    ...list(t("memories", names), made.facts.map(fact)),
+    ...list(t("learned", names), made.learned_facts.map(fact)),
+    ...list(t("mid_term", names), made.mid_term.map(midTerm)),
+    ...list(t("rejected", names), made.rejected.map(rejected)),
+    h("p", {}, h("a", { class: "button", href: link(`/view/characters/${character_id}`, { npc_id }) }, t("see_memory", names))),
+  ];
+}
+
+/** Something on the mind for the next days, and until when. */
+export function midTerm({ content, importance, expires_at }) {
+  return h("li", {}, content, " ", badge(t(`importance_${importance}`), importance),
+    h("span", { class: "quiet" }, ` ${t("until", { time: when(expires_at) })}`));
+}
+
+function step({ before, after }) {
+  const moved = after - before;
+  const sign = moved > 0 ? "+" : "";
+  return [`${before} → `, h("strong", {}, String(after)), " ", badge(`${sign}${moved}`, moved > 0 ? "good" : moved < 0 ? "warn" : "")];
+}
+
+function moods({ before, after }) {
+  return before === after ? [t(`mood_${after}`)] : [`${t(`mood_${before}`)} → `, h("strong", {}, t(`mood_${after}`))];
+}
+
+function list(title, items) {
+  const shown = items.length ? h("ul", {}, items) : h("p", { class: "quiet" }, t("nothing"));
+  return [h("h3", {}, title), shown];
+}
+
+const cite = (turn) => h("a", { class: "cite", href: `#turn-${turn}` }, t("turn", { count: turn }));
+
+const fact = ({ statement, turn }) => h("li", {}, statement, " ", cite(turn));
+
+function rejected({ statement, turn, reason }) {
+  const key = `reason_${reason}`;
+  return h("li", {}, h("s", {}, statement), " ", turn !== null && cite(turn),
+    h("span", { class: "quiet" }, ` ${has(key) ? t(key) : reason}`));
+}

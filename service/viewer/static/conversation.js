@@ -1,0 +1,145 @@
+// Owns the conversation page: utterances as they are spoken, and afterwards what has changed.
+
+import { api, complain, pressed } from "./api.js";
+import { badge, face, h, setText } from "./dom.js";
+import { changes, failure } from "./changes.js";
+import { $, has, id, t, when } from "./page.js";
+import { follow } from "./sse.js";
+
+const path = `/conversations/${id}`;
+let conversation = null;
+let turns = 0;
+
+// ---- the head ------------------------------------------------------------------------------------------------------
+
+function showHead(detail) {
+  conversation = detail;
+  const { goal, phase, rehearsal, cost } = detail;
+  const models = [...new Set(Object.values(detail.models))].filter((name) => name !== "rehearsal");
+  $("badges").replaceChildren(
+    badge(t(`phase_${phase}`), phase),
+    ...(rehearsal ? [badge(t("rehearsal"), "rehearsal")] : []),
+    ...models.map((name) => badge(t("model_is", { name }))),
+  );
+  const paid = t(models.length ? "cost" : "cost_rehearsal", {
+    calls: cost.calls, tokens: cost.prompt_tokens + cost.completion_tokens,
+  });
+  setText($("when"), [when(detail.started_at), ...(cost.calls ? [paid] : [])].join(" · "));
+  $("goal").replaceChildren(...(goal ? goalOf(detail) : [h("dd", {}, t("goal_none", { name: detail.character_name }))]));
+  $("end").hidden = phase !== "running";
+  $("close").hidden = phase !== "closing_failed";
+}
+
+function goalOf({ goal, goal_achieved, end_reason, character_name }) {
+  const reached = end_reason && badge(t(goal_achieved ? "goal_achieved" : "goal_missed"), goal_achieved ? "good" : "");
+  const own = !goal.given && h("span", { class: "quiet" }, ` ${t("own_goal", { name: character_name })}`);
+  return [
+    h("dt", {}, t("goal")), h("dd", {}, goal.goal, own),
+    h("dt", {}, t("criteria")), h("dd", {}, goal.success_criteria, " ", reached),
+  ];
+}
+
+// ---- what is said --------------------------------------------------------------------------------------------------
+
+const kind = (speakerId) => (speakerId === conversation.character_id ? "character" : "npc");
+
+function bubble({ turn, speaker_id, speaker_name, text, emotion }) {
+  const mood = has(`emotion_${emotion}`) && h("span", { class: "quiet" }, ` ${t(`emotion_${emotion}`)}`);
+  return [
+    face(speaker_name, kind(speaker_id)),
+    h("div", {},
+      h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
+      h("p", { class: "said" }, text)),
+  ];
+}
+
+function said(turn) {
+  hush();
+  if (turn.turn < turns) return;
+  turns = turn.turn + 1;
+  keepingTheEnd(() =>
+    $("turns").append(h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn))),
+  );
+  if (location.hash === `#turn-${turn.turn}`) pointOut();
+  if (!conversation.goal) api(path).then(showHead, complain);
+}
+
+function speaking(words) {
+  if (words.turn < turns) return;
+  const box = $("speaking");
+  if (box.hidden || box.dataset.turn !== String(words.turn)) {
+    box.className = `turn ${kind(words.speaker_id)}`;
+    box.dataset.turn = words.turn;
+    box.replaceChildren(...bubble(words));
+    box.hidden = false;
+    setText($("status"), t("speaks", { name: words.speaker_name }));
+  }
+  keepingTheEnd(() => setText(box.querySelector(".said"), words.text));
+}
+
+function hush() {
+  $("speaking").hidden = true;
+  setText($("status"), "");
+}
+
+/** Who reads the newest line keeps seeing it; who has scrolled up is left where they are. */
+function keepingTheEnd(change) {
+  const page = document.documentElement;
+  const atEnd = page.scrollHeight - page.clientHeight - page.scrollTop < 160;
+  change();
+  if (atEnd && !location.hash) page.scrollTop = page.scrollHeight;
+}
+
+function pointOut() {
+  document.querySelector(".pointed")?.classList.remove("pointed");
+  const turn = location.hash.startsWith("#turn-") && $(location.hash.slice(1));
+  if (!turn) return;
+  turn.classList.add("pointed");
+  turn.scrollIntoView({ block: "center" });
+}
+
+// ---- its course ----------------------------------------------------------------------------------------------------
+
+function ended({ reason }) {
+  hush();
+  setText($("status"), `${t(`end_${reason}`)} ${t("phase_closing")}…`);
+  $("end").hidden = true;
+}
+
+function settled(detail) {
+  detail.turns.forEach(said);
+  showHead(detail);
+  hush();
+  if (detail.end_reason) setText($("status"), t(`end_${detail.end_reason}`));
+  $("changes").replaceChildren(...failure(detail), ...(detail.phase === "closed" ? changes(detail) : []));
+  $("changes").hidden = false;
+}
+
+function heard({ event, data }) {
+  if (event === "turn") said(data);
+  else if (event === "speaking") speaking(data);
+  else if (event === "ended") ended(data);
+  else if (event === "closed" || event === "closing_failed") settled(data);
+  return event === "closed" || event === "closing_failed";
+}
+
+function lost(isLost) {
+  if (isLost) setText($("status"), t("reconnecting"));
+  else if ($("status").textContent === t("reconnecting")) setText($("status"), "");
+}
+
+async function watch() {
+  showHead(await api(path));
+  await follow(`${path}/events`, heard, lost);
+}
+
+$("end").addEventListener("click", () => pressed($("end"), async () => showHead(await api(`${path}/end`, { method: "POST" }))));
+$("close").addEventListener("click", () =>
+  pressed($("close"), async () => {
+    await api(`${path}/close`, { method: "POST" });
+    $("changes").hidden = true;
+    await watch();
+  }),
+);
+addEventListener("hashchange", pointOut);
+watch().catch(complain);

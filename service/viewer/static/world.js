@@ -1,0 +1,260 @@
+// Owns the world page: keeps clock, map, people, conversations and events as they are, and passes on what is pressed.
+
+import { api, calm, complain, pressed } from "./api.js";
+import { badge, face, h, setText } from "./dom.js";
+import { draw } from "./map.js";
+import { $, has, hour, link, minutesBetween, t, when } from "./page.js";
+
+const EVERY_MS = 3000;
+const EVENTS_SHOWN = 60;
+const MINUTES = { plus_minutes: [10, 10], plus_hours: [60, 1], plus_days: [1440, 1] };
+
+const now = { world: null, map: null, people: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
+let lastEvent = 0;
+let shownConversations = "";
+
+// ---- what is there -------------------------------------------------------------------------------------------------
+
+async function refresh() {
+  const [world, people, conversations] = await Promise.all([
+    api("/world"), api("/world/people"), api("/conversations?limit=8"),
+  ]);
+  if (now.world?.now !== world.now || !now.map) now.map = await api("/world/map");
+  now.world = world;
+  now.people = people.people;
+  now.chosen ??= characters()[0]?.id ?? null;
+  now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
+  showWorld();
+  showMap();
+  showPeople();
+  showActions();
+  showConversations(conversations.items);
+  await readEvents();
+}
+
+const characters = () => now.people.filter((p) => p.kind === "character");
+const npcs = () => now.people.filter((p) => p.kind === "npc");
+const person = (id) => now.people.find((p) => p.id === id);
+const nameOf = (id) => person(id)?.name ?? id;
+const mapOf = (nodeId) => now.map.nodes.find((n) => n.id === nodeId)?.map_id;
+const nodeName = (id) => now.map.nodes.find((n) => n.id === id)?.name ?? id;
+
+// ---- clock and badges ----------------------------------------------------------------------------------------------
+
+const SKY = [[5, "night"], [7, "dawn"], [16, "day"], [19, "dusk"], [24, "night"]];
+
+function showWorld() {
+  const { world } = now;
+  setText($("clock"), when(world.now));
+  $("clock").dateTime = world.now;
+  $("sky").dataset.sky = SKY.find(([until]) => Number(world.now.slice(11, 13)) < until)[1];
+  const models = [...new Set(Object.values(world.models))];
+  $("no-model").hidden = !models.includes("none");
+  const badges = [
+    world.rehearsal && badge(t("rehearsal"), "rehearsal"),
+    models.includes("none") && badge(t("no_model"), "warn"),
+    ...models.filter((m) => m !== "none" && m !== "rehearsal").map((name) => badge(t("model_is", { name }))),
+    badge(t("memory_backend", { name: world.memory })),
+    world.memories_waiting > 0 && badge(t("memories_waiting", { count: world.memories_waiting }), "warn"),
+  ].filter(Boolean);
+  const words = badges.map((b) => b.textContent).join();
+  if ($("badges").dataset.words !== words) {
+    $("badges").replaceChildren(...badges);
+    $("badges").dataset.words = words;
+  }
+}
+
+function tick(minutes) {
+  const ticks = Math.max(1, Math.ceil(minutes / now.world.tick_minutes));
+  return api("/world/tick", { method: "POST", body: { ticks } });
+}
+
+for (const [key, [minutes, count]] of Object.entries(MINUTES)) {
+  const button = h("button", { type: "button", "data-minutes": minutes }, t(key, { count }));
+  button.addEventListener("click", () => act(button, () => tick(minutes)));
+  $("ticks").append(button);
+}
+
+// ---- map -----------------------------------------------------------------------------------------------------------
+
+function showMap() {
+  const drawnAt = `${now.mapId} ${now.map.facilities.map((f) => Number(f.open_now)).join("")}`;
+  if (now.drawnAt !== drawnAt) {
+    now.drawnAt = drawnAt;
+    now.picture = draw($("map"), now.map, now.mapId, { onCharacter: choose, onMap: turnTo });
+    $("maps").replaceChildren(...Object.entries(now.map.maps).map(([id, name]) => tab(id, name)));
+  }
+  now.picture.show(now.people, now.chosen);
+}
+
+function tab(id, name) {
+  return h("button", { type: "button", "aria-pressed": String(id === now.mapId), onclick: () => turnTo(id) }, name);
+}
+
+function turnTo(mapId) {
+  const hadFocus = $("maps").contains(document.activeElement);
+  now.mapId = mapId;
+  showMap();
+  if (hadFocus) $("maps").querySelector("[aria-pressed=true]").focus();
+}
+
+// ---- people --------------------------------------------------------------------------------------------------------
+
+const rows = new Map();
+
+function showPeople() {
+  for (const one of now.people) {
+    if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : npcRow(one));
+    const { item, place, talk } = rows.get(one.id);
+    if (!item.isConnected) $(one.kind === "character" ? "characters" : "npcs").append(item);
+    setText(place, placeOf(one));
+    item.classList.toggle("chosen", one.id === now.chosen);
+    item.querySelector("button")?.setAttribute("aria-pressed", String(one.id === now.chosen));
+    talk.hidden = !one.talking_in;
+    if (one.talking_in) talk.href = link(`/view/conversations/${one.talking_in}`);
+  }
+}
+
+function placeOf({ position }) {
+  if (!position.walking_to) return t("at_place", { place: position.place });
+  return t("walking", { place: nodeName(position.walking_to), time: hour(position.arrives_at) });
+}
+
+function characterRow(one) {
+  const place = h("span", { class: "quiet" });
+  const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
+  const button = h(
+    "button", { type: "button", onclick: () => choose(one.id), "data-character": one.id },
+    face(one.name, "character"), h("span", {}, h("strong", {}, one.name), place),
+  );
+  return { item: h("li", {}, button, talk), place, talk };
+}
+
+function npcRow(one) {
+  const place = h("span", { class: "quiet" });
+  const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
+  return { item: h("li", {}, face(one.name, "npc"), h("span", {}, h("strong", {}, one.name), place), talk), place, talk };
+}
+
+function choose(characterId) {
+  now.chosen = characterId;
+  const there = mapOf(person(characterId).position.node_id);
+  if (there && there !== now.mapId) now.mapId = there;
+  showMap();
+  showPeople();
+  showActions();
+}
+
+// ---- what the chosen character does --------------------------------------------------------------------------------
+
+async function showActions() {
+  const one = person(now.chosen);
+  if (!one) return;
+  setText($("act-title"), t("acting", { name: one.name }));
+  const chosen = $("partner").value;
+  const { beside } = await api(`/characters/${one.id}`).catch((error) => (complain(error), { beside: [] }));
+  if (now.chosen !== one.id) return;
+  const options = npcs()
+    .map((npc) => ({ id: npc.id, near: beside.includes(npc.id), name: npc.name }))
+    .sort((a, b) => Number(b.near) - Number(a.near));
+  const words = JSON.stringify(options);
+  if ($("partner").dataset.words !== words) {
+    $("partner").dataset.words = words;
+    const option = ({ id, near, name }) => h("option", { value: id }, near ? t("beside", { name }) : name);
+    $("partner").replaceChildren(...options.map(option));
+    if (chosen) $("partner").value = chosen;
+  }
+  const until = one.position.arrives_at && minutesBetween(now.world.now, one.position.arrives_at);
+  $("arrive").hidden = !until;
+  if (until) setText($("arrive"), t("until_arrival", { count: until }));
+  $("arrive").dataset.minutes = until || 0;
+  showMemoryLink();
+}
+
+function showMemoryLink() {
+  $("memory").href = link(`/view/characters/${now.chosen}`, { npc_id: $("partner").value });
+}
+
+async function act(button, work) {
+  await pressed(button, async () => {
+    await work();
+    await refresh();
+  });
+}
+
+const order = (body) => api(`/characters/${now.chosen}/actions`, { method: "POST", body });
+
+$("partner").addEventListener("change", showMemoryLink);
+$("walk").addEventListener("click", () => act($("walk"), () => order({ type: "move", npc_id: $("partner").value })));
+$("sleep").addEventListener("click", () => act($("sleep"), () => order({ type: "sleep" })));
+$("arrive").addEventListener("click", () => act($("arrive"), () => tick(Number($("arrive").dataset.minutes))));
+$("act").addEventListener("submit", (event) => {
+  event.preventDefault();
+  pressed($("talk"), async () => {
+    const body = { character_id: now.chosen, npc_id: $("partner").value };
+    if ($("goal").value.trim()) body.goal = $("goal").value.trim();
+    if ($("criteria").value.trim()) body.success_criteria = $("criteria").value.trim();
+    const { id } = await api("/conversations/start", { method: "POST", body });
+    location.assign(link(`/view/conversations/${id}`));
+  });
+});
+
+// ---- conversations and events --------------------------------------------------------------------------------------
+
+function showConversations(items) {
+  const words = JSON.stringify(items);
+  if (words === shownConversations) return;
+  shownConversations = words;
+  const all = items.map((one) =>
+    h(
+      "li", {},
+      h("a", { href: link(`/view/conversations/${one.id}`) },
+        h("strong", {}, t("with", { character: one.character_name, npc: one.npc_name })),
+        one.goal && h("span", { class: "quiet" }, one.goal.goal)),
+      h("span", { class: "aside" }, badge(t(`phase_${one.phase}`), one.phase), h("time", {}, when(one.started_at))),
+    ),
+  );
+  $("conversations").replaceChildren(...(all.length ? all : [h("li", { class: "quiet" }, t("no_conversations"))]));
+}
+
+async function readEvents() {
+  for (let more = true; more; ) {
+    const page = await api(`/world/events?after=${lastEvent}&limit=1000`);
+    for (const event of page.items) {
+      if (!lastEvent) $("events").replaceChildren();
+      lastEvent = event.id;
+      $("events").prepend(eventRow(event));
+    }
+    while ($("events").childElementCount > EVENTS_SHOWN) $("events").lastElementChild.remove();
+    more = Boolean(page.next);
+  }
+}
+
+function eventRow({ at, kind, person_id, data }) {
+  const key = `event_${kind}`;
+  const facts = { ...data, person: nameOf(person_id), npc: nameOf(data.npc_id) };
+  facts.place = nodeName(data.to_node_id ?? data.node_id);
+  const text = has(key) ? t(key, facts) : kind;
+  const talk = data.conversation_id;
+  return h("li", {}, h("time", {}, when(at)), talk ? h("a", { href: link(`/view/conversations/${talk}`) }, text) : h("span", {}, text));
+}
+
+// ---- the page's own clock ------------------------------------------------------------------------------------------
+
+let failed = false;
+
+async function again() {
+  try {
+    if (!document.hidden) {
+      await refresh();
+      if (failed) calm();
+      failed = false;
+    }
+  } catch (error) {
+    failed = true;
+    complain(error);
+  }
+  setTimeout(again, EVERY_MS);
+}
+
+again();

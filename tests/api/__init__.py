@@ -1,0 +1,1 @@
+"""Tests of the HTTP surface, from the outside, as other people's clients would use it."""

@@ -1,0 +1,280 @@
+"""Owns the tests of conversations over HTTP: start, read, list, end, close again, and two at the same moment."""
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.conversation.scene import NpcTurn
+from service.errors import ModelServerError
+from service.llm.scripted import ScriptedModel
+from tests.api.conftest import Connect
+from tests.api.play import LINES, SISTER, TALK, problem, recollection, reply, say, script_short, script_sister, talk, turn, until
+from world.time import Language
+
+
+def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    answer = client.post("/conversations/start", json=TALK)
+    assert answer.status_code == 202
+    told = answer.json()
+    assert told["phase"] in ("running", "closing", "closed")
+    assert answer.headers["location"] == told["links"]["self"] == f"/conversations/{told['id']}"
+    closed = until(client, told["id"], "closed")
+    assert [turn["text"] for turn in closed["turns"]] == list(LINES["en"])
+
+
+def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    answer = client.post("/conversations/start?wait=true", json=TALK)
+    assert answer.status_code == 200
+    told = answer.json()
+    assert answer.headers["location"] == told["links"]["self"]
+    assert told == client.get(told["links"]["self"]).json()
+    assert told["phase"] == "closed"
+    assert told["end_reason"] == "goal_achieved"
+    assert told["goal_achieved"] is True
+    assert told["goal"] == {"goal": TALK["goal"], "success_criteria": TALK["success_criteria"], "given": True}
+    assert [(t["turn"], t["speaker_id"], t["text"]) for t in told["turns"]] == [
+        (index, ("sora", "baker")[index % 2], text) for index, text in enumerate(LINES["en"])
+    ]
+    assert told["changes"]["affinity"] == {"before": 0, "after": 8}
+    assert told["changes"]["summary"] == SISTER["en"]["summary"]
+    assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [
+        ("My sister Lotte left for the harbour town.", 1)
+    ]
+    assert len(told["changes"]["facts"]) == 2
+    assert told["cost"]["calls"] == 5
+    assert told["models"] == dict.fromkeys(("character", "npc", "closing"), "scripted")
+    assert told["rehearsal"] is False
+
+
+def test_without_a_goal_the_character_sets_one(client: TestClient, script: ScriptedModel) -> None:
+    opening = {"goal": "Buy rye", "success_criteria": "A loaf", "utterance": "Rye, please!", "emotion": "happy"}
+    say(script, "character", {**opening, "wants_to_end": True})
+    say(script, "closing", recollection())
+    told = talk(client, goal=None, success_criteria=None)
+    assert told["goal"] == {"goal": "Buy rye", "success_criteria": "A loaf", "given": False}
+    assert told["end_reason"] == "wants_to_end"
+
+
+def test_the_turn_limit_of_the_request_holds(client: TestClient, script: ScriptedModel) -> None:
+    say(script, "character", turn("What is in the oven today?"))
+    say(script, "npc", reply("Rye with caraway seeds, as ever."))
+    say(script, "closing", recollection())
+    told = talk(client, max_turns=2)
+    assert (told["end_reason"], len(told["turns"]), told["max_turns"]) == ("turn_limit", 2, 2)
+
+
+@pytest.mark.parametrize("world_language", ["en", "ja"])
+@pytest.mark.parametrize(
+    ("more", "slug", "status"),
+    [
+        ({"character_id": "nobody"}, "not-found", 404),
+        ({"npc_id": "nobody"}, "not-found", 404),
+        ({"npc_id": "hermit"}, "not-beside", 409),
+    ],
+)
+def test_a_start_that_cannot_be_says_why_in_the_language_asked_for(
+    client: TestClient, more: dict[str, Any], slug: str, status: int, world_language: Language
+) -> None:
+    answer = client.post("/conversations/start", json={**TALK, **more}, headers={"Accept-Language": world_language})
+    told = problem(answer, status, slug)
+    assert bool(re.search(r"[ぁ-ん]", told["detail"])) == (world_language == "ja")
+
+
+def test_who_does_not_stand_beside_is_told_both_places_and_the_walk(client: TestClient) -> None:
+    told = problem(client.post("/conversations/start", json={**TALK, "npc_id": "hermit"}), 409, "not-beside")
+    assert told["facts"] == {
+        "character": "Sora",
+        "character_node": "door",
+        "partner": "隠者",
+        "partner_node": "hut",
+        "walk_minutes": 16,
+    }
+    assert "16 minutes" in told["detail"]
+
+
+def test_a_walker_does_not_talk(client: TestClient) -> None:
+    client.post("/characters/rin/actions", json={"type": "move", "npc_id": "baker"})
+    told = problem(client.post("/conversations/start", json={**TALK, "character_id": "rin"}), 409, "walking")
+    assert told["facts"]["node_id"] == "door"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"npc_id": "baker"}, "body.character_id"),
+        ({**TALK, "npc_id": "../etc"}, "body.npc_id"),
+        ({**TALK, "npc_id": "パン屋"}, "body.npc_id"),
+        ({**TALK, "goal": ""}, "body.goal"),
+        ({**TALK, "goal": "  "}, "body.goal"),
+        ({**TALK, "goal": "x" * 201}, "body.goal"),
+        ({**TALK, "max_turns": 0}, "body.max_turns"),
+        ({**TALK, "max_turns": 51}, "body.max_turns"),
+        ({**TALK, "max_turns": "3"}, "body.max_turns"),
+        ({**TALK, "max_turn": 3}, "body.max_turn"),
+    ],
+)
+def test_a_start_with_a_wrong_field_names_it(client: TestClient, body: dict[str, Any], field: str) -> None:
+    told = problem(client.post("/conversations/start", json=body), 422, "invalid")
+    assert [error["field"] for error in told["errors"]] == [field]
+
+
+@pytest.mark.parametrize("missing", ["goal", "success_criteria"])
+def test_a_goal_and_its_criteria_go_together(client: TestClient, missing: str) -> None:
+    body = {name: value for name, value in TALK.items() if name != missing}
+    told = problem(client.post("/conversations/start", json=body), 422, "invalid")
+    assert f"body.{missing}" in told["detail"]
+
+
+def test_somebody_who_talks_is_busy_and_the_problem_says_with_whom(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script.latency_seconds = 0.5
+    script_sister(script)
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    told = problem(client.post("/conversations/start", json={**TALK, "character_id": "umi"}), 409, "busy")
+    assert told["facts"] == {
+        "person": "Hanna",
+        "person_id": "baker",
+        "partner": "Sora",
+        "partner_id": "sora",
+        "conversation_id": running,
+    }
+    assert "Hanna" in told["detail"]
+    assert "Sora" in told["detail"]
+    told = problem(client.post("/characters/sora/actions", json={"type": "sleep"}), 409, "busy")
+    assert told["facts"]["conversation_id"] == running
+    problem(client.delete("/world"), 409, "world-in-use")
+    assert client.get("/npcs/baker").json()["talking_in"] == running
+    assert client.get("/characters/sora").json()["talking_in"] == running
+    script.latency_seconds = 0
+    until(client, running, "closed")
+    assert client.get("/npcs/baker").json()["talking_in"] is None
+    script_short(script)
+    assert talk(client, character_id="umi")["phase"] == "closed"
+
+
+def test_two_starts_for_one_npc_at_the_same_moment_give_one_conversation(
+    connect: Connect, script: ScriptedModel
+) -> None:
+    script.latency_seconds = 0.3
+    script_short(script)
+    clients = {who: connect() for who in ("sora", "umi")}
+    for http in clients.values():
+        http.get("/healthz")  # connected: both requests leave at the same moment
+    together = threading.Barrier(2)
+
+    def begin(who: str) -> Any:
+        together.wait()
+        return clients[who].post("/conversations/start", json={**TALK, "character_id": who})
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(begin, clients))
+    won, lost = sorted(answers, key=lambda answer: int(answer.status_code))
+    assert won.status_code == 202
+    told = problem(lost, 409, "busy")
+    assert told["facts"]["conversation_id"] == won.json()["id"]
+    assert {told["facts"]["person"], told["facts"]["partner"]} == {"Hanna", won.json()["character_name"]}
+    assert len(clients["sora"].get("/conversations").json()["items"]) == 1
+
+
+def test_ending_while_the_model_speaks_drops_the_utterance_and_closes(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    speaks = threading.Event()
+
+    def slowly(_: object) -> NpcTurn:
+        script.latency_seconds = 30
+        speaks.set()
+        return NpcTurn.model_validate(reply("This is never heard to its end."))
+
+    say(script, "character", turn("Good morning, Hanna."))
+    script.enqueue(slowly, role="npc")
+    say(script, "closing", recollection("Only a greeting."))
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    assert speaks.wait(10)
+    script.latency_seconds = 0
+    ended = client.post(f"/conversations/{running}/end")
+    assert ended.status_code == 200
+    assert ended.json()["end_reason"] == "ended_by_client"
+    closed = until(client, running, "closed")
+    assert [t["text"] for t in closed["turns"]] == ["Good morning, Hanna."]
+    assert closed["changes"]["summary"] == "Only a greeting."
+    problem(client.post(f"/conversations/{running}/end"), 409, "wrong-phase")
+    assert client.get("/npcs/baker").json()["talking_in"] is None
+
+
+def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    say(script, "character", turn("Good morning, Hanna.", ends=True))
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
+    failed = talk(client)
+    assert failed["phase"] == "closing_failed"
+    assert failed["failure"]["type"] == "model-server-error"
+    assert failed["failure"]["role"] == "closing"
+    assert "out of order" in failed["failure"]["detail"]
+    assert [t["text"] for t in failed["turns"]] == ["Good morning, Hanna."]
+    assert client.get("/characters/sora").json()["talking_in"] is None
+    say(script, "closing", recollection("At the second try."))
+    answer = client.post(f"/conversations/{failed['id']}/close?wait=true")
+    assert answer.status_code == 200
+    assert answer.headers["location"] == f"/conversations/{failed['id']}"
+    told = answer.json()
+    assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "At the second try.")
+    assert told["cost"]["calls"] == 3
+    problem(client.post(f"/conversations/{failed['id']}/close"), 409, "wrong-phase")
+
+
+def test_closing_again_without_waiting_answers_at_once(client: TestClient, script: ScriptedModel) -> None:
+    say(script, "character", turn("Good morning, Hanna.", ends=True))
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
+    failed = talk(client)
+    say(script, "closing", recollection())
+    assert client.post(f"/conversations/{failed['id']}/close").status_code == 202
+    assert until(client, failed["id"], "closed")["changes"]["summary"] == "They spoke."
+
+
+def test_a_model_that_fails_ends_the_conversation_and_never_speaks(client: TestClient, script: ScriptedModel) -> None:
+    say(script, "character", turn("Good morning, Hanna."))
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="npc")
+    say(script, "closing", recollection())
+    told = talk(client)
+    assert (told["phase"], told["end_reason"], len(told["turns"])) == ("closed", "model_failure", 1)
+    assert told["failure"]["role"] == "npc"
+    usage = {row["role"]: row for row in client.get("/usage").json()}
+    assert (usage["npc"]["calls"], usage["npc"]["failures"]) == (1, 1)
+
+
+@pytest.mark.parametrize("call", ["GET {}", "GET {}/events", "POST {}/end", "POST {}/close"])
+def test_an_unknown_conversation_is_not_found(client: TestClient, call: str) -> None:
+    method, path = call.format("/conversations/abc").split()
+    assert problem(client.request(method, path), 404, "not-found")["facts"] == {"kind": "conversation", "id": "abc"}
+
+
+def test_conversations_are_paged_newest_first_and_filtered(client: TestClient, script: ScriptedModel) -> None:
+    for who in ("sora", "umi", "sora", "umi", "sora"):
+        script_short(script)
+        talk(client, character_id=who)
+    everything = [item["id"] for item in client.get("/conversations").json()["items"]]
+    assert len(everything) == 5
+    assert everything == sorted(everything, reverse=True)
+    pages, cursor = [], {}
+    while True:
+        page = client.get("/conversations", params={"limit": 2, **cursor}).json()
+        pages.append([item["id"] for item in page["items"]])
+        if page["next"] is None:
+            break
+        cursor = {"before": page["next"]}
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert sum(pages, []) == everything
+    of_umi = client.get("/conversations", params={"character_id": "umi", "limit": 2}).json()
+    assert [item["character_id"] for item in of_umi["items"]] == ["umi", "umi"]
+    assert of_umi["next"] is None
+    assert client.get("/conversations", params={"phase": "running"}).json() == {"next": None, "items": []}
+    assert len(client.get("/conversations", params={"phase": "closed", "npc_id": "baker"}).json()["items"]) == 5
+    problem(client.get("/conversations", params={"before": "x"}), 422)
+    problem(client.get("/conversations", params={"limit": 0}), 422)

@@ -1,0 +1,234 @@
+"""Owns the tests of what a character remembers, as a client reads it, and of what sleep and time take away."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.llm.scripted import ScriptedModel
+from tests.api.play import SISTER, problem, recollection, reply, say, script_short, script_sister, talk, turn
+from world.time import Language
+
+
+def memory_of(client: TestClient, who: str = "sora", **query: Any) -> dict[str, Any]:
+    """What the character remembers about the baker."""
+    answer = client.get(f"/characters/{who}/memory", params={"npc_id": "baker", **query})
+    assert answer.status_code == 200, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def pass_minutes(client: TestClient, minutes: int) -> dict[str, Any]:
+    """Move the clock."""
+    ticked: dict[str, Any] = client.post("/world/tick", json={"ticks": minutes}).json()
+    return ticked
+
+
+def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
+    assert memory_of(client) == {
+        "character_id": "sora",
+        "npc_id": "baker",
+        "now": "2026-04-01T07:00",
+        "relation": {"affinity": 0, "conversation_count": 0, "last_met_at": None, "stance": ""},
+        "last_meeting": None,
+        "facts": [],
+        "mid_term": [],
+        "today": [],
+        "long_term_available": True,
+    }
+
+
+def test_after_a_talk_everything_promised_is_there(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    held = talk(client)
+    pass_minutes(client, 90)
+    told = memory_of(client)
+    assert told["now"] == "2026-04-01T08:30"
+    assert told["relation"] == {
+        "affinity": 8,
+        "conversation_count": 1,
+        "last_met_at": "2026-04-01T07:00",
+        "stance": "fond of Hanna",
+    }
+    assert told["last_meeting"] == {
+        "conversation_id": held["id"],
+        "summary": SISTER["en"]["summary"],
+        "topics": ["sister", "rye"],
+        "at": "2026-04-01T07:00",
+        "elapsed_minutes": 90,
+        "ago": "1 hour ago",
+    }
+    facts = {fact["statement"]: fact for fact in told["facts"]}
+    assert set(facts) == {"Hanna's sister Lotte left for the harbour town.", "The rye is gone by nine."}
+    sister = facts["Hanna's sister Lotte left for the harbour town."]
+    assert {key: sister[key] for key in sister if key not in ("id", "score")} == {
+        "statement": "Hanna's sister Lotte left for the harbour town.",
+        "subject": "Lotte",
+        "relation": "left for",
+        "object": "harbour town",
+        "valid_at": "2026-04-01T07:00",
+        "invalid_at": None,
+        "learned_at": "2026-04-01T07:00",
+        "expired_at": None,
+        "replaced_by": None,
+        "ago": "1 hour ago",
+        "conversation_id": held["id"],
+        "turn": 1,
+    }
+    assert [(row["content"], row["importance"], row["expires_at"]) for row in told["mid_term"]] == [
+        ("Bring a letter for Lotte tomorrow", "high", "2026-04-04T07:00"),
+        ("Hanna sells rye early", "low", "2026-04-02T00:00"),
+    ]
+    assert {row["source_npc_id"] for row in told["mid_term"]} == {"baker"}
+    assert {row["conversation_id"] for row in told["mid_term"]} == {held["id"]}
+    assert told["today"] == [
+        {
+            "conversation_id": held["id"],
+            "npc_id": "baker",
+            "npc_name": "Hanna",
+            "summary": SISTER["en"]["summary"],
+            "at": "2026-04-01T07:00",
+        }
+    ]
+    assert told["long_term_available"] is True
+
+
+def test_the_npc_keeps_what_it_told_beside_what_its_author_wrote(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    held = talk(client)
+    baker = client.get("/npcs/baker").json()
+    assert baker["facts"] == ["The oven was built in 1950."]
+    assert [(f["statement"], f["conversation_id"], f["turn"]) for f in baker["learned_facts"]] == [
+        ("My sister Lotte left for the harbour town.", held["id"], 1)
+    ]
+    assert (baker["mood"], baker["conversation_count"], baker["affinity"]) == ("happy", 1, {"sora": 8})
+    assert baker["last_conversation_at"] == "2026-04-01T07:00"
+
+
+@pytest.mark.parametrize(("language", "expected"), [("ja", "2日前"), ("en", "2 days ago")])
+def test_two_days_later_it_is_two_days_ago(
+    client: TestClient, script: ScriptedModel, language: Language, expected: str
+) -> None:
+    script_sister(script, language)
+    talk(client)
+    pass_minutes(client, 2 * 1440)
+    told = memory_of(client)
+    assert (told["last_meeting"]["ago"], told["last_meeting"]["elapsed_minutes"]) == (expected, 2880)
+    assert {fact["ago"] for fact in told["facts"]} == {expected}
+
+
+@pytest.mark.parametrize("language", ["ja"])
+@pytest.mark.parametrize(("query", "first"), [("妹さんはどこへ", "ロッテ"), ("黒パンを買いたい", "黒パン")])
+def test_a_japanese_query_puts_the_fact_it_asks_for_first(
+    client: TestClient, script: ScriptedModel, query: str, first: str
+) -> None:
+    script_sister(script, "ja")
+    talk(client)
+    told = memory_of(client, query=query)
+    assert first in told["facts"][0]["statement"]
+    assert told["facts"][0]["score"] == max(fact["score"] for fact in told["facts"])
+    assert len(memory_of(client, query=query, limit=1)["facts"]) == 1
+
+
+def test_only_who_was_present_remembers(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    talk(client)
+    told = memory_of(client, "umi")
+    assert told["relation"]["conversation_count"] == 0
+    assert (told["facts"], told["mid_term"], told["today"], told["last_meeting"]) == ([], [], [], None)
+
+
+def test_mid_term_memories_go_when_their_time_is_up(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    talk(client)
+    pass_minutes(client, 17 * 60 - 1)
+    assert len(memory_of(client)["mid_term"]) == 2
+    ticked = pass_minutes(client, 1)
+    expired = [event for event in ticked["events"] if event["kind"] == "memory_expired"]
+    assert [(event["person_id"], event["data"]["content"]) for event in expired] == [("sora", "Hanna sells rye early")]
+    assert [row["importance"] for row in memory_of(client)["mid_term"]] == ["high"]
+    pass_minutes(client, 3 * 1440)
+    assert memory_of(client)["mid_term"] == []
+
+
+def test_sleep_clears_the_day_and_nothing_else(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    talk(client)
+    script_short(script, "Rye, please!")
+    talk(client, character_id="umi")
+    before = memory_of(client)
+    answer = client.post("/characters/sora/actions", json={"type": "sleep"})
+    assert answer.json() == {"type": "sleep", "at": "2026-04-01T07:00", "cleared_conversations": 1}
+    assert memory_of(client) == {**before, "today": []}
+    assert client.get("/characters/sora").json()["today"] == []
+    assert len(memory_of(client, "umi")["today"]) == 1
+    again = client.post("/characters/sora/actions", json={"type": "sleep"})
+    assert again.json()["cleared_conversations"] == 0
+
+
+def move_lotte_again(client: TestClient, script: ScriptedModel) -> None:
+    """A day later the baker says that her sister has come back, which replaces the first memory."""
+    script_sister(script)
+    talk(client)
+    pass_minutes(client, 1440)
+    say(script, "character", turn("Is Lotte still at the harbour?"))
+    say(script, "npc", reply("Lotte came back from the harbour town last night.", ends=True))
+
+    def closing(prompt: Any) -> Any:
+        old = next(m.ref for m in prompt.given.memories if "Lotte left" in m.statement)
+        fact = {
+            "subject": "Lotte",
+            "relation": "came back",
+            "object": "Millbrook",
+            "statement": "Lotte came back from the harbour town.",
+            "turn": 1,
+            "replaces": old,
+        }
+        return prompt.answer.model_validate(recollection("Lotte is back.", facts=(fact,)))
+
+    script.enqueue(closing, role="closing")
+    talk(client)
+
+
+def test_a_fact_that_changed_is_closed_and_kept_in_the_history(client: TestClient, script: ScriptedModel) -> None:
+    move_lotte_again(client, script)
+    now = {fact["statement"]: fact for fact in memory_of(client)["facts"]}
+    assert set(now) == {"The rye is gone by nine.", "Lotte came back from the harbour town."}
+    whole = {fact["statement"]: fact for fact in memory_of(client, history=True)["facts"]}
+    old = whole["Hanna's sister Lotte left for the harbour town."]
+    assert old["invalid_at"] == old["expired_at"] == "2026-04-02T07:00"
+    assert old["replaced_by"] == whole["Lotte came back from the harbour town."]["id"]
+
+
+def test_a_past_moment_is_answered_with_what_was_known_then(client: TestClient, script: ScriptedModel) -> None:
+    move_lotte_again(client, script)
+    then = [fact["statement"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]]
+    assert sorted(then) == ["Hanna's sister Lotte left for the harbour town.", "The rye is gone by nine."]
+    assert memory_of(client, at="2026-04-01T06:59")["facts"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({}, "query.npc_id"),
+        ({"npc_id": "a b"}, "query.npc_id"),
+        ({"npc_id": "baker", "limit": "0"}, "query.limit"),
+        ({"npc_id": "baker", "limit": "many"}, "query.limit"),
+        ({"npc_id": "baker", "history": "perhaps"}, "query.history"),
+        ({"npc_id": "baker", "query": "x" * 501}, "query.query"),
+    ],
+)
+def test_a_wrong_question_names_the_field(client: TestClient, query: dict[str, str], field: str) -> None:
+    told = problem(client.get("/characters/sora/memory", params=query), 422, "invalid")
+    assert [error["field"] for error in told["errors"]] == [field]
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2026-13-01T00:00", "2026-04-01T07:00Z", "0000-01-01T00:00"])
+def test_a_moment_that_is_none_is_refused(client: TestClient, at: str) -> None:
+    told = problem(client.get("/characters/sora/memory", params={"npc_id": "baker", "at": at}), 422, "invalid")
+    assert "query.at" in told["detail"]
+
+
+@pytest.mark.parametrize(("who", "npc"), [("nobody", "baker"), ("sora", "nobody"), ("baker", "sora")])
+def test_the_memory_of_or_about_nobody_is_not_found(client: TestClient, who: str, npc: str) -> None:
+    problem(client.get(f"/characters/{who}/memory", params={"npc_id": npc}), 404, "not-found")

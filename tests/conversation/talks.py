@@ -1,0 +1,139 @@
+"""Owns the words and steps the tests of conversations share: what speakers answer, who stands where, a talk begun."""
+
+from typing import Any
+
+from sqlmodel import Session, SQLModel, col, select
+
+from service.cast.whereabouts import move
+from service.conversation.room import Room
+from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
+from service.conversation.start import Start, start
+from service.memory.recollection import Recollection
+from service.store.tables import ConversationRow, TurnRow
+from world.people import Segment
+
+GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")
+
+HELLO = "Hello, I am sorry to bother you. May I ask about your family?"
+FAMILY = "I have a wife, Harue, and two children called Mio and Riku."
+THANKS = "How lovely, thank you for telling me about all of them."
+FAREWELL = "Any time at all. Mind the step on your way out."
+
+BESIDE_TARO = "tavern_door"
+"""Next to Taro's bench and to Hamako's counter."""
+
+
+def says(text: str, *, achieved: bool = False, leaves: bool = False) -> CharacterTurn:
+    """A character's answer."""
+    return CharacterTurn(utterance=text, emotion="neutral", goal_achieved=achieved, wants_to_end=leaves)
+
+
+def replies(text: str, *, leaves: bool = False) -> NpcTurn:
+    """An NPC's answer."""
+    return NpcTurn(utterance=text, emotion="happy", wants_to_end=leaves)
+
+
+def opens(text: str, goal: Goal = GOAL) -> OpeningTurn:
+    """A character's answer when it sets its goal itself."""
+    return OpeningTurn(
+        goal=goal.goal, success_criteria=goal.success_criteria, utterance=text, emotion="neutral", wants_to_end=False
+    )
+
+
+def recollection(**changed: Any) -> Recollection:
+    """What the extraction answers about the talk of `talk_of_family`."""
+    return Recollection.model_validate(
+        {
+            "summary": "Aoi asked Taro about his family; he has a wife and two children.",
+            "topics": ["family"],
+            "npc": {
+                "affinity": 8,
+                "mood": "happy",
+                "learned_facts": [{"statement": "calls his children Mio and Riku", "turn": 1, "replaces": ""}],
+            },
+            "character": {
+                "facts": [
+                    {
+                        "subject": "Taro",
+                        "relation": "has",
+                        "object": "Mio and Riku",
+                        "statement": "Taro has two children called Mio and Riku",
+                        "turn": 1,
+                        "valid_on": "",
+                        "replaces": "",
+                    }
+                ],
+                "mid_term": [{"content": "Bring a present for the children Mio and Riku", "importance": "medium"}],
+                "stance": "fond of him",
+            },
+        }
+        | changed
+    )
+
+
+def talk_of_family() -> tuple[CharacterTurn | NpcTurn | Recollection, ...]:
+    """A whole talk with a given goal, its farewell and its closing."""
+    return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
+
+
+def place(room: Room, character_id: str = "aoi", node_id: str = BESIDE_TARO, world_id: str = "main") -> None:
+    """Put a character on a node, now."""
+
+    def work(session: Session) -> None:
+        world = room.stage.open(session, world_id, lock=True)
+        move(session, world, character_id, Segment.stay(node_id, world.now))
+
+    room.database.write_now(work)
+
+
+def begin(
+    room: Room,
+    *,
+    character_id: str = "aoi",
+    npc_id: str = "npc_taro",
+    goal: Goal | None = GOAL,
+    max_turns: int = 10,
+    world_id: str = "main",
+) -> str:
+    """Start a conversation where the character stands; the answer is its id."""
+    wanted = Start(character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns)
+    row = room.database.write_now(lambda s: start(s, room.stage, world_id, wanted, room.models.names()))
+    return row.id
+
+
+def meet(
+    room: Room,
+    *,
+    character_id: str = "aoi",
+    npc_id: str = "npc_taro",
+    goal: Goal | None = GOAL,
+    max_turns: int = 10,
+    world_id: str = "main",
+) -> str:
+    """Walk up to Taro (or Hamako) and start a conversation; the answer is its id."""
+    place(room, character_id, world_id=world_id)
+    return begin(
+        room, character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns, world_id=world_id
+    )
+
+
+def talk(room: Room, conversation_id: str) -> ConversationRow:
+    """The conversation as the database has it."""
+    return room.database.read_now(lambda s: s.get_one(ConversationRow, conversation_id))
+
+
+def turns(room: Room, conversation_id: str) -> list[TurnRow]:
+    """Its committed turns in order."""
+    query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
+    return room.database.read_now(lambda s: list(s.exec(query)))
+
+
+def rows(room: Room, table: type[SQLModel]) -> list[dict[str, Any]]:
+    """All rows of a table, in the order of their keys."""
+    return room.database.read_now(lambda s: dump(s, table))
+
+
+def dump(session: Session, table: type[SQLModel]) -> list[dict[str, Any]]:
+    """All rows of a table as values, in the order of their keys."""
+    keys = [column for column in table.__table__.primary_key]  # type: ignore[attr-defined]  # SQLModel hides it
+    return [row.model_dump() for row in session.exec(select(table).order_by(*keys))]

@@ -1,0 +1,334 @@
+"""Owns the tests of what happens once after a conversation."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from service.cast.load import Content
+from service.cast.stage import Stage
+from service.clock.act import sleep
+from service.clock.advance import advance
+from service.conversation.closing import close, reopen
+from service.conversation.loop import converse
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.scene import CharacterScene, NpcScene
+from service.errors import ModelBroken, ModelTimeout, WrongPhase
+from service.llm.chat import Prompt
+from service.llm.scripted import ScriptedModel
+from service.memory.recollection import ClosingScene
+from service.store.events import events_after
+from service.store.tables import (
+    ConversationRow,
+    DailyConversationRow,
+    EngagementRow,
+    MidTermRow,
+    NpcFactRow,
+    NpcRow,
+    OutboxRow,
+    RelationRow,
+    SummaryRow,
+)
+from service.store.usage import usage_rows
+from tests.conversation.talks import (
+    FAMILY,
+    FAREWELL,
+    HELLO,
+    THANKS,
+    meet,
+    recollection,
+    replies,
+    rows,
+    says,
+    talk,
+    talk_of_family,
+    turns,
+)
+
+SETTLED = (SummaryRow, DailyConversationRow, MidTermRow, NpcFactRow, NpcRow, OutboxRow, RelationRow)
+BROKEN = ModelBroken(model="m", reason="no JSON")
+
+
+def _spoken(room: Room, script: ScriptedModel, **begin: Any) -> str:
+    """A talk of four turns whose closing is due."""
+    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    conversation_id = meet(room, **begin)
+    asyncio.run(converse(room, conversation_id))
+    return conversation_id
+
+
+def _close(room: Room, conversation_id: str) -> ConversationRow:
+    return asyncio.run(close(room, conversation_id))
+
+
+def _reopen(room: Room, conversation_id: str) -> None:
+    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
+
+
+def _without(content: Content, *, npc_id: str = "", character_id: str = "") -> Content:
+    """The content after its author has taken somebody out."""
+    casts = {
+        language: replace(
+            cast,
+            npcs={key: npc for key, npc in cast.npcs.items() if key != npc_id},
+            characters={key: who for key, who in cast.characters.items() if key != character_id},
+        )
+        for language, cast in content.casts.items()
+    }
+    return replace(content, casts=casts)
+
+
+def _revised(room: Room, content: Content) -> Room:
+    return replace(room, stage=Stage(content, room.settings.world))
+
+
+def test_a_closing_is_exactly_one_model_call(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    before = len(script.history)
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    (prompt,) = script.history[before:]
+    assert (prompt.name, prompt.role) == ("closing", "closing")
+    assert isinstance(prompt.given, ClosingScene)
+    assert [line.text for line in prompt.given.lines] == [HELLO, FAMILY, THANKS, FAREWELL]
+    assert prompt.given.goal_achieved
+
+
+def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(recollection())
+    row = _close(room, conversation_id)
+    assert row.phase == Phase.CLOSED
+    assert row.closed_at is not None
+    assert row.changes is not None
+    assert row.changes["affinity"] == {"before": 0, "after": 8}
+    assert row.changes["rejected"] == []
+    (summary,) = rows(room, SummaryRow)
+    assert summary["summary"] == recollection().summary
+    assert summary["at"] == row.ended_at
+    assert [r["content"] for r in rows(room, MidTermRow)] == ["Bring a present for the children Mio and Riku"]
+    assert [r["statement"] for r in rows(room, NpcFactRow)] == ["calls his children Mio and Riku"]
+    assert [(r["affinity"], r["stance"]) for r in rows(room, RelationRow)] == [(8, "fond of him")]
+    assert [r["conversation_id"] for r in rows(room, DailyConversationRow)] == [conversation_id]
+    assert [r["conversation_id"] for r in rows(room, OutboxRow)] == [conversation_id]
+    closed = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
+    assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
+
+
+def test_a_closing_counts_its_cost(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert (usage["closing"].calls, usage["closing"].failures) == (1, 0)
+    assert talk(room, conversation_id).calls == 5
+    assert talk(room, conversation_id).prompt_tokens == sum(row.prompt_tokens for row in usage.values())
+
+
+def test_a_failed_closing_keeps_the_transcript_and_says_why(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(BROKEN)
+    row = _close(room, conversation_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSING_FAILED, EndReason.GOAL_ACHIEVED)
+    assert row.failure == {
+        "type": "model-broken",
+        "role": "closing",
+        "en": BROKEN.sentence("en"),
+        "ja": BROKEN.sentence("ja"),
+    }
+    assert len(turns(room, conversation_id)) == 4
+    assert all(rows(room, table) == [] for table in SETTLED)
+    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert (usage["closing"].calls, usage["closing"].failures) == (1, 1)
+    assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
+
+
+def test_a_failed_closing_can_be_done_again(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(BROKEN)
+    _close(room, conversation_id)
+    _reopen(room, conversation_id)
+    assert (talk(room, conversation_id).phase, talk(room, conversation_id).failure) == (Phase.CLOSING, None)
+    script.enqueue(recollection())
+    assert _close(room, conversation_id).phase == Phase.CLOSED
+    assert len(rows(room, SummaryRow)) == 1
+
+
+def test_only_a_failed_closing_can_be_opened_again(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    with pytest.raises(WrongPhase):
+        _reopen(room, conversation_id)
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    with pytest.raises(WrongPhase) as refused:
+        _reopen(room, conversation_id)
+    assert refused.value.facts["phase"] == "closed"
+
+
+def test_a_second_closing_changes_nothing_and_asks_nobody(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    asked, before = len(script.history), [rows(room, table) for table in (*SETTLED, ConversationRow)]
+    _close(room, conversation_id)
+    assert len(script.history) == asked
+    assert [rows(room, table) for table in (*SETTLED, ConversationRow)] == before
+
+
+def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.latency_seconds = 0.05
+    script.enqueue(recollection(), recollection(summary="Another account of it."))
+
+    async def both() -> None:
+        await asyncio.gather(close(room, conversation_id), close(room, conversation_id))
+
+    asyncio.run(both())
+    assert [len(rows(room, table)) for table in SETTLED] == [1] * len(SETTLED)
+    (relation,) = rows(room, RelationRow)
+    assert (relation["affinity"], relation["conversation_count"]) == (8, 1)
+    assert talk(room, conversation_id).calls == 6  # both were paid
+
+
+def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+
+    def settled_meanwhile(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSED))
+        raise BROKEN
+
+    script.enqueue(settled_meanwhile)
+    assert _close(room, conversation_id).phase == Phase.CLOSED
+    assert talk(room, conversation_id).failure is None
+
+
+def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    room.database.write_now(lambda s: sleep(s, room.stage, "main", "aoi"))
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    assert rows(room, DailyConversationRow) == []
+    assert len(rows(room, SummaryRow)) == 1
+
+
+def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: ScriptedModel) -> None:
+    first = _spoken(room, script)
+    script.enqueue(BROKEN)
+    _close(room, first)
+    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    asyncio.run(converse(room, meet(room)))
+    for scene in (prompt.given for prompt in script.history[-2:]):
+        assert isinstance(scene, CharacterScene | NpcScene)
+        assert [line.text for line in scene.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
+        assert scene.last_meeting is None
+
+
+def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, script: ScriptedModel) -> None:
+    first = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, first)
+    room.database.write_now(lambda s: advance(s, room.stage, "main", 2 * 24 * 60))
+    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    asyncio.run(converse(room, meet(room)))
+    character, npc = (prompt.given for prompt in script.history[-2:])
+    assert isinstance(character, CharacterScene)
+    assert isinstance(npc, NpcScene)
+    for scene in (character, npc):
+        assert scene.unsettled == ()
+        assert scene.times_met == 1
+        assert scene.last_meeting is not None
+        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (recollection().summary, "2 days ago")
+    assert character.stance == "fond of him"
+    assert character.mid_term == ()  # two days have passed
+    assert (npc.affinity, npc.mood) == (8, "neutral")  # the mood has cooled
+    assert npc.learned == ("calls his children Mio and Riku",)
+
+
+def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: ScriptedModel) -> None:
+    first = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, first)
+    script.enqueue(says("Good day, Hamako.", leaves=True))
+    asyncio.run(converse(room, meet(room, npc_id="npc_hamako")))
+    scene = script.history[-1].given
+    assert isinstance(scene, CharacterScene)
+    assert scene.today == (f"Taro: {recollection().summary}",)
+    assert scene.mid_term == ("Bring a present for the children Mio and Riku",)
+    assert scene.times_met == 0
+
+
+def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room: Room, script: ScriptedModel) -> None:
+    earlier = _spoken(room, script)
+    script.enqueue(BROKEN)
+    _close(room, earlier)
+    room.database.write_now(lambda s: advance(s, room.stage, "main", 60))
+    later = _spoken(room, script)
+    npc = {"affinity": 10, "mood": "angry", "learned_facts": []}
+    character = {"facts": [], "mid_term": [], "stance": "wary of him"}
+    script.enqueue(recollection(npc=npc, character=character))
+    _close(room, later)
+    _reopen(room, earlier)
+    script.enqueue(recollection(npc=npc | {"affinity": 15, "mood": "happy"}))
+    _close(room, earlier)
+    (relation,), (person,) = rows(room, RelationRow), rows(room, NpcRow)
+    assert (person["mood"], relation["stance"]) == ("angry", "wary of him")
+    assert person["mood_at"] == person["last_conversation_at"] == talk(room, later).ended_at
+    assert relation["affinity"] == 15  # what each talk did is added
+    assert (person["conversation_count"], relation["conversation_count"]) == (2, 2)
+
+
+def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(
+    room: Room, script: ScriptedModel, village: Content
+) -> None:
+    conversation_id = _spoken(room, script)
+    asked = len(script.history)
+    row = _close(_revised(room, _without(village, npc_id="npc_taro")), conversation_id)
+    assert row.phase == Phase.CLOSING_FAILED
+    assert row.failure is not None
+    assert row.failure["type"] == "not-found"
+    assert "npc_taro" in row.failure["en"]
+    assert len(script.history) == asked
+    assert all(usage.role != "closing" for usage in room.database.read_now(lambda s: usage_rows(s, "main")))
+    _reopen(room, conversation_id)
+    script.enqueue(recollection())
+    assert _close(room, conversation_id).phase == Phase.CLOSED  # and goes well when the NPC is back
+
+
+@pytest.mark.parametrize("gone", [{"npc_id": "npc_taro"}, {"character_id": "aoi"}])
+def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
+    room: Room, script: ScriptedModel, village: Content, gone: dict[str, str]
+) -> None:
+    conversation_id = meet(room)
+    row = asyncio.run(converse(_revised(room, _without(village, **gone)), conversation_id))
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.CONTENT_CHANGED)
+    assert row.failure is not None
+    assert next(iter(gone.values())) in row.failure["ja"]
+    assert rows(room, EngagementRow) == []
+    assert script.history == []
+
+
+def test_no_transaction_is_open_while_the_model_thinks(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+
+    def writes(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: advance(s, room.stage, "main", 1))
+        return recollection()
+
+    script.enqueue(writes)
+    row = _close(room, conversation_id)
+    assert row.phase == Phase.CLOSED
+    assert row.closed_at == (row.ended_at or 0) + 1
+
+
+def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(ModelTimeout(model="m", seconds=60))
+    _close(room, conversation_id)
+    assert rows(room, EngagementRow) == []
+    script.enqueue(*talk_of_family())
+    again = meet(room)
+    asyncio.run(converse(room, again))
+    assert _close(room, again).phase == Phase.CLOSED

@@ -1,0 +1,87 @@
+"""Owns the tests of who speaks next and when it is over."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.conversation.ending import Spoken, next_step
+from service.conversation.phase import EndReason
+
+
+def _turns(*, count: int, **last: bool) -> list[Spoken]:
+    plain = [Spoken(speaker="npc" if i % 2 else "character") for i in range(count - 1)]
+    return [*plain, Spoken(speaker="npc" if (count - 1) % 2 else "character", **last)]
+
+
+def test_the_character_speaks_first() -> None:
+    assert next_step([], 10) == "character"
+
+
+def test_the_two_speak_in_turn() -> None:
+    assert next_step(_turns(count=1), 10) == "npc"
+    assert next_step(_turns(count=2), 10) == "character"
+
+
+def test_a_goal_that_is_achieved_leaves_the_partner_one_farewell() -> None:
+    turns = _turns(count=3, goal_achieved=True)
+    assert next_step(turns, 10) == "npc"
+    assert next_step([*turns, Spoken(speaker="npc")], 10) == EndReason.GOAL_ACHIEVED
+
+
+def test_a_goal_achieved_with_a_goodbye_still_leaves_the_partner_its_farewell() -> None:
+    assert next_step(_turns(count=3, goal_achieved=True, wants_to_end=True), 10) == "npc"
+
+
+def test_the_farewell_does_not_pass_the_limit() -> None:
+    turns = _turns(count=3, goal_achieved=True)
+    assert next_step(turns, 4) == "npc"
+    assert next_step(turns, 3) == EndReason.GOAL_ACHIEVED
+
+
+def test_a_goal_cannot_be_achieved_before_the_partner_has_spoken() -> None:
+    first = Spoken(speaker="character", goal_achieved=True)
+    assert next_step([first], 10) == "npc"
+    assert next_step([first, Spoken(speaker="npc")], 10) == "character"
+
+
+def test_it_ends_at_the_turn_limit() -> None:
+    assert next_step(_turns(count=9), 10) == "npc"
+    assert next_step(_turns(count=10), 10) == EndReason.TURN_LIMIT
+
+
+def test_it_ends_when_the_character_says_goodbye() -> None:
+    assert next_step(_turns(count=3, wants_to_end=True), 10) == EndReason.WANTS_TO_END
+
+
+def test_it_ends_when_the_npc_says_goodbye() -> None:
+    assert next_step(_turns(count=2, wants_to_end=True), 10) == EndReason.WANTS_TO_END
+
+
+def test_only_the_last_goodbye_counts() -> None:
+    turns = [Spoken(speaker="character", wants_to_end=True), Spoken(speaker="npc")]
+    assert next_step(turns, 10) == "character"
+
+
+def test_a_goodbye_on_the_last_turn_is_a_goodbye_not_a_limit() -> None:
+    assert next_step(_turns(count=4, wants_to_end=True), 4) == EndReason.WANTS_TO_END
+
+
+def test_the_client_can_end_it_at_any_turn() -> None:
+    assert next_step([], 10, end_requested=True) == EndReason.ENDED_BY_CLIENT
+    assert next_step(_turns(count=3, goal_achieved=True), 10, end_requested=True) == EndReason.ENDED_BY_CLIENT
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    max_turns=st.integers(1, 12),
+    flags=st.lists(st.tuples(st.booleans(), st.booleans()), min_size=13, max_size=13),
+)
+def test_whatever_is_said_it_ends_within_the_limit_with_speakers_in_turn(
+    max_turns: int, flags: list[tuple[bool, bool]]
+) -> None:
+    turns: list[Spoken] = []
+    while not isinstance(step := next_step(turns, max_turns), EndReason):
+        goal, leaves = flags[len(turns)]
+        turns.append(Spoken(speaker=step, goal_achieved=goal and step == "character", wants_to_end=leaves))
+        assert len(turns) <= max_turns
+    assert [turn.speaker for turn in turns] == (["character", "npc"] * 7)[: len(turns)]
+    assert (step == EndReason.GOAL_ACHIEVED) == any(turn.goal_achieved for turn in turns[1:])

@@ -1,0 +1,322 @@
+"""Owns the tests of the turns: whole conversations with scripted models."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from service.clock.advance import advance
+from service.conversation.loop import converse
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.scene import CharacterScene, CharacterTurn, NpcTurn, OpeningTurn, Scene
+from service.conversation.stream import Ended, Moment, Said, Speaking
+from service.conversation.transcript import end
+from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
+from service.llm.chat import Prompt
+from service.llm.scripted import Scripted, ScriptedModel
+from service.store.events import events_after
+from service.store.tables import EngagementRow, TurnRow
+from service.store.usage import usage_rows
+from tests.conversation.talks import (
+    FAMILY,
+    FAREWELL,
+    GOAL,
+    HELLO,
+    THANKS,
+    meet,
+    opens,
+    place,
+    replies,
+    rows,
+    says,
+    talk,
+    turns,
+)
+
+AGAIN = "Hello! I am sorry to bother you. May I ask about your family, Taro?"
+AS_AI = "As an AI language model I have no family."
+
+
+def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
+    script.enqueue(*answers)
+    conversation_id = meet(room, **begin)
+    asyncio.run(converse(room, conversation_id))
+    return conversation_id
+
+
+def _texts(room: Room, conversation_id: str) -> list[str]:
+    return [turn.text for turn in turns(room, conversation_id)]
+
+
+def _scene(prompt: Prompt[Any]) -> Scene:
+    assert isinstance(prompt.given, Scene)
+    return prompt.given
+
+
+def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+    row = talk(room, conversation_id)
+    assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
+    assert (row.phase, row.end_reason, row.goal_achieved) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, True)
+    assert [prompt.name for prompt in script.history] == ["character", "npc", "character", "npc"]
+    assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, True)
+
+
+def test_the_turns_say_who_spoke_and_what_it_cost(room: Room, script: ScriptedModel) -> None:
+    first, second = turns(room, _hold(room, script, says(HELLO), replies(FAMILY, leaves=True)))
+    assert [(t.turn, t.speaker_id, t.speaker_name) for t in (first, second)] == [
+        (0, "aoi", "Aoi"),
+        (1, "npc_taro", "Taro"),
+    ]
+    assert (first.emotion, second.emotion) == ("neutral", "happy")
+    assert (first.wants_to_end, second.wants_to_end) == (False, True)
+    assert first.model == "scripted"
+    assert first.calls == 1
+    assert min(first.prompt_tokens, first.completion_tokens) > 0
+    assert first.duration_ms >= 0
+
+
+def test_a_character_without_a_goal_sets_one_with_its_opening_turn(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(
+        room, script, opens(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), goal=None
+    )
+    row = talk(room, conversation_id)
+    assert [prompt.name for prompt in script.history] == ["opening", "npc", "character", "npc"]
+    assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, False)
+    later = _scene(script.history[2])
+    assert isinstance(later, CharacterScene)
+    assert later.goal == GOAL
+
+
+def test_a_goal_achieved_on_the_first_turn_does_not_count(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(
+        room, script, says(HELLO, achieved=True), replies(FAMILY), says(THANKS), replies(FAREWELL, leaves=True)
+    )
+    assert talk(room, conversation_id).end_reason == EndReason.WANTS_TO_END
+    assert not talk(room, conversation_id).goal_achieved
+    assert not any(turn.goal_achieved for turn in turns(room, conversation_id))
+
+
+@pytest.mark.parametrize("max_turns", [1, 2, 3])
+def test_a_talk_stops_at_its_limit(room: Room, script: ScriptedModel, max_turns: int) -> None:
+    words = [says(HELLO), replies(FAMILY), says("And your wife, how did the two of you meet?")]
+    conversation_id = _hold(room, script, *words[:max_turns], max_turns=max_turns)
+    assert len(turns(room, conversation_id)) == max_turns
+    assert talk(room, conversation_id).end_reason == EndReason.TURN_LIMIT
+
+
+def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO, leaves=True))
+    assert rows(room, EngagementRow) == []
+    last = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
+    assert last.kind == "conversation_ended"
+    assert last.data["conversation_id"] == conversation_id
+    assert last.data["reason"] == "wants_to_end"
+
+
+def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO, leaves=True))
+    asyncio.run(converse(room, conversation_id))
+    assert len(turns(room, conversation_id)) == 1
+
+
+def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: ScriptedModel) -> None:
+    def dies(prompt: Prompt[Any]) -> BaseModel:
+        raise RuntimeError("the process is killed here")
+
+    script.enqueue(says(HELLO), replies(FAMILY), dies)
+    conversation_id = meet(room)
+    with pytest.raises(RuntimeError, match="killed"):
+        asyncio.run(converse(room, conversation_id))
+    script.enqueue(says(THANKS, achieved=True), replies(FAREWELL))
+    asyncio.run(converse(room, conversation_id))
+    assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
+    assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
+
+
+def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, ModelTimeout(model="m", seconds=60))
+    row = talk(room, conversation_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
+    assert row.closed_at is not None
+    assert turns(room, conversation_id) == []
+    assert rows(room, EngagementRow) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "slug"),
+    [
+        (ModelTimeout(model="m", seconds=60), "model-timeout"),
+        (ModelRateLimited(model="m", retry_after_seconds=None), "model-rate-limited"),
+        (ModelUnreachable(model="m", base_url="http://127.0.0.1:1", reason="refused"), "model-unreachable"),
+    ],
+)
+def test_a_model_failure_never_becomes_dialogue(
+    room: Room, script: ScriptedModel, error: ModelTimeout, slug: str
+) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(THANKS), error)
+    row = talk(room, conversation_id)
+    assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
+    assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.MODEL_FAILURE)
+    assert row.failure == {"type": slug, "role": "npc", "en": error.sentence("en"), "ja": error.sentence("ja")}
+    assert row.failure["en"] != row.failure["ja"]
+
+
+def test_who_repeats_itself_is_asked_for_something_else(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(THANKS, leaves=True))
+    assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
+    assert [_scene(prompt).nudge for prompt in script.history] == [None, None, None, "repeated"]
+    assert turns(room, conversation_id)[2].calls == 2
+
+
+def test_who_repeats_itself_again_stalls_the_talk(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
+    row = talk(room, conversation_id)
+    assert _texts(room, conversation_id) == [HELLO, FAMILY]
+    assert (row.phase, row.end_reason, row.failure) == (Phase.CLOSING, EndReason.STALLED, None)
+    assert script.unused == 0
+
+
+def test_words_of_the_other_may_be_repeated(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(HELLO, leaves=True))
+    assert _texts(room, conversation_id) == [HELLO, HELLO]
+
+
+def test_who_steps_out_of_its_role_is_asked_once_more(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY, leaves=True))
+    assert _texts(room, conversation_id) == [HELLO, FAMILY]
+    assert _scene(script.history[2]).nudge == "broke_character"
+
+
+def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, script: ScriptedModel) -> None:
+    other = "I am just an AI and cannot say."
+    conversation_id = _hold(room, script, says(HELLO), replies(AS_AI), replies(other))
+    row = talk(room, conversation_id)
+    assert _texts(room, conversation_id) == [HELLO]
+    assert row.end_reason == EndReason.MODEL_FAILURE
+    assert row.failure is not None
+    assert (row.failure["type"], row.failure["role"]) == ("model-out-of-character", "npc")
+    stored = str([rows(room, table) for table in (TurnRow, type(row))])
+    assert AS_AI not in stored
+    assert other not in stored
+
+
+@pytest.mark.parametrize("blank", ["   ", "\n\t", "　　"])
+def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, script: ScriptedModel, blank: str) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(blank))
+    row = talk(room, conversation_id)
+    assert _texts(room, conversation_id) == [HELLO]
+    assert row.end_reason == EndReason.MODEL_FAILURE
+    assert row.failure is not None
+    assert row.failure["type"] == "model-empty"
+    assert row.calls == 2
+
+
+def test_spaces_around_an_utterance_are_dropped(room: Room, script: ScriptedModel) -> None:
+    assert _texts(room, _hold(room, script, says(f"  {HELLO}\n", leaves=True))) == [HELLO]
+
+
+def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: ScriptedModel) -> None:
+    seen: list[list[str]] = []
+
+    def looking(answer: CharacterTurn | NpcTurn | OpeningTurn) -> Callable[[Prompt[Any]], BaseModel]:
+        def answers(prompt: Prompt[Any]) -> BaseModel:
+            seen.append([row["text"] for row in rows(room, TurnRow)])
+            return answer
+
+        return answers
+
+    script.enqueue(looking(says(HELLO)), looking(replies(FAMILY)), looking(says(THANKS, leaves=True)))
+    asyncio.run(converse(room, meet(room)))
+    assert seen == [[], [HELLO], [HELLO, FAMILY]]
+
+
+def test_a_turn_bears_the_world_time_at_which_it_was_spoken(room: Room, script: ScriptedModel) -> None:
+    def later(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: advance(s, room.stage, "main", 5))
+        return replies(FAMILY, leaves=True)
+
+    conversation_id = _hold(room, script, says(HELLO), later)
+    row = talk(room, conversation_id)
+    assert [turn.at - row.started_at for turn in turns(room, conversation_id)] == [0, 5]
+    assert row.ended_at == row.started_at + 5
+
+
+def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(room: Room, script: ScriptedModel) -> None:
+    def ended(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+        return replies(FAMILY)
+
+    script.enqueue(says(HELLO), ended)
+    conversation_id = meet(room)
+    row = asyncio.run(converse(room, conversation_id))
+    assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT)
+    assert _texts(room, conversation_id) == [HELLO]
+    assert talk(room, conversation_id).calls == 2  # what was paid is counted all the same
+
+
+def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room: Room, script: ScriptedModel) -> None:
+    failing = ModelTimeout(model="m", seconds=60)
+    failing.calls, failing.prompt_tokens = 3, 77
+    first = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY), failing)
+    paid = [prompt for prompt in script.history if prompt.role == "npc"]
+    place(room, world_id="other")
+    second = _hold(room, script, says(HELLO, leaves=True), world_id="other")
+    main = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    other = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "other"))}
+    assert {role: (row.calls, row.failures) for role, row in main.items()} == {"character": (4, 1), "npc": (2, 0)}
+    assert {role: (row.calls, row.failures) for role, row in other.items()} == {"character": (1, 0)}
+    assert len(paid) == 2
+    heard = turns(room, first)
+    assert main["npc"].prompt_tokens == heard[1].prompt_tokens
+    assert main["character"].prompt_tokens == heard[0].prompt_tokens + 77
+    assert talk(room, first).calls == 6
+    assert talk(room, second).calls == 1
+    assert talk(room, first).prompt_tokens == sum(row.prompt_tokens for row in main.values())
+
+
+def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: Room, script: ScriptedModel) -> None:
+    def tomorrow(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: advance(s, room.stage, "main", 24 * 60))
+        return says(THANKS, leaves=True)
+
+    _hold(room, script, says(HELLO), replies(FAMILY), tomorrow)
+    counted = room.database.read_now(lambda s: usage_rows(s, "main"))
+    days = sorted({row.day for row in counted})
+    assert [(row.day - days[0], row.role, row.calls) for row in counted] == [
+        (0, "character", 1),
+        (0, "npc", 1),
+        (1, "character", 1),
+    ]
+
+
+def test_a_stalled_talk_pays_for_both_attempts(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
+    usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert usage["character"].calls == 3
+    assert talk(room, conversation_id).calls == 4
+
+
+def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, script: ScriptedModel) -> None:
+    async def hear() -> list[Moment]:
+        script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+        conversation_id = meet(room)
+        with room.stream.listen(conversation_id) as listener:
+            await converse(room, conversation_id)
+            heard: list[Moment] = []
+            while (moment := await listener.next(0.01)) is not None:
+                heard.append(moment)
+        return heard
+
+    heard = asyncio.run(hear())
+    first = [moment for moment in heard if isinstance(moment, Speaking) and moment.turn == 0]
+    assert len(first) > 3
+    assert first[-1].text == HELLO
+    assert first[-1].speaker_name == "Aoi"
+    assert all(HELLO.startswith(moment.text) for moment in first)
+    said = [moment.row.text for moment in heard if isinstance(moment, Said)]
+    assert said == [HELLO, FAMILY]
+    assert heard[-1] == Ended(reason=EndReason.WANTS_TO_END)

@@ -35,7 +35,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
     "/start",
     status_code=202,
     response_model=ConversationDetail,
-    responses=_WAITED | describe(404, 409),
+    responses=_WAITED | describe(400, 404, 409),
 )
 async def start_conversation(
     body: StartIn,

@@ -33,6 +33,7 @@ async def readyz(house: Serving, response: Response) -> HealthOut:
         await house.room.graph.check()
     except GraphUnavailable as exc:
         checks["memory"] = exc.sentence("en")
-    ready = checks["database"] == "ok" and checks["memory"] == "ok"
+    configured = "none" not in house.room.models.names().values()
+    ready = configured and checks["database"] == checks["memory"] == "ok"
     response.status_code = 200 if ready else 503
     return HealthOut(status="ok" if ready else "degraded", checks=checks)

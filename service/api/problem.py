@@ -1,13 +1,14 @@
 """Owns the errors a client sees: RFC 9457 problem details, in the language it asks for, each type stable."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 
@@ -18,6 +19,7 @@ MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
 
 _HTTP_TITLES: dict[int, dict[Language, str]] = {
+    400: {"en": "The body cannot be read as JSON in UTF-8.", "ja": "本文をUTF-8のJSONとして読めません。"},
     404: {"en": "There is nothing at this path.", "ja": "このパスには何もありません。"},
     405: {"en": "This path does not know that method.", "ja": "このパスではそのメソッドは使えません。"},
 }
@@ -29,6 +31,9 @@ _STORE_AWAY: dict[Language, str] = {
     "en": "The database cannot be reached. Nothing was changed; try again.",
     "ja": "データベースに接続できません。何も変わっていません。もう一度試してください。",
 }
+
+
+_REF = "#/components/schemas/{model}"
 
 
 class FieldError(BaseModel):
@@ -52,9 +57,10 @@ class Problem(BaseModel):
 
 
 def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """OpenAPI entries for the problems an endpoint can answer with; 422 is always one of them."""
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     titles = {
+        400: "The body cannot be read",
         404: "Not there",
         409: "The world is not in a state for this",
         422: "The request is wrong",
@@ -71,11 +77,26 @@ def language_of(request: Request) -> Language:
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of the app a problem."""
+    """Make every error of the app a problem, and describe what a problem is."""
     app.add_exception_handler(KataribeError, _ours)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(OperationalError, _store)
+    app.add_exception_handler(Exception, _bug)
+    app.openapi = _Described(app.openapi)  # type: ignore[method-assign]  # the way FastAPI documents
+
+
+class _Described:
+    """The app's OpenAPI with the schema of problems: responses that are no JSON cannot bring a model of their own."""
+
+    def __init__(self, describe_app: Callable[[], dict[str, Any]]) -> None:
+        self._describe_app = describe_app
+
+    def __call__(self) -> dict[str, Any]:
+        described = self._describe_app()
+        _, schemas = models_json_schema([(Problem, "serialization")], ref_template=_REF)
+        described["components"]["schemas"].update(schemas["$defs"])
+        return described
 
 
 def problem_of(error: KataribeError, language: Language) -> Problem:
@@ -126,6 +147,11 @@ async def _store(request: Request, _: Exception) -> JSONResponse:
         detail=_STORE_AWAY[language_of(request)],
     )
     return _answer(problem)
+
+
+async def _bug(request: Request, _: Exception) -> JSONResponse:
+    """A bug of ours: the log has it, the client is not shown our insides."""
+    return _answer(problem_of(KataribeError(), language_of(request)))
 
 
 def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -47,7 +47,7 @@ async def read_world(house: Serving, world_id: WorldId) -> WorldOut:
     return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
-@router.patch("/world", response_model=WorldOut, responses=describe())
+@router.patch("/world", response_model=WorldOut, responses=describe(400))
 async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> WorldOut:
     """Set the world's language: the content's texts, the prompts and what is said from now on follow it."""
 
@@ -68,7 +68,7 @@ async def delete_world(house: Serving, world_id: WorldId) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/world/tick", response_model=TickOut, responses=describe())
+@router.post("/world/tick", response_model=TickOut, responses=describe(400))
 async def tick(body: TickIn, house: Serving, world_id: WorldId, key: IdempotencyKey) -> TickOut:
     """Advance the clock: walkers walk on, mid-term memories expire. Answers what happened in that time."""
     request = once_of(world_id, key, "tick", body.model_dump())

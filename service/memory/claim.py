@@ -12,7 +12,15 @@ _COUNTED_JA = re.compile(rf"(?P<number>\d+|{_KANJI_NUMBER})(?P<counter>[{_THINGS
 _NO_COUNT = re.compile(
     r"一番(?!目)|一緒|一度も|一つも|一人も|十分(?=[なにだで])|千代(?!目)|万年|一人前|一日中|一時(?=の)"
 )
-_KANA_COUNTS = {"ひとつ": "1つ", "ふたつ": "2つ", "みっつ": "3つ", "ひとり": "1人", "ふたり": "2人", "双子": "2人の"}
+_KANA_COUNTS = {
+    "ひとつ": "1つ",
+    "ふたつ": "2つ",
+    "みっつ": "3つ",
+    "ひとり": "1人",
+    "ふたり": "2人",
+    "双子の": "2人の",
+    "双子": "2人",
+}
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff々]"
 _NOUN_JA = rf"(?:{_HAN}+|[ァ-ヺー]+)"
 
@@ -47,6 +55,10 @@ _ASSENT = re.compile(
     r"^\s*(?:yes|yeah|aye|indeed|of course|that's right|true|right|はい|ええ(?!と)|うん|ああ|そう(?:だ|で|さ|じゃ|なん|、)|おう|左様|もちろん|その通り)(?![a-z])[、。,.! ]*"
 )
 
+_CLAUSE = re.compile(
+    r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"
+)
+
 _EN_STOP = frozenset(
     "a an and are as at be been being but by can could did do does for from had has have he her here his him how i if in "
     "into is it its just me more my not never no nor of off on or our out over she so some than that the their them then "
@@ -63,14 +75,14 @@ _IRREGULAR = {
     "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
     "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
     "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
+    "kid": "child", "kids": "child", "dad": "father", "mum": "mother", "mom": "mother",
 }  # fmt: skip
+_KIN_JA = {"お子さん": "子供", "子ども": "子供", "父親": "父", "母親": "母", "奥さん": "妻", "女房": "妻", "家内": "妻"}
 _FAINT = re.compile(r"自分|[私僕俺儂言話思事時今何人小生方彼女達]")
 
 _OPPOSITES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
-        re.compile(
-            r"\b(?:is|am|are|got|be|been|happily|i'm) married\b|^married\b|既婚\w?|結婚(?=し|して)|妻帯|所帯を持っ"
-        ),
+        re.compile(r"\bmarried\b|既婚\w?|結婚(?=し|して)|妻帯|(?:妻|所帯)を持"),
         re.compile(r"\b(?:unmarried|(?:is|am|i'm|still|be) (?:a )?single|bachelor|spinster)\b|独身|独り身|未婚"),
     ),
     (
@@ -108,6 +120,8 @@ def words(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
     """
     bare = _COUNTED_JA.sub(" ", _spelled(without_names(text, names)))
     bare = _FAINT.sub(" ", bare)
+    for said, meant in _KIN_JA.items():
+        bare = bare.replace(said, meant)
     found = {_stem(w) for w in _EN_TOKEN.findall(bare) if not w.isdigit() and w not in _EN_STOP and not _is_number(w)}
     for run in re.findall(rf"{_HAN}+", bare):
         found.update((run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,))
@@ -123,6 +137,12 @@ def share(wanted: frozenset[str], text: str) -> float:
         return 0.0
     offered, plain = words(text), folded(text)
     return sum(1 for w in wanted if w in offered or (not w.isascii() and w in plain)) / len(wanted)
+
+
+def clauses(text: str) -> list[str]:
+    """The clauses of a text, cut at punctuation and contrast: small enough to hold one claim, affirmed or denied."""
+    opened = re.sub(r"^\s*(?:no|yes|いいえ|いや|はい|ええ)[、,. ]+", "", folded(text))
+    return [clause for clause in (part.strip() for part in _CLAUSE.split(opened) if part) if clause]
 
 
 def numbers(text: str) -> frozenset[str]:
@@ -169,11 +189,9 @@ def _opposed(a: str, b: str, pair: tuple[re.Pattern[str], re.Pattern[str]], name
 
 
 def _side(text: str, pair: tuple[re.Pattern[str], re.Pattern[str]]) -> int | None:
-    text = folded(text)
-    sides = [i for i, side in enumerate(pair) if side.search(text)]
-    if len(sides) != 1:
-        return None
-    return 1 - sides[0] if is_negated(text) else sides[0]
+    """Which of the two a text says of its subject, a denial being the other; None when neither or both."""
+    said = {1 - i if is_negated(clause) else i for clause in clauses(text) for i in (0, 1) if pair[i].search(clause)}
+    return said.pop() if len(said) == 1 else None
 
 
 def _spelled(text: str) -> str:

@@ -29,7 +29,7 @@ from service.memory.graphiti_rows import (
     new_fact,
     pack,
 )
-from service.memory.graphiti_vendor import EpisodicEdge, GraphDriver, add_nodes_and_edges_bulk_tx
+from service.memory.graphiti_vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
 from service.memory.lexical import normal
 
 DELETE_BATCH = 5_000
@@ -99,7 +99,7 @@ class GroupWriter:
         facts = [new_fact(draft, episode) for draft in drafts]
 
         async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self._lock(tx)
+            write = await self.lock(tx)
             if not await write.add_episodes([episode], facts):
                 return
             added = await write.add_facts(facts, embedded)
@@ -116,7 +116,7 @@ class GroupWriter:
         """
 
         async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self._lock(tx)
+            write = await self.lock(tx)
             await write.add_episodes(episodes, facts)
             held = await write.held_episodes({fact.episode_id for fact in facts})
             for index, fact in enumerate(facts):
@@ -135,7 +135,7 @@ class GroupWriter:
         ]
 
         async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self._lock(tx)
+            write = await self.lock(tx)
             await run(tx, _ADD_VECTORS, group=self._group.id, rows=rows, model=model, revision=write.revision)
             await write.unlock()
 
@@ -154,16 +154,17 @@ class GroupWriter:
 
         return await self._connection.write(work)
 
-    async def _lock(self, tx: AsyncManagedTransaction) -> "_Write":
+    async def lock(self, tx: AsyncManagedTransaction) -> "Write":
+        """Begin a write: what follows in the transaction has the group for itself."""
         group = self._group
         (row,) = await run(
             tx, _LOCK, group=group.id, world=group.world_id, character=group.character_id, epoch=str(uuid.uuid4())
         )
         graphiti = await self._connection.graphiti()
-        return _Write(tx, graphiti, group, revision=row["revision"] + 1, next_seq=row["next_seq"])
+        return Write(tx, graphiti, group, revision=row["revision"] + 1, next_seq=row["next_seq"])
 
 
-class _Write:
+class Write:
     """One transaction that holds the group's lock."""
 
     def __init__(
@@ -192,10 +193,18 @@ class _Write:
         told: dict[str, list[str]] = {}
         for fact in facts:
             told.setdefault(fact.episode_id, []).append(fact.id)
-        nodes = [episode_node(self._group, one, told.get(one.id, ())) for one in new]
-        await add_nodes_and_edges_bulk_tx(self._tx, nodes, [], [], [], None, self._graphiti)
+        await self.add_nodes([episode_node(self._group, one, told.get(one.id, ())) for one in new])
         await run(self._tx, _MARK_EPISODES, marks=[episode_marks(self._group, one) for one in new])
         return len(new)
+
+    async def add_nodes(self, nodes: Sequence[EpisodicNode]) -> None:
+        """Episodes as Graphiti knows them."""
+        await add_nodes_and_edges_bulk_tx(self._tx, list(nodes), [], [], [], None, self._graphiti)
+
+    def take_seq(self) -> int:
+        """The next fact's place."""
+        self._next_seq += 1
+        return self._next_seq - 1
 
     async def add_facts(self, facts: Sequence[Fact], embedded: Embedded) -> set[str]:
         """Ids of those that were new; entities and mentions come with them."""
@@ -205,9 +214,9 @@ class _Write:
             if fact.id in held or fact.id in new:
                 continue
             vector = embedded.facts.get(index)
-            seq = self._next_seq + len(new)
-            new[fact.id] = NewFact(fact=fact, seq=seq, revision=self.revision, vector=vector, model=embedded.model)
-        self._next_seq += len(new)
+            new[fact.id] = NewFact(
+                fact=fact, seq=self.take_seq(), revision=self.revision, vector=vector, model=embedded.model
+            )
         await self._bulk([one.fact for one in new.values()], list(new.values()), embedded)
         return set(new)
 

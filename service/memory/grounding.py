@@ -8,6 +8,7 @@ import re
 
 from service.memory.claim import (
     are_opposite,
+    clauses,
     counted,
     folded,
     is_assent,
@@ -17,10 +18,13 @@ from service.memory.claim import (
     share,
     words,
 )
-from service.memory.utterance import asserted, clauses, is_question, sentences
+from service.memory.utterance import asks_openly, asserted, sentences
 
 GROUNDED = 0.6
 """Share of a statement's telling words that the cited turn itself must hold."""
+
+OCCURS = 0.5
+"""Share that a whole transcript must hold of what is gathered from many of its turns."""
 
 ANSWERED = 0.75
 """Share that an answer must hold together with the question before it ..."""
@@ -53,7 +57,7 @@ def is_grounded(statement: str, heard: str, names: frozenset[str] = frozenset(),
         return _same_polarity(statement, wanted, said)
     if is_denial(said) or is_assent(said):
         return both >= ANSWERED and _answers(statement, said, before)
-    asked = bool(before) and is_question(sentences(before)[-1])
+    asked = asks_openly(sentences(before)[-1])  # whether it is so was asked, and was not answered: nothing was said
     gives = own >= ANSWERED_OWN or bool(numbers(statement) & numbers(said))
     return asked and gives and both >= ANSWERED and _same_polarity(statement, wanted, said)
 
@@ -62,7 +66,7 @@ def occurs(statement: str, text: str, names: frozenset[str] = frozenset()) -> bo
     """Whether a text, questions included, holds enough of a statement's words and every number in it."""
     if squeezed(statement) and squeezed(statement) in squeezed(text):
         return True
-    return numbers(statement) <= numbers(text) and share(words(statement, names), text) >= GROUNDED
+    return numbers(statement) <= numbers(text) and share(words(statement, names), text) >= OCCURS
 
 
 def are_same(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
@@ -121,8 +125,10 @@ def _denies(a: str, b: str, names: frozenset[str]) -> bool:
     """A denial of something excludes whatever states that and more; a denial of more than was stated does not."""
     if is_negated(a) == is_negated(b):
         return False
-    denied, stated = (words(a, names), words(b, names)) if is_negated(a) else (words(b, names), words(a, names))
-    return bool(denied) and (denied <= stated or _jaccard(denied, stated) >= SAME)
+    denying, stating = (a, b) if is_negated(a) else (b, a)
+    stated = words(stating, names)
+    denied = [words(clause, names) for clause in clauses(denying) if is_negated(clause)]
+    return any(d and (d <= stated or _jaccard(d, stated) >= SAME) for d in denied)
 
 
 def _within(a: frozenset[str], b: frozenset[str]) -> bool:

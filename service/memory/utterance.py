@@ -5,11 +5,11 @@ import re
 from service.memory.claim import folded, is_assent, share, words
 
 _SENTENCE = re.compile(r"[^。.!?！？\n]*(?:か[。、]|[。.!?！？\n]+[」』”\"']*|$)")
-_CLAUSE = re.compile(
-    r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"
-)
 _QUESTION = re.compile(
     r"[?？][」』”\"']*$|(?:です|ます|でしょう|ません|ました|でした|の|ん|だろう|た|る)か[。、」』]*$|(?:かい|かな|かね|だい)[。、」』]*$"
+)
+_OPEN = re.compile(
+    r"^(?:and |so |but )?(?:who|whose|what|where|when|which|why|how)\b|何|なに|なん|どこ|どちら|どなた|誰|だれ|いつ|いく|なぜ|どう|どんな|どれ|はか?[?？]$"
 )
 _FIRST = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|ours|us)\b"
@@ -28,15 +28,14 @@ def sentences(text: str) -> list[str]:
     return [s for s in (m.strip() for m in _SENTENCE.findall(text)) if s] or [""]
 
 
-def clauses(text: str) -> list[str]:
-    """The clauses of a turn, cut at punctuation and contrast: small enough to hold one claim, affirmed or denied."""
-    opened = re.sub(r"^\s*(?:no|yes|いいえ|いや|はい|ええ)[、,. ]+", "", folded(text))
-    return [clause for clause in (part.strip() for part in _CLAUSE.split(opened) if part) if clause]
-
-
 def is_question(sentence: str) -> bool:
     """Whether it asks: by its mark, or by か at the end of a Japanese sentence or clause."""
     return _QUESTION.search(sentence.strip()) is not None
+
+
+def asks_openly(sentence: str) -> bool:
+    """Whether it asks who, what, where ...: its answer completes it, where that to "is it so?" must say yes or no."""
+    return is_question(sentence) and _OPEN.search(folded(sentence)) is not None
 
 
 def asserted(text: str) -> str:

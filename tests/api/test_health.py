@@ -1,7 +1,9 @@
 """Owns the tests of the endpoints for those who run the service."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,8 +12,9 @@ from service.app import create_app
 from service.errors import GraphUnavailable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.memory.graph import Episode, FactDraft, Group, Recalled
 from service.memory.sqlite import SqliteGraph
-from tests.api.play import TALK, problem, script_short, settings_for, talk
+from tests.api.play import TALK, problem, script_sister, settings_for, talk
 
 
 def test_a_service_that_has_everything_is_ready(client: TestClient) -> None:
@@ -49,30 +52,47 @@ def test_without_a_model_the_world_still_turns_but_is_not_ready(unconfigured: Te
 
 
 class LostGraph(SqliteGraph):
-    """A memory graph whose server has gone."""
+    """A memory graph whose server has gone away until `back`."""
 
-    gone = True
+    back = False
 
     async def check(self) -> None:
-        """Raises: GraphUnavailable: while it is gone."""
-        if self.gone:
+        """Raises: GraphUnavailable: while it is away."""
+        if not self.back:
             raise GraphUnavailable(backend="graphiti", reason="no connection", setting="KATARIBE_MEMORY__NEO4J_URI")
         await super().check()
 
-    recall = None  # type: ignore[assignment]  # replaced below, once the class knows itself
+    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """Raises: GraphUnavailable: while it is away."""
+        await self.check()
+        await super().remember(group, episode, facts)
+
+    async def recall(self, group: Group, query: str, **how: Any) -> list[Recalled]:
+        """Raises: GraphUnavailable: while it is away."""
+        await self.check()
+        return await super().recall(group, query, **how)
 
 
 def test_a_memory_graph_that_is_away_shows_and_talks_go_on(
     tmp_path: Path, millbrook: Path, script: ScriptedModel
 ) -> None:
     settings = settings_for(tmp_path, millbrook)
-    app = create_app(
-        settings, models=Models(dict.fromkeys(ROLES, script)), graph=LostGraph(settings.data_dir / "memory.db")
-    )
-    with TestClient(app) as client:
+    graph = LostGraph(settings.data_dir / "memory.db")
+    with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)), graph=graph)) as client:
         answer = client.get("/readyz")
         assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
         assert "KATARIBE_MEMORY__NEO4J_URI" in answer.json()["checks"]["memory"]
         assert client.get("/healthz").status_code == 200
-        script_short(script)
-        talk(client)
+        script_sister(script)
+        assert len(talk(client)["changes"]["facts"]) == 2
+        about = {"npc_id": "baker"}
+        told = client.get("/characters/sora/memory", params=about).json()
+        assert (told["long_term_available"], told["facts"]) == (False, [])
+        assert told["last_meeting"]["summary"]
+        assert client.get("/world").json()["memories_waiting"] == 1
+        graph.back = True
+        deadline = time.monotonic() + 15
+        while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        told = client.get("/characters/sora/memory", params=about).json()
+        assert (told["long_term_available"], len(told["facts"])) == (True, 2)

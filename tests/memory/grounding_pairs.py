@@ -16,9 +16,13 @@ EN_TRUE = [
     Pair("Taro has twin daughters", "Do you have a family?", "I have twin daughters. They go to the village school."),
     Pair("has two daughters", "Do you have children?", "Two daughters, both of them louder than the sea."),
     Pair("has two children", "How many children do you have?", "Two."),
-    Pair("Taro has been baking for 12 years", "You look tired.", "Twelve years I have been baking, and my back knows it."),
+    Pair(
+        "Taro has been baking for 12 years", "You look tired.", "Twelve years I have been baking, and my back knows it."
+    ),
     Pair("opens the bakery at five", "When do you start?", "I open the bakery at five, before the gulls are awake."),
-    Pair("Taro is afraid of deep water", "Why don't you swim?", "Deep water makes me afraid. It has since I was a boy."),
+    Pair(
+        "Taro is afraid of deep water", "Why don't you swim?", "Deep water makes me afraid. It has since I was a boy."
+    ),
     Pair("was born in the harbour town", "Where were you born?", "In the harbour town, over the old ropeworks."),
     Pair("Taro wants to see the capital", "Any dreams?", "Before I die I want to see the capital, just once."),
     Pair("never learned to read", "Shall I write it down?", "Don't bother. I never learned to read."),
@@ -28,13 +32,23 @@ EN_TRUE = [
     Pair("learned baking from his grandmother", "Who taught you?", "My grandmother. I learned baking at her knee."),
     Pair("keeps a cat named Mugi", "Whose cat is that?", "Mine. Her name is Mugi and she keeps me, if anything."),
     Pair("sells honey cakes on Sundays", "What do you sell?", "Mostly bread. On Sundays I sell honey cakes."),
-    Pair("Taro broke his leg as a child", "You limp a little.", "I broke my leg when I was a child. It never healed right."),
+    Pair(
+        "Taro broke his leg as a child",
+        "You limp a little.",
+        "I broke my leg when I was a child. It never healed right.",
+    ),
     Pair("owes the miller forty coins", "What troubles you?", "I owe the miller forty coins and winter is coming."),
-    Pair("Taro's brother sails on a whaling ship", "Any relatives?", "My brother sails on a whaling ship, far in the north."),
+    Pair(
+        "Taro's brother sails on a whaling ship",
+        "Any relatives?",
+        "My brother sails on a whaling ship, far in the north.",
+    ),
     Pair("is allergic to walnuts", "Have a walnut!", "Thank you, no. Walnuts and I don't agree; I'm allergic."),
     Pair("does not drink sake", "A cup of sake?", "I don't drink sake any more."),
     Pair("used to be a soldier", "Where did you get that scar?", "I used to be a soldier, long ago."),
-    Pair("plans to close the shop next spring", "How is business?", "To be honest, I plan to close the shop next spring."),
+    Pair(
+        "plans to close the shop next spring", "How is business?", "To be honest, I plan to close the shop next spring."
+    ),
     Pair("Taro has three apprentices", "Do you work alone?", "With 3 apprentices, none of whom can get up early."),
     Pair("is sixty-one years old", "How old are you?", "I turned sixty-one in June."),
     Pair("likes jazz records", "What is that music?", "Jazz. I like those old records more than I should."),
@@ -42,7 +56,9 @@ EN_TRUE = [
     Pair("is saving for a new oven", "Why work so hard?", "I'm saving every coin for a new oven."),
     Pair("misses his daughter in the city", "You look sad.", "My daughter moved to the city. I miss her."),
     Pair("has one son", "Any children?", "My son works at the mill."),
-    Pair("Taro fishes every morning before work", "Do you rest?", "Every morning before work I go fishing off the pier."),
+    Pair(
+        "Taro fishes every morning before work", "Do you rest?", "Every morning before work I go fishing off the pier."
+    ),
 ]
 
 EN_FALSE = [
@@ -52,7 +68,11 @@ EN_FALSE = [
     Pair("Taro is a thief", "Somebody took my purse.", "You are a thief?"),
     Pair("is a thief", "Are you a thief?", "No, and mind your tongue."),
     Pair("stole the silver bell from the shrine", "You stole the silver bell from the shrine.", "Good day to you."),
-    Pair("stole the silver bell from the shrine", "Did you steal the silver bell from the shrine?", "That bell was always dear to me."),
+    Pair(
+        "stole the silver bell from the shrine",
+        "Did you steal the silver bell from the shrine?",
+        "That bell was always dear to me.",
+    ),
     Pair("is married", "Are you married?", "No, never found the time."),
     Pair("is not married", "Are you married?", "Yes, and very happily."),
     Pair("Taro drinks sake", "A cup of sake?", "I don't drink sake any more."),
@@ -68,7 +88,11 @@ EN_FALSE = [
     Pair("knows where the treasure is", "Do you know where the treasure is?", "What treasure? Have some bread."),
     Pair("has a secret", "Do you have a secret?", "Does anybody not?"),
     Pair("Taro poisoned the well", "They say you poisoned the well.", "People talk too much in this village."),
-    Pair("is forty years old", "How old are you?", "Older than forty loaves of yesterday, younger than the hill. Sixty-one."),
+    Pair(
+        "is forty years old",
+        "How old are you?",
+        "Older than forty loaves of yesterday, younger than the hill. Sixty-one.",
+    ),
     Pair("owes the miller four hundred coins", "What troubles you?", "I owe the miller forty coins."),
     Pair("can read three languages", "Shall I write it down?", "I never learned to read."),
     Pair("has no daughters", "Family?", "I have twin daughters."),
@@ -146,4 +170,58 @@ JA_FALSE = [
     Pair("太郎は", "こんにちは。", "こんにちは、ミオさん。"),
     Pair(" 　", "こんにちは。", "こんにちは、ミオさん。"),
     Pair("さけがすき", "こんにちは。", "こんにちは、ミオさん。いいてんきだね。"),
+]
+
+# Written after the thresholds were set and never tuned on: looser paraphrases, bolder lies.
+HELD_OUT_EN_TRUE = [
+    Pair(
+        "Taro grew up by the sea",
+        "Where are you from?",
+        "I grew up so near the sea that the tide came into the kitchen.",
+    ),
+    Pair("prefers tea to coffee", "Coffee?", "Tea, please. I prefer it to coffee."),
+    Pair("Taro's father was a fisherman", "And your father?", "My father was a fisherman, as was his."),
+    Pair("works alone at night", "Who helps you?", "Nobody. I work alone, at night, while you all sleep."),
+    Pair("has not slept well since the storm", "You look pale.", "I haven't slept well since the storm."),
+    Pair("Taro believes the bell is cursed", "What of the bell?", "The bell is cursed, if you ask me."),
+    Pair("gave up sailing after an accident", "You used to sail?", "I gave it up after the accident."),
+    Pair("is looking for a new apprentice", "Busy?", "Very. I am looking for an apprentice again."),
+    Pair("dislikes the mayor", "What do you think of the mayor?", "I can't stand the man."),
+    Pair("has four cats", "Do you live alone?", "With four cats, if that counts as alone."),
+]
+HELD_OUT_EN_FALSE = [
+    Pair("Taro's father was a smuggler", "And your father?", "My father was a fisherman, as was his."),
+    Pair("believes in dragons", "What of the bell?", "The bell is cursed, if you ask me."),
+    Pair("has four dogs and a horse", "Do you live alone?", "With four cats, if that counts as alone."),
+    Pair("sleeps well", "You look pale.", "I haven't slept well since the storm."),
+    Pair("is looking for a wife", "Busy?", "Very. I am looking for an apprentice again."),
+    Pair("has two houses in the capital", "You have two houses in the capital, I hear.", "Ha! I have one oven."),
+    Pair("Taro killed a man", "Did you kill a man?", "Not a soul."),
+    Pair("is in love with Fumi", "Are you in love with Fumi?", "Fumi keeps the inn, and I bake. That is all."),
+    Pair("worked for 30 years as a spy", "How long have you worked?", "Thirty years, always at this oven."),
+    Pair("was born in the capital", "Were you born in the capital?", "I was born here."),
+]
+HELD_OUT_JA_TRUE = [
+    Pair("海のそばで育った", "ご出身は?", "海のそばで育ったよ。台所まで潮が来るような家でね。"),
+    Pair("コーヒーよりお茶が好きだ", "コーヒーはいかがですか?", "コーヒーよりお茶がいいな。"),
+    Pair("父親は漁師だった", "お父さんは?", "父も祖父も漁師だった。"),
+    Pair("夜に一人で働いている", "手伝いの人は?", "いないよ。みんなが寝ている夜に、一人で働くんだ。"),
+    Pair("嵐の日からよく眠れていない", "顔色が悪いですね。", "嵐の日からどうも眠れなくてね。"),
+    Pair("鐘は呪われていると信じている", "鐘のことは?", "あの鐘は呪われているのさ。"),
+    Pair("事故のあと船に乗るのをやめた", "昔は船に?", "乗っていたさ。事故があって、やめたんだ。"),
+    Pair("新しい弟子を探している", "お忙しいですか?", "忙しいよ。また弟子を探しているところさ。"),
+    Pair("村長を嫌っている", "村長さんをどう思いますか?", "虫が好かんね。"),
+    Pair("猫を四匹飼っている", "一人暮らしですか?", "猫が四匹いるよ。それを一人と言うならね。"),
+]
+HELD_OUT_JA_FALSE = [
+    Pair("父親は密輸をしていた", "お父さんは?", "父も祖父も漁師だった。"),
+    Pair("竜を信じている", "鐘のことは?", "あの鐘は呪われているのさ。"),
+    Pair("犬を四匹と馬を飼っている", "一人暮らしですか?", "猫が四匹いるよ。それを一人と言うならね。"),
+    Pair("よく眠れている", "顔色が悪いですね。", "嵐の日からどうも眠れなくてね。"),
+    Pair("嫁を探している", "お忙しいですか?", "忙しいよ。また弟子を探しているところさ。"),
+    Pair("都に家が二軒ある", "都に家が二軒あるそうですね。", "はは。あるのは窯一つさ。"),
+    Pair("人を殺したことがある", "人を殺したことがありますか?", "まさか。"),
+    Pair("ふみに惚れている", "ふみさんに惚れているんですか?", "ふみさんは宿、わしはパン。それだけだ。"),
+    Pair("間者として三十年働いた", "長く働いているんですか?", "三十年だよ。ずっとこの窯の前だ。"),
+    Pair("都で生まれた", "都で生まれたんですか?", "生まれたのはこの村さ。"),
 ]

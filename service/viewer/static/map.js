@@ -1,76 +1,83 @@
 // Owns the drawing of one map: ways, places, facilities, NPCs at their posts, characters where they are.
 
 import { setText, svg } from "./dom.js";
+import { around, settle, walls } from "./labels.js";
 import { t } from "./page.js";
 
 const MARGIN = 70;
 const APART = 34;
 
-/** Draws the map `mapId` of `world` into `box`. Answers {show(people, chosen)}, which places the people. */
+/** Draws the map `mapId` of `world` into `box`. Answers what places the people and finds one. */
 export function draw(box, world, mapId, { onCharacter, onMap }) {
   const nodes = new Map(world.nodes.filter((n) => n.map_id === mapId).map((n) => [n.id, n]));
-  const people = svg("g", { class: "walkers" });
+  const frame = frameOf([...nodes.values()]);
+  const posts = Object.values(world.posts).map((id) => nodes.get(id)).filter(Boolean);
+  const taken = [...walls(frame), ...posts.map(around)];
+  const people = svg("g", {});
   const picture = svg(
     "svg",
-    { viewBox: frame([...nodes.values()]), class: "picture", role: "group", "aria-label": world.maps[mapId] },
-    ways(world, nodes, onMap),
-    facilities(world, mapId, nodes),
-    svg("g", { class: "nodes" }, [...nodes.values()].map(place)),
+    { viewBox: Object.values(frame).join(" "), class: "picture", role: "group", "aria-label": world.maps[mapId] },
+    ways(world, nodes, taken, onMap),
+    svg("g", {}, world.facilities.filter((f) => f.map_id === mapId).map((f) => facility(f, nodes, taken))),
+    svg("g", {}, [...nodes.values()].map(place)),
     people,
   );
   box.replaceChildren(picture);
   const drawn = new Map();
-  return { show: (all, chosen) => show(people, drawn, nodes, all, chosen, onCharacter) };
+  return {
+    show: (all, chosen) => show(people, drawn, nodes, all, chosen, onCharacter),
+    bringIntoView: (person) => bringIntoView(box, picture, spot(person.position, nodes)),
+  };
 }
 
-function frame(nodes) {
+/** On a narrow screen the map is wider than its box: scrolls the box, not the page. */
+function bringIntoView(box, picture, at) {
+  if (!at) return;
+  const { x, width } = picture.viewBox.baseVal;
+  box.scrollLeft = ((at.x - x) / width) * picture.clientWidth - box.clientWidth / 2;
+}
+
+function frameOf(nodes) {
   const xs = nodes.map((n) => n.x);
   const ys = nodes.map((n) => n.y);
-  const [left, top] = [Math.min(...xs) - MARGIN, Math.min(...ys) - MARGIN];
-  return [left, top, Math.max(...xs) - left + MARGIN, Math.max(...ys) - top + MARGIN].join(" ");
+  const [x, y] = [Math.min(...xs) - MARGIN, Math.min(...ys) - MARGIN];
+  return { x, y, width: Math.max(...xs) - x + MARGIN, height: Math.max(...ys) - y + MARGIN };
 }
 
-function ways(world, nodes, onMap) {
+function ways(world, nodes, taken, onMap) {
   const all = new Map(world.nodes.map((n) => [n.id, n]));
   const group = svg("g", { class: "ways" });
   for (const edge of world.edges) {
     const [a, b] = [nodes.get(edge.a), nodes.get(edge.b)];
     const title = svg("title", {}, t("walk_minutes", { count: edge.minutes }));
     if (a && b) group.append(svg("line", { x1: a.x, y1: a.y, x2: b.x, y2: b.y }, title));
-    else if (a || b) group.append(gate(a ?? b, all.get(a ? edge.b : edge.a), world, onMap));
+    else if (a || b) group.append(gate(a ?? b, all.get(a ? edge.b : edge.a), world, taken, onMap));
   }
   return group;
 }
 
-function gate(here, there, world, onMap) {
+/** Where a way leaves this map for another one. */
+function gate(here, there, world, taken, onMap) {
   const go = () => onMap(there.map_id);
+  const name = `→ ${world.maps[there.map_id]}`;
+  const onkeydown = (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), go());
   return svg(
     "g",
-    {
-      class: "gate", role: "button", tabindex: "0", transform: `translate(${here.x} ${here.y})`,
-      onclick: go, onkeydown: (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), go()),
-    },
-    svg("circle", { r: 15 }),
-    svg("text", { y: -24 }, `→ ${world.maps[there.map_id]}`),
+    { class: "gate", role: "button", tabindex: "0", "aria-label": name, onclick: go, onkeydown },
+    svg("circle", { cx: here.x, cy: here.y, r: 15 }),
+    svg("text", settle(name, [here], taken), name),
   );
 }
 
-function facilities(world, mapId, nodes) {
-  return svg("g", {}, world.facilities.filter((f) => f.map_id === mapId).map((f) => facility(f, nodes)));
-}
-
-function facility(one, nodes) {
+function facility(one, nodes, taken) {
   const at = one.node_ids.map((id) => nodes.get(id)).filter(Boolean);
-  const top = at.reduce((a, b) => (b.y < a.y ? b : a));
-  const x = at.reduce((sum, n) => sum + n.x, 0) / at.length;
   const state = one.open_now ? t("open") : t("closed");
-  const points = [...at, at[0]].map((n) => `${n.x},${n.y}`).join(" ");
   return svg(
     "g",
     { class: `facility ${one.open_now ? "open" : "closed"}` },
     svg("title", {}, `${one.name} — ${state} (${t("hours", { hours: one.hours.join(", ") })})`),
-    svg("polyline", { points }),
-    svg("text", { x, y: top.y - 27 }, one.name),
+    svg("polyline", { points: [...at, at[0]].map((n) => `${n.x},${n.y}`).join(" ") }),
+    svg("text", settle(one.name, at, taken), one.name),
   );
 }
 

@@ -15,7 +15,7 @@ async function show() {
   box.setAttribute("aria-busy", "true");
   const found = await api(`/characters/${id}/memory?${query}`);
   if (number !== asked) return;
-  box.replaceChildren(relation(found), facts(found), mind(found), today(found));
+  box.replaceChildren(h("div", {}, relation(found), mind(found), today(found)), h("div", {}, facts(found)));
   box.setAttribute("aria-busy", "false");
 }
 

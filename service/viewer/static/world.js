@@ -85,6 +85,8 @@ function showMap() {
     $("maps").replaceChildren(...Object.entries(now.map.maps).map(([id, name]) => tab(id, name)));
   }
   now.picture.show(now.people, now.chosen);
+  if (!$("map").dataset.shown && now.chosen) now.picture.bringIntoView(person(now.chosen));
+  $("map").dataset.shown = true;
 }
 
 function tab(id, name) {
@@ -141,6 +143,7 @@ function choose(characterId) {
   const there = mapOf(person(characterId).position.node_id);
   if (there && there !== now.mapId) now.mapId = there;
   showMap();
+  now.picture.bringIntoView(person(characterId));
   showPeople();
   showActions();
 }

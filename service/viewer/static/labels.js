@@ -1,0 +1,44 @@
+// Owns where the names on the map go: beside their place, where they cover least of what is drawn already.
+
+const WIDE = /[\u3000-\u9fff\uff00-\uffef]/u;
+const SIZE = 17;
+
+/** The box of a text of one line around its middle, in the map's units. */
+function box(text, x, y) {
+  const width = [...text].reduce((sum, letter) => sum + (WIDE.test(letter) ? SIZE : SIZE * 0.56), 0);
+  return { left: x - width / 2, right: x + width / 2, top: y - SIZE, bottom: y + 5 };
+}
+
+function shared(a, b) {
+  const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+  const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+  return wide > 0 && high > 0 ? wide * high : 0;
+}
+
+/** Around somebody who stands at (x, y): the figure and its name below. */
+export const around = ({ x, y }) => ({ left: x - 22, right: x + 22, top: y - 16, bottom: y + 36 });
+
+/** What lies outside the frame, left and right: names do not go there. */
+export function walls({ x, y, width, height }) {
+  const side = { top: y, bottom: y + height };
+  return [{ ...side, left: x - 999, right: x + 6 }, { ...side, left: x + width - 6, right: x + width + 999 }];
+}
+
+/** Where `text` goes for the nodes `at`; `taken` are the boxes it should not cover, and gets the new one. */
+export function settle(text, at, taken) {
+  const middle = at.reduce((sum, n) => sum + n.x, 0) / at.length;
+  const centre = at.reduce((sum, n) => sum + n.y, 0) / at.length + 6;
+  const top = Math.min(...at.map((n) => n.y)) - 27;
+  const bottom = Math.max(...at.map((n) => n.y)) + 40;
+  const half = (box(text, 0, 0).right - box(text, 0, 0).left) / 2;
+  const left = Math.min(...at.map((n) => n.x)) - 28 - half;
+  const right = Math.max(...at.map((n) => n.x)) + 28 + half;
+  const places = [
+    [middle, top], [middle - half * 0.7, top], [middle + half * 0.7, top],
+    [left, centre], [right, centre], [middle, bottom], [middle - half * 0.7, bottom], [middle + half * 0.7, bottom],
+  ];
+  const covered = ([x, y]) => taken.reduce((sum, other) => sum + shared(box(text, x, y), other), 0);
+  const best = places.reduce((a, b) => (covered(b) < covered(a) ? b : a));
+  taken.push(box(text, ...best));
+  return { x: best[0], y: best[1] };
+}

@@ -1,0 +1,93 @@
+"""Owns the tests of the API's description: complete enough that others generate clients from it."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.play import PROBLEM
+
+PROMISED = {
+    ("post", "/conversations/start"),
+    ("post", "/world/tick"),
+    ("get", "/characters/{character_id}/memory"),
+    ("post", "/characters/{character_id}/actions"),
+    ("get", "/conversations/{conversation_id}"),
+    ("get", "/conversations/{conversation_id}/events"),
+    ("post", "/conversations/{conversation_id}/end"),
+    ("get", "/world"),
+    ("get", "/world/map"),
+    ("get", "/world/events"),
+    ("get", "/npcs/{npc_id}"),
+    ("get", "/characters/{character_id}"),
+    ("get", "/healthz"),
+    ("get", "/readyz"),
+}
+
+
+@pytest.fixture
+def described(client: TestClient) -> dict[str, Any]:
+    """The service's openapi.json."""
+    told: dict[str, Any] = client.get("/openapi.json").json()
+    return told
+
+
+def operations(described: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every operation with its method and path."""
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            yield method, path, operation
+
+
+def test_it_is_openapi_3_1_and_has_what_was_promised(described: dict[str, Any]) -> None:
+    assert described["openapi"].startswith("3.1")
+    assert {(method, path) for method, path, _ in operations(described)} >= PROMISED
+    assert described["info"]["license"] == {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+
+
+def test_every_operation_says_what_it_does(described: dict[str, Any]) -> None:
+    for method, path, operation in operations(described):
+        assert operation.get("summary"), (method, path)
+        assert len(operation.get("description", "")) > 15, (method, path)
+        assert operation["tags"], (method, path)
+    names = [operation["operationId"] for _, _, operation in operations(described)]
+    assert len(names) == len(set(names))
+
+
+def test_every_refusal_is_described_as_a_problem(described: dict[str, Any]) -> None:
+    for method, path, operation in operations(described):
+        assert any(status.startswith("2") for status in operation["responses"]), (method, path)
+        for status, response in operation["responses"].items():
+            assert response["description"], (method, path, status)
+            if status.startswith(("4", "5")) and path != "/readyz":
+                assert response["content"] == {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        if path not in ("/healthz", "/readyz"):
+            assert {"422", "503"} <= set(operation["responses"]), (method, path)
+        if "{" in path:
+            assert "404" in operation["responses"], (method, path)
+        if "requestBody" in operation:
+            assert "400" in operation["responses"], (method, path)
+
+
+def test_every_reference_leads_somewhere(described: dict[str, Any]) -> None:
+    named = set(re.findall(r'"\$ref": "#/components/schemas/([^"]+)"', json.dumps(described)))
+    assert named <= set(described["components"]["schemas"])
+    assert "Problem" in named
+    assert "HTTPValidationError" not in described["components"]["schemas"]
+
+
+def test_the_stream_is_described_as_server_sent_events(described: dict[str, Any]) -> None:
+    operation = described["paths"]["/conversations/{conversation_id}/events"]["get"]
+    assert list(operation["responses"]["200"]["content"]) == ["text/event-stream"]
+    assert "Last-Event-ID" in operation["description"]
+    headers = {p["name"].lower() for p in operation["parameters"] if p["in"] == "header"}
+    assert headers == {"last-event-id", "x-world-id"}
+
+
+def test_the_calls_that_change_something_take_an_idempotency_key(described: dict[str, Any]) -> None:
+    for path in ("/conversations/start", "/world/tick", "/characters/{character_id}/actions"):
+        headers = {p["name"].lower() for p in described["paths"][path]["post"]["parameters"] if p["in"] == "header"}
+        assert headers == {"idempotency-key", "x-world-id"}, path

@@ -1,0 +1,157 @@
+"""Owns the tests of requests that no friendly client sends: each is answered with a problem, none with a 500."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from service.llm.scripted import ScriptedModel
+from tests.api.play import PROBLEM, TALK, problem, script_short, talk
+
+JSON = {"Content-Type": "application/json"}
+POSTS = ("/conversations/start", "/world/tick", "/characters/sora/actions")
+
+MALFORMED: dict[str, bytes] = {
+    "nothing": b"",
+    "no JSON": b"{ticks: 1}",
+    "cut off": b'{"ticks": 1',
+    "two values": b"{} {}",
+    "a list": b"[1, 2]",
+    "a word": b'"ticks"',
+    "null": b"null",
+    "no UTF-8": b'{"ticks": "\xff\xfe"}',
+    "UTF-16": '{"ticks": 1, "x": 1}'.encode("utf-16"),
+    "a lone surrogate as value": b'{"character_id": "\\ud800", "npc_id": "baker", "type": "\\udfff", "ticks": "\\ud800"}',
+    "a lone surrogate as name": b'{"\\ud800": 1, "ticks": 1, "type": "sleep"}',
+    "NUL": b'{"character_id": "so\\u0000ra", "npc_id": "baker", "type": "sl\\u0000eep", "ticks": "\\u0000"}',
+    "a NUL as name": b'{"\\u0000": 1}',
+    "a huge number": b'{"ticks": ' + b"9" * 5000 + b', "character_id": 1, "type": 1}',
+    "not a number": b'{"ticks": NaN, "character_id": NaN, "type": NaN}',
+    "infinity": b'{"ticks": 1e999, "character_id": 1e999, "type": 1e999}',
+    "deep": b"[" * 200_000 + b"]" * 200_000,
+    "big": b'{"ticks": "' + b"x" * 5_000_000 + b'", "character_id": 1, "type": 1}',
+}
+
+
+@pytest.mark.parametrize("path", POSTS)
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
+def test_a_body_that_is_none_is_a_problem(client: TestClient, path: str, body: bytes) -> None:
+    answer = client.post(path, content=body, headers=JSON)
+    told = problem(answer, answer.status_code)
+    assert answer.status_code in (400, 413, 422)
+    assert told["type"] == "urn:kataribe:problem:invalid" or answer.status_code != 422
+    assert len(answer.content) < 5000
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", "application/x-www-form-urlencoded"])
+def test_a_body_of_another_kind_is_a_problem(client: TestClient, kind: str) -> None:
+    problem(client.post("/world/tick", content=b'{"ticks": 1}', headers={"Content-Type": kind}), 422, "invalid")
+    assert client.get("/world").json()["now"] == "2026-04-01T07:00"
+
+
+@pytest.mark.parametrize("text", ["a\u0000b", "\u0000", "　", "\t\n"])
+def test_a_goal_without_a_word_or_with_nul_is_refused(client: TestClient, text: str) -> None:
+    told = problem(client.post("/conversations/start", json={**TALK, "goal": text}), 422, "invalid")
+    assert [error["field"] for error in told["errors"]] == ["body.goal"]
+
+
+STRANGE = (
+    "葵",
+    "sora'; DROP TABLE worlds; --",
+    "' OR '1'='1",
+    "sora%00",
+    "%ff",
+    "..%2F..%2Fetc%2Fpasswd",
+    "{{7*7}}",
+    "x" * 3000,
+    "a--b",
+    "%F0%9F%92%A9",
+)
+
+
+@pytest.mark.parametrize("strange", STRANGE)
+@pytest.mark.parametrize(
+    "path", ["/characters/{}", "/npcs/{}", "/conversations/{}", "/conversations/{}/events", "/characters/{}/memory"]
+)
+def test_an_id_that_is_none_is_a_problem(client: TestClient, path: str, strange: str) -> None:
+    answer = client.get(path.format(strange))
+    problem(answer, answer.status_code)
+    assert answer.status_code in (404, 422)
+
+
+@pytest.mark.parametrize("query", ["' OR 1=1 --", '"', "*", "NEAR(", "a AND", "妹\u0000", "%", "^", "(", "\ud7ff", "💩", "-"])
+def test_any_text_can_be_asked_of_the_memory(client: TestClient, query: str) -> None:
+    answer = client.get("/characters/sora/memory", params={"npc_id": "baker", "query": query})
+    assert answer.status_code == 200
+    assert answer.json()["facts"] == []
+
+
+def test_a_query_in_broken_percent_encoding_is_read_as_far_as_it_goes(client: TestClient) -> None:
+    assert client.get("/characters/sora/memory?npc_id=baker&query=%ff%fe%00").status_code in (200, 422)
+
+
+@pytest.mark.parametrize("value", ["x", "-1", "1.5", "1001", "9" * 50])
+def test_a_last_event_id_that_is_none_is_a_problem(client: TestClient, script: ScriptedModel, value: str) -> None:
+    script_short(script)
+    path = talk(client)["links"]["events"]
+    told = problem(client.get(path, headers={"Last-Event-ID": value}), 422, "invalid")
+    assert [error["field"].lower() for error in told["errors"]] == ["header.last-event-id"]
+
+
+@pytest.mark.parametrize(
+    ("params", "path"),
+    [
+        ({"after": "9" * 40}, "/world/events"),
+        ({"limit": "1e3"}, "/world/events"),
+        ({"person_id": "' OR 1"}, "/world/events"),
+        ({"phase": "open"}, "/conversations"),
+        ({"before": "g" * 28}, "/conversations"),
+        ({"character_id": "\u0000"}, "/conversations"),
+    ],
+)
+def test_a_query_that_is_none_names_its_field(client: TestClient, params: dict[str, str], path: str) -> None:
+    told = problem(client.get(path, params=params), 422, "invalid")
+    assert [error["field"] for error in told["errors"]] == [f"query.{next(iter(params))}"]
+
+
+def test_an_unknown_path_and_method_are_problems_in_the_language_asked_for(client: TestClient) -> None:
+    ja = {"Accept-Language": "ja"}
+    assert problem(client.get("/nowhere"), 404)["detail"] == "There is nothing at this path."
+    assert problem(client.get("/nowhere", headers=ja), 404)["detail"] == "このパスには何もありません。"
+    answer = client.put("/world", json={}, headers=ja)
+    assert problem(answer, 405)["detail"] == "このパスではそのメソッドは使えません。"
+    assert "GET" in answer.headers["allow"]
+
+
+def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:
+    told = problem(client.post("/world/tick", json={"ticks": 0}, headers={"Accept-Language": "ja"}), 422, "invalid")
+    assert "要求" in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "japanese"),
+    [("ja", True), ("ja-JP", True), ("JA;q=0.9", True), ("en, ja", False), ("", False), ("*", False), ("\xe6\x97", False)],
+)
+def test_the_language_is_the_one_named_first(client: TestClient, accepted: str, japanese: bool) -> None:
+    answer = client.get("/npcs/nobody", headers=[(b"accept-language", accepted.encode("latin-1"))])  # type: ignore[arg-type]  # bytes
+    assert ("ありません" in problem(answer, 404, "not-found")["detail"]) == japanese
+
+
+def test_every_problem_has_the_fields_of_the_rfc_and_is_utf8(client: TestClient) -> None:
+    answer = client.get("/npcs/nobody", headers={"Accept-Language": "ja"})
+    told: dict[str, Any] = json.loads(answer.content.decode())
+    assert {"type", "title", "status", "detail"} <= set(told)
+    assert answer.headers["content-type"] == PROBLEM
+
+
+def test_an_error_of_ours_is_a_problem_too(client: TestClient, app: Any) -> None:
+    """A bug must not show its insides, and a client that parses problems must be able to."""
+    house = app.state.house
+    del app.state.house
+    answer: httpx.Response = client.get("/world")
+    app.state.house = house
+    assert answer.status_code == 500
+    problem(answer, 500, "internal")
+    assert "house" not in answer.text

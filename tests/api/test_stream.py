@@ -1,0 +1,168 @@
+"""Owns the tests of the live stream against a real uvicorn: what comes when, resuming, and listeners who leave."""
+
+import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from service.conversation.stream import Listener
+from service.errors import ModelServerError
+from service.llm.scripted import ScriptedModel
+from tests.api.conftest import Connect
+from tests.api.play import LINES, TALK, Heard, listen, problem, say, script_sister, talk, turn
+
+
+def of(heard: list[Heard], event: str) -> list[Heard]:
+    """The events of one kind."""
+    return [one for one in heard if one.event == event]
+
+
+def test_an_utterance_is_heard_while_it_is_made_and_before_it_is_committed(
+    connect: Connect, script: ScriptedModel
+) -> None:
+    client, other = connect(), connect()
+    script.latency_seconds = 0.4
+    script_sister(script)
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    heard, early = [], set()
+    for one in listen(client, running):
+        heard.append(one)
+        if one.event == "speaking" and one.data["turn"] not in early:
+            committed = other.get(f"/conversations/{running}").json()["turns"]
+            assert len(committed) == one.data["turn"]
+            early.add(one.data["turn"])
+    assert early == {0, 1, 2, 3}
+    for number, text in enumerate(LINES["en"]):
+        spoken = [one.data["text"] for one in of(heard, "speaking") if one.data["turn"] == number]
+        assert len(spoken) > 3
+        assert all(text.startswith(piece) for piece in spoken)
+        assert spoken == sorted(spoken, key=len)
+    assert {(one.data["speaker_id"], one.data["speaker_name"]) for one in of(heard, "speaking")} == {
+        ("sora", "Sora"),
+        ("baker", "Hanna"),
+    }
+    assert all(one.id is None for one in heard if one.event != "turn")
+
+
+def test_turns_carry_ids_and_the_end_closes_the_stream(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script.latency_seconds = 0.05
+    script_sister(script)
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    heard = [one for one in listen(client, running) if one.event != "speaking"]
+    assert [one.event for one in heard] == ["turn"] * 4 + ["ended", "closed"]
+    assert [one.id for one in heard] == ["1", "2", "3", "4", None, None]
+    told = client.get(f"/conversations/{running}").json()
+    assert [one.data for one in of(heard, "turn")] == told["turns"]
+    assert heard[-2].data == {"reason": "goal_achieved"}
+    assert heard[-1].data == told
+
+
+@pytest.mark.parametrize("last", [0, 1, 3, 4, 900])
+def test_a_client_that_comes_back_gets_exactly_what_it_missed(
+    connect: Connect, script: ScriptedModel, last: int
+) -> None:
+    client = connect()
+    script_sister(script)
+    held = talk(client)
+    heard = list(listen(client, held["id"], after=last))
+    assert [one.id for one in of(heard, "turn")] == [str(number) for number in range(last + 1, 5)]
+    assert [one.event for one in heard][-2:] == ["ended", "closed"]
+
+
+def test_a_client_that_loses_the_stream_in_the_middle_misses_and_repeats_nothing(
+    connect: Connect, script: ScriptedModel
+) -> None:
+    client = connect()
+    script.latency_seconds = 0.2
+    script_sister(script)
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    got: list[Heard] = []
+    stream = listen(client, running)
+    for one in stream:
+        if one.event == "turn":
+            got.append(one)
+        if len(got) == 2:
+            break
+    stream.close()  # type: ignore[attr-defined]  # a generator: the connection is cut
+    assert got[-1].id == "2"
+    again = list(listen(connect(), running, after=2))
+    got += of(again, "turn")
+    assert [one.data["text"] for one in got] == list(LINES["en"])
+    assert again[-1].event == "closed"
+
+
+def test_a_late_listener_gets_everything(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script_sister(script)
+    held = talk(client)
+    heard = list(listen(client, held["id"]))
+    assert [one.event for one in heard] == ["turn"] * 4 + ["ended", "closed"]
+    assert heard[-1].data == held
+
+
+def test_several_listeners_hear_the_same(connect: Connect, script: ScriptedModel) -> None:
+    clients = [connect() for _ in range(4)]
+    script.latency_seconds = 0.2
+    script_sister(script)
+    running = clients[0].post("/conversations/start", json=TALK).json()["id"]
+    with ThreadPoolExecutor(len(clients)) as pool:
+        all_heard = list(pool.map(lambda client: list(listen(client, running)), clients))
+    for heard in all_heard:
+        assert [one.data["text"] for one in of(heard, "turn")] == list(LINES["en"])
+        assert heard[-1].event == "closed"
+    assert len({str(of(heard, "turn")) for heard in all_heard}) == 1
+
+
+def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script.latency_seconds = 60
+    say(script, "character", turn("Good morning to you, dear Hanna of the early rye.", ends=True))
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    for _ in range(3):
+        stream = listen(connect(), running)
+        assert next(stream).event == "speaking"
+        stream.close()  # type: ignore[attr-defined]  # a generator: the connection is cut
+    deadline = time.monotonic() + 10
+    while living := [one for one in gc.get_objects() if isinstance(one, Listener)]:
+        assert time.monotonic() < deadline, f"{len(living)} listeners are still there"
+        del living
+        time.sleep(0.1)
+    assert client.get(f"/conversations/{running}").json()["phase"] == "running"
+    assert client.post(f"/conversations/{running}/end").status_code == 200
+
+
+def test_the_stream_of_a_failed_closing_ends_with_it(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    say(script, "character", turn("Good morning, Hanna.", ends=True))
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), role="closing")
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    last = list(listen(client, running))[-1]
+    assert (last.event, last.data["failure"]["role"]) == ("closing_failed", "closing")
+
+
+def test_ending_a_conversation_ends_its_stream(connect: Connect, script: ScriptedModel) -> None:
+    client, other = connect(), connect()
+    script.latency_seconds = 20
+    say(script, "character", turn("A very long good morning to you, Hanna."))
+    running = client.post("/conversations/start", json=TALK).json()["id"]
+    timer = threading.Timer(0.5, lambda: other.post(f"/conversations/{running}/end"))
+    timer.start()
+    heard = list(listen(client, running))
+    timer.join()
+    assert [one.event for one in heard if one.event != "speaking"] == ["ended", "closed"]
+    assert of(heard, "ended")[0].data == {"reason": "ended_by_client"}
+    assert heard[-1].data["turns"] == []
+
+
+def test_the_stream_of_an_unknown_conversation_is_a_problem(connect: Connect) -> None:
+    problem(connect().get("/conversations/abc/events"), 404, "not-found")
+
+
+def test_the_stream_of_another_world_is_a_problem(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script_sister(script)
+    held = talk(client)
+    problem(client.get(f"/conversations/{held['id']}/events", headers={"X-World-Id": "other"}), 404, "not-found")

@@ -1,0 +1,248 @@
+"""Owns the tests of how a scene becomes a prompt: its exact text, kept in golden/, and what a provider can cache.
+
+After a wanted change of a template: KATARIBE_GOLDEN=write make test, and read the difference before committing it.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jinja2 import UndefinedError
+
+import service.conversation.prompt
+from service.cast.profile import CharacterProfile, NpcProfile
+from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt
+from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge
+from service.llm.chat import Message, Prompt
+from service.llm.prompt import Templates
+from world.time import Language
+
+GOLDEN = Path(__file__).parent / "golden"
+
+WORDS: dict[Language, dict[str, Any]] = {
+    "en": {
+        "aoi": CharacterProfile(
+            id="aoi",
+            name="Aoi",
+            home="nagaya_one",
+            personality="Shy but persistent.",
+            tendencies=("Apologises before she asks", "Writes names down"),
+            custom_prompt="Twenty-four, a bookbinder.",
+            facts=("came by ferry a week ago", "rents a room"),
+            lines=("Hello, do you have a moment?", "Thank you so much."),
+        ),
+        "taro": NpcProfile(
+            id="npc_taro",
+            name="Taro",
+            personality="Gentle and fond of a talk.",
+            tendencies=("Whittles cedar",),
+            custom_prompt="A shipwright of fifty-seven.",
+            facts=("has two children", "cannot swim"),
+            lines=("Hello there.", "This bench is mine."),
+        ),
+        "goal": Goal(goal="Ask about his family", success_criteria="He tells who is in it"),
+        "place": "Chidori, Inside the Curtain",
+        "now": "Wed 1 Apr, 7:04",
+        "met": LastMeeting(summary="Aoi asked about boats.", ago="2 days ago"),
+        "unsettled": (("Aoi", "Is it going to rain?"), ("Taro", "Not before noon.")),
+        "lines": (("Aoi", "Good morning, Taro."), ("Taro", 'Morning. "Early" as ever.'), ("Aoi", "How are they?")),
+        "known": ("(2 days ago) Taro builds boats",),
+        "mid_term": ("Return the borrowed knife",),
+        "today": ("Hamako: they spoke of soup.",),
+        "stance": "a little shy of him",
+        "learned": ("learned his trade up north",),
+    },
+    "ja": {
+        "aoi": CharacterProfile(
+            id="aoi",
+            name="葵",
+            home="nagaya_one",
+            personality="引っ込み思案なのに粘り強い。",
+            tendencies=("先に謝ってから訊く", "名前を書きとめる"),
+            custom_prompt="二十四歳の製本職人。",
+            facts=("一週間前に船で着いた", "長屋を借りている"),
+            lines=("少しだけよろしいですか。", "ありがとうございます。"),
+        ),
+        "taro": NpcProfile(
+            id="npc_taro",
+            name="太郎",
+            personality="穏やかで話し好き。",
+            tendencies=("杉を削る",),
+            custom_prompt="五十七の船大工。",
+            facts=("子供が二人いる", "泳げない"),
+            lines=("よう、どうした。", "この縁台は俺の指定席だ。"),
+        ),
+        "goal": Goal(goal="家族のことを聞く", success_criteria="家族が誰かを話してくれる"),
+        "place": "ちどりの土間",
+        "now": "4月1日(水) 7:04",
+        "met": LastMeeting(summary="葵は船のことを尋ねた。", ago="2日前"),
+        "unsettled": (("葵", "雨になりますか。"), ("太郎", "昼までは降らねえよ。")),
+        "lines": (("葵", "おはようございます。"), ("太郎", "おう、「早起き」だなあ。"), ("葵", "皆さんお元気ですか。")),
+        "known": ("(2日前) 太郎は船を造る",),
+        "mid_term": ("借りた小刀を返す",),
+        "today": ("浜子: 汁物の話をした。",),
+        "stance": "少し遠慮がある",
+        "learned": ("北で仕事を覚えた",),
+    },
+}
+LANGUAGES: tuple[Language, ...] = ("en", "ja")
+NUDGES: tuple[Nudge | None, ...] = (None, "repeated", "broke_character")
+
+
+def _lines(words: dict[str, Any], key: str, count: int = 99) -> tuple[Line, ...]:
+    ids = {words["aoi"].name: "aoi", words["taro"].name: "npc_taro"}
+    said = words[key][:count]
+    return tuple(Line(turn=i, speaker_id=ids[name], speaker_name=name, text=text) for i, (name, text) in enumerate(said))
+
+
+def _character(language: Language, **changed: Any) -> CharacterScene:
+    words = WORDS[language]
+    first = CharacterScene(
+        language=language,
+        speaker=words["aoi"],
+        partner_id="npc_taro",
+        partner_name=words["taro"].name,
+        place=words["place"],
+        now=words["now"],
+        goal=words["goal"],
+    )
+    return replace(first, **changed)
+
+
+def _returning(language: Language, **changed: Any) -> CharacterScene:
+    words = WORDS[language]
+    kept = {key: words[key] for key in ("known", "mid_term", "today", "stance")}
+    met = {"last_meeting": words["met"], "times_met": 1}
+    return _character(language, **{**met, **kept, "lines": _lines(words, "lines", 2), "turns_left": 8, **changed})
+
+
+def _npc(language: Language, **changed: Any) -> NpcScene:
+    words = WORDS[language]
+    first = NpcScene(
+        language=language,
+        speaker=words["taro"],
+        partner_id="aoi",
+        partner_name=words["aoi"].name,
+        place=words["place"],
+        now=words["now"],
+        lines=_lines(words, "lines", 1),
+        turns_left=9,
+    )
+    return replace(first, **changed)
+
+
+def _npc_returning(language: Language, **changed: Any) -> NpcScene:
+    words = WORDS[language]
+    met = {"last_meeting": words["met"], "times_met": 3, "learned": words["learned"], "mood": "angry", "affinity": -15}
+    return _npc(language, **{**met, "lines": _lines(words, "lines"), "turns_left": 7, **changed})
+
+
+def _prompts(language: Language) -> dict[str, Prompt[Any]]:
+    words = WORDS[language]
+    unsettled = _lines(words, "unsettled")
+    return {
+        "opening_first_meeting": opening_prompt(_character(language, goal=None)),
+        "character_first_meeting": character_prompt(_character(language)),
+        "character_returning": character_prompt(_returning(language)),
+        "character_unsettled": character_prompt(_character(language, unsettled=unsettled)),
+        "character_repeated": character_prompt(_returning(language, nudge="repeated")),
+        "character_broke_character": character_prompt(_returning(language, nudge="broke_character")),
+        "character_farewell": character_prompt(_returning(language, turns_left=2)),
+        "npc_first_meeting": npc_prompt(_npc(language)),
+        "npc_returning": npc_prompt(_npc_returning(language)),
+        "npc_unsettled": npc_prompt(_npc(language, unsettled=unsettled)),
+        "npc_repeated": npc_prompt(_npc_returning(language, nudge="repeated")),
+        "npc_broke_character": npc_prompt(_npc_returning(language, nudge="broke_character")),
+        "npc_farewell": npc_prompt(_npc_returning(language, turns_left=1)),
+    }
+
+
+def _text(messages: tuple[Message, ...]) -> str:
+    return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages) + "\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", sorted(_prompts("en")))
+def test_a_prompt_reads_exactly_so(name: str, language: Language) -> None:
+    text = _text(_prompts(language)[name].messages)
+    golden = GOLDEN / f"{name}.{language}.txt"
+    if os.environ.get("KATARIBE_GOLDEN") == "write":
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_every_golden_file_is_a_prompt() -> None:
+    names = {f"{name}.{language}.txt" for name in _prompts("en") for language in LANGUAGES}
+    assert {path.name for path in GOLDEN.iterdir()} == names
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
+    for name, prompt in _prompts(language).items():
+        for message in prompt.messages:
+            assert "\n\n\n" not in message.content, name
+            assert message.content == message.content.strip(), name
+            assert all(line == line.rstrip() or line.startswith("You sound") for line in message.content.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"]
+)
+def test_only_strangers_meet_for_the_first_time(language: Language, stranger: str) -> None:
+    strangers = {name for name, prompt in _prompts(language).items() if stranger in prompt.messages[0].content}
+    assert strangers == {"opening_first_meeting", "character_first_meeting", "npc_first_meeting"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
+    words = WORDS[language]
+    own = [words["lines"][0][1], words["lines"][2][1]]
+    character = character_prompt(_returning(language, lines=_lines(words, "lines"), turns_left=7))
+    assert [m.content for m in character.messages if m.role == "assistant"] == [f'{{"utterance": "{t}"}}' for t in own]
+    npc = npc_prompt(_npc_returning(language))
+    assert [m.content for m in npc.messages if m.role == "user"] == own
+
+
+@pytest.mark.parametrize(("template", "block"), [("character", "system"), ("character", "opening"), ("npc", "system")])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_scene_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
+    templates = Templates(service.conversation.prompt.__file__)
+    with pytest.raises(UndefinedError):
+        templates.render(template, block, language, {"speaker": WORDS[language]["taro"]})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    language=st.sampled_from(LANGUAGES),
+    texts=st.lists(st.text(min_size=1, max_size=30), min_size=2, max_size=11),
+    speaker=st.sampled_from(["character", "npc"]),
+    earlier=st.sampled_from(NUDGES),
+    later=st.sampled_from(NUDGES),
+)
+def test_a_speakers_prompt_begins_with_its_prompt_before_reminders_aside(
+    language: Language, texts: list[str], speaker: str, earlier: Nudge | None, later: Nudge | None
+) -> None:
+    words = WORDS[language]
+    people = (("aoi", words["aoi"].name), ("npc_taro", words["taro"].name))
+    lines = tuple(
+        Line(turn=i, speaker_id=people[i % 2][0], speaker_name=people[i % 2][1], text=text)
+        for i, text in enumerate(texts)
+    )
+
+    def messages(count: int, nudge: Nudge | None) -> tuple[Message, ...]:
+        seen: dict[str, Any] = {"lines": lines[:count], "turns_left": 12 - count, "nudge": nudge}
+        if speaker == "npc":
+            return npc_prompt(_npc_returning(language, **seen)).messages
+        return character_prompt(_returning(language, **seen)).messages
+
+    counts = range(1 if speaker == "npc" else 0, len(lines) + 1, 2)
+    for before, after in zip(counts, counts[1:], strict=False):
+        shorter, longer = messages(before, earlier), messages(after, later)
+        assert longer[: len(shorter) - 1] == shorter[:-1]
+        assert shorter[-1].content.startswith(longer[len(shorter) - 1].content)
+        if earlier is None and 12 - before > 2:
+            assert longer[: len(shorter)] == shorter

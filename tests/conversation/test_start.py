@@ -1,0 +1,171 @@
+"""Owns the tests of the start of a conversation, on both databases."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from service.clock.act import Destination, walk
+from service.clock.advance import advance
+from service.conversation.loop import converse
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.start import require_free
+from service.conversation.transcript import end
+from service.errors import Busy, KataribeError, NotBeside, NotFound, Walking
+from service.llm.scripted import ScriptedModel
+from service.store.events import events_after
+from service.store.tables import ConversationRow, EngagementRow
+from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, place, rows, says, talk
+
+
+def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
+    conversation_id = meet(room, max_turns=6)
+    row = talk(room, conversation_id)
+    assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
+    assert row.models == {"character": "scripted", "npc": "scripted", "closing": "scripted"}
+    assert row.started_at == room.stage.start
+    assert [(r["person_id"], r["conversation_id"]) for r in rows(room, EngagementRow)] == [
+        ("aoi", conversation_id),
+        ("npc_taro", conversation_id),
+    ]
+    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 10))
+    assert (event.kind, event.person_id, event.data["npc_id"]) == ("conversation_started", "aoi", "npc_taro")
+
+
+def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:
+    with pytest.raises(NotBeside) as refused:
+        begin(room)
+    assert refused.value.facts == {
+        "character": "Aoi",
+        "character_node": "nagaya_one",
+        "partner": "Taro",
+        "partner_node": "tavern_bench",
+        "walk_minutes": 6,
+    }
+    assert rows(room, ConversationRow) == rows(room, EngagementRow) == []
+
+
+def test_the_minutes_told_are_those_it_takes(room: Room) -> None:
+    with pytest.raises(NotBeside) as refused:
+        begin(room)
+    room.database.write_now(lambda s: walk(s, room.stage, "main", "aoi", Destination(npc_id="npc_taro")))
+    room.database.write_now(lambda s: advance(s, room.stage, "main", refused.value.facts["walk_minutes"]))
+    assert talk(room, begin(room)).phase == Phase.RUNNING
+
+
+def test_who_walks_does_not_talk(room: Room) -> None:
+    room.database.write_now(lambda s: walk(s, room.stage, "main", "aoi", Destination(npc_id="npc_taro")))
+    with pytest.raises(Walking) as refused:
+        begin(room)
+    assert refused.value.facts["person"] == "Aoi"
+    assert refused.value.facts["node_id"] == BESIDE_TARO
+    assert refused.value.facts["arrives_at"] > "2026-04-01T07:00"
+
+
+@pytest.mark.parametrize(("character_id", "npc_id"), [("nobody", "npc_taro"), ("aoi", "npc_nobody"), ("aoi", "mio")])
+def test_an_unknown_person_is_not_found(room: Room, character_id: str, npc_id: str) -> None:
+    with pytest.raises(NotFound):
+        begin(room, character_id=character_id, npc_id=npc_id)
+
+
+def test_a_busy_character_says_with_whom_it_talks(room: Room) -> None:
+    conversation_id = meet(room)
+    with pytest.raises(Busy) as refused:
+        begin(room, npc_id="npc_hamako")
+    assert refused.value.facts == {
+        "person": "Aoi",
+        "person_id": "aoi",
+        "partner": "Taro",
+        "partner_id": "npc_taro",
+        "conversation_id": conversation_id,
+    }
+
+
+def test_a_busy_npc_says_with_whom_it_talks(room: Room) -> None:
+    conversation_id = meet(room)
+    place(room, "mio")
+    with pytest.raises(Busy) as refused:
+        begin(room, character_id="mio")
+    assert refused.value.facts["person"] == "Taro"
+    assert refused.value.facts["partner"] == "Aoi"
+    assert refused.value.facts["conversation_id"] == conversation_id
+    assert "Taro is talking with Aoi" in refused.value.sentence("en")
+
+
+def test_two_pairs_talk_side_by_side(room: Room) -> None:
+    meet(room)
+    meet(room, character_id="mio", npc_id="npc_hamako")
+    assert len(rows(room, EngagementRow)) == 4
+
+
+def test_the_same_people_of_another_world_are_other_people(room: Room) -> None:
+    meet(room)
+    meet(room, world_id="other")
+    assert sorted({r["world_id"] for r in rows(room, EngagementRow)}) == ["main", "other"]
+
+
+def test_of_many_simultaneous_starts_exactly_one_succeeds(room: Room) -> None:
+    for character_id in ("aoi", "mio", "nagi", "ren"):
+        place(room, character_id)
+
+    def attempt(character_id: str) -> str | KataribeError:
+        try:
+            return begin(room, character_id=character_id)
+        except Busy as exc:
+            return exc
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(attempt, ["aoi", "mio", "nagi", "ren"] * 2))
+    (started,) = [answer for answer in answers if isinstance(answer, str)]
+    assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {started}
+    assert [r["id"] for r in rows(room, ConversationRow)] == [started]
+
+
+def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: Room) -> None:
+    def attempt(_: int) -> bool:
+        try:
+            begin(room, world_id="fresh", character_id="aoi")
+        except NotBeside:
+            return False
+        return True
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(attempt, range(4))) == [False] * 4  # all of them answered, none crashed on the other
+
+
+def test_both_are_free_again_after_the_end(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(says(HELLO, leaves=True))
+    first = meet(room)
+    asyncio.run(converse(room, first))
+    second = begin(room)
+    assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {second}
+
+
+def test_an_end_frees_only_who_is_engaged_in_that_talk(room: Room) -> None:
+    first = meet(room)
+    room.database.write_now(lambda s: end(s, room.stage, "main", first, EndReason.ENDED_BY_CLIENT))
+    meet(room, character_id="mio", npc_id="npc_hamako")
+    second = meet(room)
+    assert len(rows(room, EngagementRow)) == 4
+    room.database.write_now(lambda s: end(s, room.stage, "main", second, EndReason.ENDED_BY_CLIENT))
+    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["mio", "npc_hamako"]
+
+
+def test_a_person_who_talks_is_not_free(room: Room) -> None:
+    meet(room)
+
+    def free(person_id: str) -> None:
+        room.database.read_now(lambda s: require_free(s, room.stage.open(s, "main"), person_id))
+
+    free("mio")
+    for person_id in ("aoi", "npc_taro"):
+        with pytest.raises(Busy):
+            free(person_id)
+
+
+def test_a_talk_takes_place_where_the_character_stands_now(room: Room) -> None:
+    place(room, node_id="main_cross")
+    room.database.write_now(lambda s: advance(s, room.stage, "main", 1))
+    place(room)
+    assert talk(room, begin(room)).node_id == BESIDE_TARO

@@ -1,0 +1,62 @@
+"""Owns the tests of the live view of conversations."""
+
+import asyncio
+
+from service.conversation.phase import EndReason, Phase
+from service.conversation.stream import QUEUE_LIMIT, Ended, Moment, Settled, Speaking, Stream
+
+ENDED = Ended(reason=EndReason.TURN_LIMIT)
+
+
+def _speaking(text: str) -> Speaking:
+    return Speaking(turn=0, speaker_id="aoi", speaker_name="Aoi", text=text)
+
+
+def test_everybody_who_listens_hears_all_in_order() -> None:
+    async def heard() -> list[list[Moment | None]]:
+        stream = Stream()
+        with stream.listen("a") as one, stream.listen("a") as two:
+            stream.tell("a", _speaking("Good"))
+            stream.tell("a", ENDED)
+            return [[await listener.next(1) for _ in range(2)] for listener in (one, two)]
+
+    assert asyncio.run(heard()) == [[_speaking("Good"), ENDED]] * 2
+
+
+def test_another_conversation_is_not_heard() -> None:
+    async def heard() -> Moment | None:
+        stream = Stream()
+        with stream.listen("a") as listener:
+            stream.tell("b", ENDED)
+            return await listener.next(0.01)
+
+    assert asyncio.run(heard()) is None
+
+
+def test_who_has_left_hears_no_more_and_is_forgotten() -> None:
+    async def heard() -> Moment | None:
+        stream = Stream()
+        with stream.listen("a") as listener:
+            pass
+        stream.tell("a", ENDED)
+        assert stream._listeners == {}
+        return await listener.next(0.01)
+
+    assert asyncio.run(heard()) is None
+
+
+def test_who_is_far_behind_loses_words_in_the_making_but_no_news() -> None:
+    async def heard() -> list[Moment]:
+        stream = Stream()
+        with stream.listen("a") as listener:
+            for number in range(QUEUE_LIMIT + 5):
+                stream.tell("a", _speaking(str(number)))
+            stream.tell("a", Settled(phase=Phase.CLOSED))
+            moments = []
+            while (moment := await listener.next(0.01)) is not None:
+                moments.append(moment)
+            return moments
+
+    moments = asyncio.run(heard())
+    assert len(moments) == QUEUE_LIMIT + 1
+    assert moments[-1] == Settled(phase=Phase.CLOSED)

@@ -1,0 +1,73 @@
+"""Owns the tests of the schema: the migrations make exactly the tables, as often as they are run."""
+
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import inspect
+from sqlmodel import SQLModel
+
+import service.store.tables  # noqa: F401 - fills the metadata
+from service.store.session import MIGRATIONS, Database
+
+
+def test_the_migrations_make_exactly_the_tables_of_the_code(database: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with database.engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.check(config)  # raises when a table or column differs
+    with database.engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+    assert tables == {*SQLModel.metadata.tables, "alembic_version"}
+
+
+def test_the_check_would_see_a_difference(database: Database) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE idempotency_keys")
+        config.attributes["connection"] = connection
+        with pytest.raises(Exception, match="idempotency_keys"):
+            command.check(config)
+
+
+def test_migrating_again_changes_nothing(database: Database) -> None:
+    database.migrate()
+    database.migrate()
+    with database.engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
+
+
+@pytest.mark.server
+def test_replicas_that_start_at_once_migrate_one_database_once(postgres_url: str) -> None:
+    databases = [Database(postgres_url, threads=1) for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        list(threads.map(Database.migrate, databases))
+    with databases[0].engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
+    for database in databases:
+        database.close()
+
+
+def _migrate(url: str) -> None:
+    database = Database(url, threads=1)
+    database.migrate()
+    database.close()
+
+
+@pytest.mark.server
+def test_processes_that_start_at_once_migrate_one_database_once(postgres_url: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    replicas = [context.Process(target=_migrate, args=(postgres_url,)) for _ in range(2)]
+    for replica in replicas:
+        replica.start()
+    for replica in replicas:
+        replica.join(60)
+    assert [replica.exitcode for replica in replicas] == [0, 0]
+    database = Database(postgres_url, threads=1)
+    with database.engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
+    database.close()

@@ -1,0 +1,41 @@
+"""Owns the tests of the count of model calls."""
+
+import asyncio
+
+from service.llm.chat import Usage
+from service.store.session import Database
+from service.store.usage import count, usage_rows
+
+CALL = Usage(calls=1, prompt_tokens=10, completion_tokens=3, cached_tokens=2)
+
+
+def test_costs_add_up_per_world_day_and_role(database: Database) -> None:
+    for world_id, day, role in [("main", 1, "npc"), ("main", 1, "npc"), ("main", 2, "npc"), ("other", 1, "npc")]:
+        database.write_now(lambda s, w=world_id, d=day: count(s, w, d, "npc", CALL))  # type: ignore[misc]
+    database.write_now(lambda s: count(s, "main", 1, "character", CALL, failures=1))
+    rows = database.read_now(lambda s: usage_rows(s, "main"))
+    assert [(r.day, r.role, r.calls, r.failures, r.prompt_tokens) for r in rows] == [
+        (1, "character", 1, 1, 10),
+        (1, "npc", 2, 0, 20),
+        (2, "npc", 1, 0, 10),
+    ]
+    assert [r.calls for r in database.read_now(lambda s: usage_rows(s, "other"))] == [1]
+
+
+def test_parallel_counts_lose_nothing(database: Database) -> None:
+    async def run() -> None:
+        await asyncio.gather(
+            *(database.write(lambda s: count(s, "main", 1, "npc", CALL, failures=1)) for _ in range(30))
+        )
+
+    asyncio.run(run())
+    (row,) = database.read_now(lambda s: usage_rows(s, "main"))
+    assert (row.calls, row.failures, row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (30, 30, 300, 90, 60)
+
+
+def test_one_estimate_makes_the_sum_an_estimate(database: Database) -> None:
+    database.write_now(lambda s: count(s, "main", 1, "npc", CALL))
+    assert [r.estimated for r in database.read_now(lambda s: usage_rows(s, "main"))] == [False]
+    database.write_now(lambda s: count(s, "main", 1, "npc", Usage(calls=1, estimated=True)))
+    database.write_now(lambda s: count(s, "main", 1, "npc", CALL))
+    assert [r.estimated for r in database.read_now(lambda s: usage_rows(s, "main"))] == [True]

@@ -1,0 +1,212 @@
+"""Owns the checks of the pages in a real browser against a real server: what a person sees and presses."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, Route, expect
+
+from service.app import create_app
+from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
+from world.time import Language
+
+pytestmark = pytest.mark.server
+
+WORDS = {
+    "ja": {"rehearsal": "稽古", "walk": "会いに行く", "talk": "話しかける", "memory": "ふたりの仲", "ago": "2日前"},
+    "en": {"rehearsal": "rehearsal", "walk": "Walk there", "talk": "Talk", "memory": "How they stand", "ago": "2 days ago"},
+}  # fmt: skip
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    """A real server on a free port of this machine; its address."""
+    server = uvicorn.Server(uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 30
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            assert time.monotonic() < deadline, "the server did not start in time"
+            time.sleep(0.02)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def playing(tmp_path: Path, language: Language, llm: LlmSettings | None = None) -> Settings:
+    return Settings(
+        _env_file=None,
+        data_dir=tmp_path,
+        llm=llm or LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.05),
+        embedding=EmbeddingSettings(provider="none"),
+        world=WorldSettings(language=language),
+    )
+
+
+@contextmanager
+def looking(browser: Browser, *, width: int = 1280) -> Iterator[Page]:
+    """A page of its own; nothing may be complained about in its console."""
+    with browser.new_context(viewport={"width": width, "height": 844}) as context:
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        yield page
+        assert complaints == []
+
+
+def is_wider_than_the_screen(page: Page) -> bool:
+    wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return wider
+
+
+def meet(page: Page, address: str) -> None:
+    """Walk Aoi to Taro and begin to talk: the page of their conversation."""
+    page.goto(address)
+    page.locator("[data-character=aoi]").click()
+    page.locator("#partner").select_option("npc_taro")
+    page.locator("#walk").click()
+    page.locator("#arrive").click()
+    expect(page.locator("#arrive")).to_be_hidden()
+    page.locator("#talk").click()
+    page.wait_for_url("**/view/conversations/*")
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_a_person_plays_a_meeting_and_sees_what_is_remembered(
+    chromium_browser: Browser, tmp_path: Path, language: Language
+) -> None:
+    words = WORDS[language]
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        expect(page.locator("#badges")).to_contain_text(words["rehearsal"])
+        expect(page.locator("#clock")).to_contain_text("7:00")
+        expect(page.locator(".figure.npc")).not_to_have_count(0)
+        expect(page.locator("#walk")).to_have_text(words["walk"])
+        expect(page.locator("#talk")).to_have_text(words["talk"])
+
+        meet(page, address)
+        partial = page.locator("#speaking .said")
+        expect(partial).not_to_be_empty()
+        turn = int(page.locator("#speaking").get_attribute("data-turn") or "-1")
+        assert page.locator(f"#turn-{turn}").count() == 0, "the words are seen before the turn is committed"
+        first = partial.inner_text()
+        page.wait_for_function(
+            "seen => document.querySelector('#speaking .said').textContent.length > seen.length", arg=first
+        )
+
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        expect(page.locator("#turns > li")).not_to_have_count(0)
+        expect(page.locator("#speaking")).to_be_hidden()
+        expect(page.locator("#badges")).to_contain_text(words["rehearsal"])
+        expect(page.locator("#changes .affinity")).to_contain_text("0 → ")
+        expect(page.locator("#changes .summary")).not_to_be_empty()
+        assert page.locator(f"#turn-{turn} .said").inner_text().startswith(first[:5])
+
+        page.goto(address)
+        page.locator("[data-minutes='1440']").click()
+        page.locator("[data-minutes='1440']:enabled").click()
+        page.goto(f"{address}/view/characters/aoi?npc_id=npc_taro")
+        expect(page.get_by_role("heading", name=words["memory"])).to_be_visible()
+        expect(page.locator("#memory .ago").first).to_have_text(words["ago"])
+        source = page.locator(".facts a[href*='#turn-']").first
+        source.click()
+        expect(page.locator(".pointed .said")).to_be_visible()
+
+
+def test_a_problem_is_said_in_the_language_of_the_page(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "ja")) as address, chromium_browser.new_page() as page:
+        for query, sentence in (("", "先に移動してください"), ("?lang=en", "Move there first.")):
+            page.goto(address + "/" + query)
+            page.locator("[data-character=aoi]").click()
+            page.locator("#partner").select_option("npc_taro")
+            page.locator("#talk").click()
+            expect(page.get_by_role("alert")).to_contain_text(sentence)
+
+
+def test_without_a_model_the_page_says_what_to_set(
+    chromium_browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with serving(playing(tmp_path, "en", LlmSettings())) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        expect(page.locator("#no-model")).to_be_visible()
+        expect(page.locator("#no-model")).to_contain_text("KATARIBE_LLM__PROVIDER=rehearsal")
+        expect(page.locator("#badges")).not_to_contain_text("rehearsal")
+
+
+def test_a_running_conversation_can_be_ended(chromium_browser: Browser, tmp_path: Path) -> None:
+    slow = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.3)
+    with serving(playing(tmp_path, "en", slow)) as address, looking(chromium_browser) as page:
+        meet(page, address)
+        expect(page.locator("#speaking .said")).not_to_be_empty()
+        page.locator("#end").click()
+        expect(page.locator("#status")).to_contain_text("ended from outside")
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        expect(page.locator("#end")).to_be_hidden()
+
+
+def test_a_lost_stream_is_taken_up_again_without_a_line_twice(chromium_browser: Browser, tmp_path: Path) -> None:
+    asked: list[str | None] = []
+
+    def cut(route: Route) -> None:
+        """The first answer breaks off after one turn; the second request goes through."""
+        asked.append(route.request.headers.get("last-event-id"))
+        if len(asked) > 1:
+            route.continue_()
+            return
+        turn = '{"turn":0,"speaker_id":"aoi","speaker_name":"Aoi","text":"cut off here","emotion":"neutral"}'
+        body = f": hello\r\n\r\nevent: turn\r\nid: 1\r\ndata: {turn}\r\n\r\nevent: turn\r\nda"
+        route.fulfill(content_type="text/event-stream", body=body)
+
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        page.route("**/events", cut)
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        assert asked == [None, "1"]
+        expect(page.locator("#turn-0 .said")).to_have_text("cut off here")
+        expect(page.locator("#turn-1")).to_have_count(1)
+
+
+def test_another_world_is_another_story(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        meet(page, f"{address}/?world=other")
+        assert "world=other" in page.url
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        page.goto(address)
+        expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
+        page.goto(f"{address}/?world=other")
+        expect(page.locator("#conversations a")).to_have_count(1)
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Path, language: Language) -> None:
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser, width=390) as page:
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        assert not is_wider_than_the_screen(page)
+        for path, sign in (("/", ".figure"), ("/view/characters/aoi?npc_id=npc_taro", ".card")):
+            page.goto(address + path)
+            expect(page.locator(sign).first).to_be_attached()
+            assert not is_wider_than_the_screen(page), path
+
+
+def test_a_meeting_can_be_played_with_the_keyboard(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        page.locator("[data-character=ren]").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("[data-character=ren]")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#act-title")).to_contain_text("Ren")
+        page.locator(".tabs button").nth(1).focus()
+        page.keyboard.press("Space")
+        expect(page.locator(".tabs button").nth(1)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".tabs button").nth(1)).to_be_focused()

@@ -1,0 +1,169 @@
+"""Owns the checks of the pages as they leave the server."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.cast.load import bundled_content
+from service.settings import LlmSettings, Settings, WorldSettings
+
+
+@pytest.fixture
+def playing(settings: Settings) -> Settings:
+    """A service in Japanese, with the rehearsal."""
+    return settings.model_copy(update={"llm": LlmSettings(provider="rehearsal"), "world": WorldSettings(language="ja")})
+
+
+@pytest.fixture
+def client(playing: Settings) -> Iterator[TestClient]:
+    with TestClient(create_app(playing)) as client:
+        yield client
+
+
+def given(html: str) -> dict[str, Any]:
+    """What a page hands to its script."""
+    found = re.search(r'<script type="application/json" id="page">(.*?)</script>', html)
+    assert found
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def talk(client: TestClient, world_id: str = "main") -> str:
+    """A closed conversation of Aoi and Taro; its id."""
+    headers = {"X-World-Id": world_id}
+    walk = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}, headers=headers).json()
+    client.post("/world/tick", json={"ticks": walk["minutes"]}, headers=headers)
+    body = {"character_id": "aoi", "npc_id": "npc_taro"}
+    conversation_id: str = client.post("/conversations/start?wait=true", json=body, headers=headers).json()["id"]
+    return conversation_id
+
+
+def test_the_page_speaks_the_language_of_the_world(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert '<html lang="ja">' in page.text
+    assert "できごと" in page.text
+    assert given(page.text)["texts"]["talk"] == "話しかける"
+
+
+def test_the_address_may_ask_for_the_other_language(client: TestClient) -> None:
+    page = client.get("/?lang=en")
+    assert '<html lang="en">' in page.text
+    assert "What happened" in page.text
+    assert "できごと" not in page.text
+    assert 'href="/?lang=en"' in page.text
+
+
+def test_an_unknown_language_is_the_world_s(client: TestClient) -> None:
+    assert '<html lang="ja">' in client.get("/?lang=tlh").text
+
+
+def test_every_page_forbids_what_is_not_its_own(client: TestClient) -> None:
+    conversation_id = talk(client)
+    for path in ("/", f"/view/conversations/{conversation_id}", "/view/characters/aoi", "/view/nowhere"):
+        page = client.get(path)
+        policy = page.headers["content-security-policy"]
+        assert "default-src 'self'" in policy, path
+        assert "unsafe" not in policy
+        assert page.headers["x-content-type-options"] == "nosniff"
+        # What the policy would block must not be there in the first place.
+        assert (
+            re.findall(
+                r"<script(?![^>]*(?:src=\"/view/|application/json))|\son\w+=|\sstyle=|https?://(?!127)", page.text
+            )
+            == []
+        )
+
+
+def test_a_conversation_has_a_page(client: TestClient) -> None:
+    conversation_id = talk(client)
+    page = client.get(f"/view/conversations/{conversation_id}")
+    assert page.status_code == 200
+    assert "<h1>葵と太郎</h1>" in page.text
+    assert given(page.text)["id"] == conversation_id
+
+
+def test_a_character_has_a_memory_page(client: TestClient) -> None:
+    page = client.get("/view/characters/aoi?npc_id=npc_taro")
+    assert page.status_code == 200
+    assert "<h1>葵の記憶</h1>" in page.text
+    assert (given(page.text)["id"], given(page.text)["npc"]) == ("aoi", "npc_taro")
+    assert '<option value="npc_taro">太郎</option>' in page.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/view/conversations/unknown",
+        "/view/characters/nobody",
+        "/view/characters/aoi?npc_id=nobody",
+        "/view/elsewhere",
+        "/?world=not%20a%20world",
+    ],
+)
+def test_what_is_not_there_is_a_friendly_404(client: TestClient, path: str) -> None:
+    page = client.get(path)
+    assert page.status_code == 404
+    assert "ここには何もありません" in page.text
+    assert 'href="/"' in page.text
+
+
+def test_a_conversation_is_found_only_in_its_own_world(client: TestClient) -> None:
+    conversation_id = talk(client, "other")
+    assert client.get(f"/view/conversations/{conversation_id}").status_code == 404
+    page = client.get(f"/view/conversations/{conversation_id}?world=other")
+    assert page.status_code == 200
+    assert given(page.text)["world"] == "other"
+    assert 'href="/?world=other"' in page.text
+
+
+def test_a_hostile_name_stays_text(playing: Settings, tmp_path: Path) -> None:
+    hostile = '</script><img src=x onerror="alert(1)">'
+    content = tmp_path / "game"
+    for folder in ("npcs", "characters"):
+        shutil.copytree(bundled_content() / folder, content / folder)
+    shutil.copy(bundled_content() / "maps.json", content)
+    aoi = content / "characters" / "aoi.yaml"
+    aoi.write_text(aoi.read_text("utf-8").replace('ja: "葵"', f"ja: '{hostile}'"), "utf-8")
+    with TestClient(create_app(playing.model_copy(update={"content_dir": content}))) as client:
+        assert client.get("/characters/aoi").json()["name"] == hostile
+        conversation_id = talk(client)
+        for path in ("/view/characters/aoi", f"/view/conversations/{conversation_id}"):
+            page = client.get(path).text
+            assert "<img src=x" not in page
+            assert "&lt;img src=x" in page
+        assert given(client.get("/view/characters/aoi").text)["name"] == hostile
+
+
+def test_a_hostile_address_stays_text(client: TestClient) -> None:
+    page = client.get('/?x="><script>alert(1)</script>&world=main')
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+
+
+def test_the_pages_are_no_part_of_the_api(client: TestClient) -> None:
+    assert [path for path in client.get("/openapi.json").json()["paths"] if path == "/" or "view" in path] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("world.js", "text/javascript"), ("style.css", "text/css"), ("icon.svg", "image/svg+xml")]
+)
+def test_static_files_have_their_type_and_are_asked_for_again(client: TestClient, name: str, kind: str) -> None:
+    found = client.get(f"/view/static/{name}")
+    assert found.status_code == 200
+    assert found.headers["content-type"] == kind
+    again = client.get(f"/view/static/{name}", headers={"If-None-Match": found.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize("name", ["nothing.js", "..%2Fpages.py", "%2e%2e/pages.py", "sub/world.js"])
+def test_nothing_but_static_files_is_served(client: TestClient, name: str) -> None:
+    assert client.get(f"/view/static/{name}").status_code == 404

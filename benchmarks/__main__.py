@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-NAMES = ("turn",)
+NAMES = ("turn", "closing", "recall")
 RESULTS = Path(__file__).parent / "results"
 
 Figures = Mapping[str, float]

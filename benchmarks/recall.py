@@ -14,10 +14,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from pydantic import SecretStr
 
-from benchmarks.neo4j import neo4j_graph
+from benchmarks.neo4j import neo4j_server
 from service.memory.embed import Vectors
 from service.memory.graph import Episode, FactDraft, Group, MemoryGraph, episode_id, fact_id
+from service.memory.graphiti import GraphitiGraph
 from service.memory.sqlite import SqliteGraph
 from world.time import WorldTime
 
@@ -50,7 +52,8 @@ class TableEmbedder:
     def _vectors(self, texts: Sequence[str]) -> Vectors:
         seeds = (int.from_bytes(hashlib.sha256(t.encode()).digest()[:8], "big") for t in texts)
         rows = np.stack([np.random.default_rng(seed).standard_normal(384, dtype=np.float32) for seed in seeds])
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
 
 
 def run() -> dict[str, float]:
@@ -64,7 +67,8 @@ async def _run() -> dict[str, float]:
         graph = SqliteGraph(Path(directory) / "memory.db", TableEmbedder())
         figures |= await _measure("sqlite", graph)
         await graph.aclose()
-    with neo4j_graph(TableEmbedder()) as served:
+    with neo4j_server() as server:
+        served = GraphitiGraph(server.uri, server.user, SecretStr(server.password), server.database, TableEmbedder())
         figures |= await _measure("neo4j", served)
         await served.aclose()
     return figures

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from sqlalchemy.exc import OperationalError
 
 from service.api import conversations, health, people, problem, world
 from service.api.deps import House
@@ -14,6 +15,7 @@ from service.cast.stage import Stage
 from service.conversation.rehearse import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
+from service.errors import Misconfigured
 from service.jobs.runner import Runner
 from service.llm.choose import Models, choose_models
 from service.llm.rehearsal import RehearsalModel
@@ -50,7 +52,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         database = Database(settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}")
         lock = DataLock(settings.data_dir) if database.is_sqlite else None
-        database.migrate()
+        _migrate(database)
         memory = graph or choose_graph(settings)
         room = Room(settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream())
         runner = Runner(room)
@@ -83,3 +85,11 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
             CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]
         )
     return app
+
+
+def _migrate(database: Database) -> None:
+    try:
+        database.migrate()
+    except OperationalError as exc:
+        reason = f"the database cannot be opened: {' '.join(str(exc.orig).split())}"
+        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason) from exc

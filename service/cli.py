@@ -1,14 +1,17 @@
 """Owns the command line: serve, demo, init, check."""
 
 import asyncio
+import io
 import logging
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import uvicorn
+from fastapi import FastAPI
 from pydantic import ValidationError
 
 from service.app import create_app
@@ -42,13 +45,7 @@ def serve(
     app = create_app(settings)
     if app.state.models_missing and not rehearsal:
         _say_no_model(settings)
-    uvicorn.run(
-        app,
-        host=host or settings.host,
-        port=settings.port if port is None else port,
-        timeout_graceful_shutdown=3,
-        log_level="info",
-    )
+    asyncio.run(_serve(app, host or settings.host, settings.port if port is None else port))
 
 
 @cli.command()
@@ -94,6 +91,9 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for talkative in ("httpx", "alembic"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Japanese letters is no reason to stop
     try:
         cli()
     except KataribeError as exc:
@@ -104,6 +104,16 @@ def main() -> None:
             name = "KATARIBE_" + "__".join(map(str, error["loc"])).upper()
             typer.echo(f"{name}: {error['msg']}", err=True)
         sys.exit(2)
+
+
+async def _serve(app: FastAPI, host: str, port: int) -> None:
+    """Serve until a signal. The lifespan is run here, not by uvicorn, which would tell its errors as a traceback."""
+    config = uvicorn.Config(app, host=host, port=port, lifespan="off", timeout_graceful_shutdown=3, log_level="info")
+    async with app.router.lifespan_context(app):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.
+            signal.signal(number, lambda *_: None)
+        await uvicorn.Server(config).serve()
 
 
 def _settings(

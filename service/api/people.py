@@ -113,7 +113,9 @@ async def read_memory(
     )
 
 
-@router.post("/characters/{character_id}/actions", response_model=SleptOut | MovedOut, responses=describe(400, 404, 409))
+@router.post(
+    "/characters/{character_id}/actions", response_model=SleptOut | MovedOut, responses=describe(400, 404, 409)
+)
 async def act(
     character_id: Slug, body: ActionIn, house: Serving, world_id: WorldId, key: IdempotencyKey
 ) -> SleptOut | MovedOut:

@@ -136,7 +136,17 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     known = _HTTP_TITLES.get(error.status_code)
     detail = known[language_of(request)] if known else str(error.detail)
     problem = Problem(type="about:blank", title=str(error.detail), status=error.status_code, detail=detail)
-    return _answer(problem, dict(error.headers or {}))
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request) or headers.get("Allow", "")
+    return _answer(problem, headers)
+
+
+def _allowed(request: Request) -> str:
+    """All methods of the path: the framework names those of the first route it finds there only."""
+    described: dict[str, Any] = request.app.openapi()["paths"]
+    path = getattr(request.scope.get("route"), "path", "")
+    return ", ".join(sorted(method.upper() for method in described.get(path, {})))
 
 
 async def _store(request: Request, _: Exception) -> JSONResponse:

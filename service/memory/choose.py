@@ -1,5 +1,8 @@
-"""Owns the choice of the memory graph."""
+"""Owns the choice of the memory graph, and the closing of what it was made with."""
 
+from service.errors import Misconfigured
+from service.llm.openai import is_openai
+from service.memory.embed import Embedder
 from service.memory.embed_choose import choose_embedder
 from service.memory.graph import MemoryGraph
 from service.memory.sqlite import SqliteGraph
@@ -10,7 +13,32 @@ def choose_graph(settings: Settings) -> MemoryGraph:
     """The memory graph the settings name.
 
     Raises:
-        Misconfigured: the embedder it is to use cannot be had.
+        Misconfigured: the embedder or the extraction model it needs is not configured.
     """
     embedder = choose_embedder(settings)
-    return SqliteGraph(settings.data_dir / "memory.db", embedder)
+    if settings.memory.backend == "sqlite":
+        return SqliteGraph(settings.data_dir / "memory.db", embedder)
+    return _graphiti(settings, embedder)
+
+
+def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:
+    # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQLite needs neither.
+    from service.memory.graphiti import GraphitiGraph
+    from service.memory.graphiti_episode import EpisodeGraphitiGraph, ExtractionModel
+
+    memory = settings.memory
+    where = (memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
+    if memory.ingestion == "direct":
+        return GraphitiGraph(*where, embedder)
+    closing = settings.llm.of("closing")
+    key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)
+    if embedder is None:
+        raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason="ingestion `episode` needs an embedder")
+    if closing.model is None or (closing.base_url is None and key is None):
+        raise Misconfigured(
+            setting="KATARIBE_LLM__CLOSING__MODEL",
+            reason="ingestion `episode` needs a language model, named with its server",
+        )
+    timeout = closing.timeout_seconds or settings.llm.timeout_seconds
+    model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
+    return EpisodeGraphitiGraph(*where, embedder, model)

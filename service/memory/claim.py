@@ -22,6 +22,7 @@ _KANA_COUNTS = {
     "双子": "2人",
 }
 _HAN = r"[\u3400-\u4dbf\u4e00-\u9fff々]"
+_HIRAGANA = re.compile(r"[ぁ-ん]+")
 _NOUN_JA = rf"(?:{_HAN}+|[ァ-ヺー]+)"
 
 _ONES = {
@@ -40,7 +41,8 @@ _NO_ONE = re.compile(
 _EN_TOKEN = re.compile(r"\d+|[a-z]+(?:'[a-z]+)?")
 
 _NOT_DENIED = re.compile(
-    r"(?:かもしれ|に違い|にちがい|[ねけ]ばなら|くてはなら|仕方|しかた|しか|少|危|切|もったい|とんでも|じゃ(?=ないか))が?(?:ない|ありません|ません|なかった)"
+    r"(?:かもしれ|に違い|にちがい|仕方|しかた|しか|少|危|切|もったい|とんでも|じゃ(?=ないか))が?(?:ない|ありません|ません|なかった)"
+    r"|(?:なければ|ねば|なくては|なきゃ|にゃ)(?:なら(?:ない|ん|ぬ)|なりません|いけない|いかん)"
     r"|じゃないか|ではないか|はず|必ず|まず[、は]|いずれ|みかん"
     r"|\b(?:no doubt|not only|no wonder|no matter|can't help|cannot help|never mind)\b"
 )
@@ -181,10 +183,13 @@ def are_opposite(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
 
 def _opposed(a: str, b: str, pair: tuple[re.Pattern[str], re.Pattern[str]], names: frozenset[str]) -> bool:
     left, right = _side(a, pair), _side(b, pair)
-    if left is None or right is None or left == right or set(_KIN.findall(folded(a))) != set(_KIN.findall(folded(b))):
+    if left is None or right is None or left == right:
         return False
-    rests = [words(pair[0].sub(" ", pair[1].sub(" ", folded(text))), names) for text in (a, b)]
-    smaller, larger = sorted(rests, key=len)
+    rests = [pair[0].sub(" ", pair[1].sub(" ", folded(text))) for text in (a, b)]
+    if set(_KIN.findall(rests[0])) != set(_KIN.findall(rests[1])):
+        return False
+    told = [{word for word in words(rest, names) if not _HIRAGANA.fullmatch(word)} for rest in rests]
+    smaller, larger = sorted(told, key=len)
     return smaller <= larger
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from service.cast.profile import Mood
 from service.cast.relation import moved_affinity
-from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed
+from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed, states
 from service.memory.recollection import (
     ClosingScene,
     KnownFact,
@@ -111,8 +111,9 @@ def _learned(scene: ClosingScene, fact: LearnedFact, later: Sequence[Learned]) -
     said, before = _said(scene, fact.turn), _said(scene, fact.turn - 1)
     if not is_grounded(fact.statement, said, names, before=before):
         return Reason.NOT_IN_THE_TURN
-    listener = frozenset({scene.character_name})
-    if not is_grounded(fact.statement, of_itself(said, before, listener), names, before=before):
+    claimed = states(before, fact.statement, names)
+    own = of_itself(said, frozenset({scene.character_name}), claimed=claimed)
+    if not is_grounded(fact.statement, own, names, before=before):
         return Reason.NOT_OF_ITSELF
     denied = _denied(fact, scene.npc_facts, names)
     if any(known.authored for known in denied):

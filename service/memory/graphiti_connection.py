@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, NotificationMinimumSeverity, Record
@@ -27,6 +28,9 @@ URI = "KATARIBE_MEMORY__NEO4J_URI"
 USER = "KATARIBE_MEMORY__NEO4J_USER"
 PASSWORD = "KATARIBE_MEMORY__NEO4J_PASSWORD"  # noqa: S105 (the setting's name)
 DATABASE = "KATARIBE_MEMORY__NEO4J_DATABASE"
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+NO_ADDRESS = "this is no address of a Neo4j (bolt://host:7687 or neo4j://host:7687)"
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 2.0
@@ -150,6 +154,9 @@ class Neo4jConnection:
         loop = asyncio.get_running_loop()
         if loop not in self._loops:
             user, password = self._auth
+            # The driver knows http too, as an experiment that is no Bolt.
+            if urlsplit(self._uri).scheme not in SCHEMES:
+                raise unavailable(NO_ADDRESS, URI)
             try:
                 driver = AsyncGraphDatabase.driver(
                     self._uri,
@@ -220,7 +227,7 @@ def translate(error: BaseException) -> GraphUnavailable:
     if isinstance(error, UnsupportedServerProduct):
         return unavailable(f"the server speaks no Bolt of Neo4j {MIN_VERSION} or later", URI)
     if isinstance(error, ConfigurationError | ValueError):
-        return unavailable("this is no address of a Neo4j (bolt://host:7687 or neo4j://host:7687)", URI)
+        return unavailable(NO_ADDRESS, URI)
     if isinstance(error, ClientError):
         # The one client error that our own queries can meet: an index that somebody dropped under a running service.
         return unavailable(

@@ -1,8 +1,9 @@
-"""Owns what recall holds of a group in memory: times, people, vectors of its facts, kept up to date by revision.
+"""Owns what recall holds of a group in memory: times, people, vectors, words; kept up to date by revision.
 
 Why not in the server: Neo4j reads 10,000 vectors of 384 numbers for one cosine query in 150 ms, and its vector index
-ranks all groups together before a group can be chosen: a small group beside large ones is not found at all. Held
-here, a query takes milliseconds; what is read at a query is what was written since (docs/measurements.md).
+ranks all groups together before a group can be chosen: a small group beside large ones is not found at all. A word
+that stands in every fact costs 10,000 hits. Held here, a query takes milliseconds: what is read at a query is what was
+written since, and the hits of words that were not asked for before (docs/measurements.md).
 """
 
 from collections import OrderedDict
@@ -20,6 +21,9 @@ from service.memory.lexical import normal
 
 DEFAULT_BYTES = 256 * 1024 * 1024
 
+MAX_TOKENS = 4_096
+"""Tokens of a group whose facts are held; a query has 64 at most."""
+
 Ints = npt.NDArray[np.int64]
 NEVER = np.iinfo(np.int64).max
 """Epoch seconds of what has not ended, or of a place that holds no fact."""
@@ -35,6 +39,8 @@ COLUMNS = """
 _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _EPISODE, _PARTNER, _TOKENS = range(9)
 _COLUMNS = 9
 
+_NONE: Ints = np.empty(0, dtype=np.int64)
+
 # Okapi BM25 as usual; a statement names a thing once, so a token counts once.
 _K1 = 1.2
 _B = 0.75
@@ -42,15 +48,15 @@ _B = 0.75
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """What recall asks of a group. `at` in epoch seconds; `hits` are the seqs that full text found, for each token."""
+    """What recall asks of a group. `at` in epoch seconds; `tokens` are those of the query, all of them learnt."""
 
     at: int
     history: bool
     about: str | None
     partner_id: str | None
     asked: bool
+    tokens: Sequence[str]
     limit: int
-    hits: Sequence[Sequence[int]]
     vector: Vectors | None
 
 
@@ -74,22 +80,37 @@ class GroupIndex:
         self._ids: list[str] = []
         self._order: Ints | None = None
         self._keys: dict[str, int] = {}
+        self._postings: OrderedDict[str, Ints] = OrderedDict()
+        self._posted = 0
         self._lock = Lock()
 
     @property
     def bytes(self) -> int:
         """Bytes held by the arrays."""
-        return self._numbers.nbytes + self._matrix.nbytes
+        return self._numbers.nbytes + self._matrix.nbytes + self._posted
 
     @property
     def empty(self) -> bool:
         """Whether nothing was read yet."""
         return self.revision < 0
 
+    def unknown(self, tokens: Sequence[str]) -> list[str]:
+        """Those of the tokens whose facts full text was not asked for yet."""
+        with self._lock:
+            return [token for token in tokens if token not in self._postings]
+
+    def learn(self, tokens: Sequence[str], hits: Sequence[Sequence[int]]) -> None:
+        """Keep what full text found for each token; `update` adds to it what is written later."""
+        with self._lock:
+            for token, seqs in zip(tokens, hits, strict=True):
+                self._postings[token] = np.array(seqs, dtype=np.int64)
+                self._posted += self._postings[token].nbytes
+
     def update(self, rows: Sequence[Mapping[str, Any]], revision: int | None = None) -> None:
         """Take in facts read as `COLUMNS`; reading the same twice changes nothing.
 
-        `revision` is the group's as it was read before the rows: all up to it are in.
+        `revision` is the group's as it was read before the rows: all up to it are in. Then the rows bear `lexical`
+        too; without, they are the first reading, which full text was asked after.
         """
         with self._lock:
             if rows:
@@ -98,6 +119,8 @@ class GroupIndex:
                 self._numbers[places] = [self._row(row) for row in rows]
                 for row in rows:
                     self._ids[row["seq"]] = row["id"]
+                if revision is not None:
+                    self._post(rows)
                 self._order = None
                 given = [(row["seq"], row["vector"]) for row in rows if row["vector"] is not None]
                 if given and self._matrix.shape[1]:
@@ -116,6 +139,7 @@ class GroupIndex:
         """
         with self._lock:
             candidates = self._candidates(wanted)
+            self._let_go(wanted.tokens)
             if not candidates.size or wanted.limit <= 0:
                 return Ranked(best=[], unembedded=[])
             rankings: list[Scores] = []
@@ -131,6 +155,14 @@ class GroupIndex:
         order = np.argsort(-scores, kind="stable")[: wanted.limit]
         best = [(int(candidates[place]), float(scores[place])) for place in order.tolist() if scores[place] > 0]
         return Ranked(best=best, unembedded=unembedded)
+
+    def _let_go(self, asked: Sequence[str]) -> None:
+        """Keep the postings of the tokens asked last, up to MAX_TOKENS."""
+        for token in asked:
+            if token in self._postings:
+                self._postings.move_to_end(token)
+        while len(self._postings) > MAX_TOKENS:
+            self._posted -= self._postings.popitem(last=False)[1].nbytes
 
     def _candidates(self, wanted: Wanted) -> Ints:
         """Places of those that may answer, newest first and then by id: the order that settles equal scores."""
@@ -158,8 +190,8 @@ class GroupIndex:
         lengths = self._numbers[candidates, _TOKENS]
         weight = (_K1 + 1) / (1 + _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0)))
         scores = np.full(candidates.size, np.nan)
-        for hits in wanted.hits:
-            seqs = np.array(hits, dtype=np.int64)
+        for token in wanted.tokens:
+            seqs = self._postings.get(token, _NONE)
             holders = places[seqs[seqs < len(places)]]  # a fact written since the update waits for the next recall
             holders = holders[holders >= 0]
             rarity = np.log1p((candidates.size - holders.size + 0.5) / (holders.size + 0.5))
@@ -205,6 +237,17 @@ class GroupIndex:
             row["token_count"],
         ]
 
+    def _post(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Let the tokens that were learnt find new facts too."""
+        found: dict[str, list[int]] = {}
+        for row in rows if self._postings else ():
+            for term in row["lexical"].split():
+                found.setdefault(term.rpartition("/")[2], []).append(row["seq"])
+        for token in found.keys() & self._postings.keys():
+            longer = np.union1d(self._postings[token], found[token])
+            self._posted += longer.nbytes - self._postings[token].nbytes
+            self._postings[token] = longer
+
     def _grow(self, needed: int) -> None:
         if needed <= len(self._numbers):
             return
@@ -238,6 +281,11 @@ class GroupIndexes:
                 index = GroupIndex(epoch, self._dimensions)
             self._held[group_id] = index
             return index
+
+    def held(self, group_id: str) -> GroupIndex | None:
+        """The group's index where there is one; whether it is of this epoch is not known yet."""
+        with self._lock:
+            return self._held.get(group_id)
 
     def shrink(self) -> None:
         """Let go of what is over the bound, save the one asked last."""

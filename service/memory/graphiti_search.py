@@ -23,12 +23,9 @@ from world.time import WorldTime
 
 READ_BATCH = 5_000
 
-_STATE = """
-    MATCH (g:KataribeGroup {id: $group}) RETURN g.epoch AS epoch, g.revision AS revision, g.next_seq AS next_seq
-"""
 # All hits of each token are taken: the filters come before the limit, and how rare a token is among those that may
 # answer is counted here, not by Lucene, which counts all characters' facts.
-_STATE_AND_HITS = f"""
+_STATE = f"""
     MATCH (g:KataribeGroup {{id: $group}})
     CALL {{
         UNWIND $terms AS term
@@ -42,7 +39,7 @@ _STATE_AND_HITS = f"""
     RETURN g.epoch AS epoch, g.revision AS revision, g.next_seq AS next_seq, hits
 """
 _SINCE = f"""
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.revision > $revision RETURN {COLUMNS}
+    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.revision > $revision RETURN e.lexical AS lexical, {COLUMNS}
 """
 _FROM = f"""
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.seq >= $start AND e.seq < $stop RETURN {COLUMNS}
@@ -74,7 +71,6 @@ _WORLD = "MATCH (g:KataribeGroup {world_id: $world}) RETURN g.character_id AS ch
 
 QUERIES: Mapping[str, str] = {
     "state": _STATE,
-    "state and hits": _STATE_AND_HITS,
     "since": _SINCE,
     "from": _FROM,
     "by seq": _BY_SEQ,
@@ -120,12 +116,16 @@ class GroupReader:
 
     async def search(self, indexes: GroupIndexes, asked: Question) -> Found:
         """Who may answer, by full text, likeness and nearness."""
-        terms = [f'"{term(self._group, token)}"' for token in query_tokens(asked.query)]
-        rows = await self._rows(_STATE_AND_HITS if terms else _STATE, terms=terms)
-        if not rows:
+        tokens = query_tokens(asked.query)
+        known = indexes.held(self._group.id)
+        unknown = tokens if known is None else known.unknown(tokens)
+        state = await self._state(unknown)
+        if state is None:
             return Found(facts=[], unembedded=[])
-        (state,) = rows
         index = indexes.get(self._group.id, state["epoch"])
+        index.learn(unknown, state["hits"])
+        if rest := index.unknown(tokens):  # the group was forgotten and began anew since
+            index.learn(rest, (await self._state(rest) or {"hits": [()] * len(rest)})["hits"])
         await self._catch_up(index, state, asked.model)
         indexes.shrink()
         ranked = index.rank(
@@ -135,8 +135,8 @@ class GroupReader:
                 about=asked.about,
                 partner_id=asked.partner_id,
                 asked=bool(asked.query.strip()),
+                tokens=tokens,
                 limit=asked.limit,
-                hits=state["hits"] if terms else (),
                 vector=asked.vector,
             )
         )
@@ -176,6 +176,12 @@ class GroupReader:
         """All of it, oldest first."""
         episodes = tuple(read_episode(row) for row in await self._rows(_ALL_EPISODES))
         return GroupDump(episodes=episodes, facts=tuple(read_fact(row) for row in await self._rows(_ALL_FACTS)))
+
+    async def _state(self, tokens: Sequence[str]) -> Mapping[str, Any] | None:
+        """The group as it is now, and the hits of each token; None when it holds nothing."""
+        terms = [f'"{term(self._group, token)}"' for token in tokens]
+        rows = await self._rows(_STATE, terms=terms)
+        return rows[0] if rows else None
 
     async def _catch_up(self, index: GroupIndex, state: Mapping[str, Any], model: str) -> None:
         """Read what was written since; at first all of it, `READ_BATCH` facts a time."""

@@ -20,6 +20,9 @@ from service.memory.claim import (
 )
 from service.memory.utterance import asks_openly, asserted, sentences
 
+_QUOTE = re.compile(r"[「“\"](.+)[」”\"]")
+_HIRAGANA = re.compile(r"[ぁ-ん]+")
+
 GROUNDED = 0.6
 """Share of a statement's telling words that the cited turn itself must hold."""
 
@@ -45,7 +48,7 @@ def is_grounded(statement: str, heard: str, names: frozenset[str] = frozenset(),
     said = asserted(heard)
     if not squeezed(statement):
         return False
-    if squeezed(statement) in squeezed(said):
+    if squeezed(_quoted(statement, names)) in squeezed(said):
         return True
     wanted = words(statement, names)
     if not wanted:  # nothing but a count: 六十一歳である
@@ -69,6 +72,11 @@ def occurs(statement: str, text: str, names: frozenset[str] = frozenset()) -> bo
     return numbers(statement) <= numbers(text) and share(words(statement, names), text) >= OCCURS
 
 
+def states(text: str, statement: str, names: frozenset[str] = frozenset()) -> bool:
+    """Whether a text, its questions left aside, holds enough of a statement's words and every number in it."""
+    return occurs(statement, asserted(text), names)
+
+
 def are_same(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether two statements say the same in nearly the same words, numbers and polarity included."""
     if squeezed(a) == squeezed(b):
@@ -86,6 +94,15 @@ def contradict(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
 def squeezed(text: str) -> str:
     """Letters and digits only, in one width and case."""
     return re.sub(r"[\W_]+", "", folded(text))
+
+
+def _quoted(statement: str, names: frozenset[str]) -> str:
+    """The words a statement quotes, when it says nothing but who said them; else the statement."""
+    quote = _QUOTE.search(statement)
+    if quote is None or not squeezed(quote[1]):
+        return statement
+    frame = words(f"{statement[: quote.start()]} {statement[quote.end() :]}", names)
+    return quote[1] if all(_HIRAGANA.fullmatch(word) for word in frame) else statement
 
 
 def _numbers_said(statement: str, said: str, before: str) -> bool:

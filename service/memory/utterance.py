@@ -2,9 +2,9 @@
 
 import re
 
-from service.memory.claim import folded, is_assent, share, words
+from service.memory.claim import folded, is_assent
 
-_SENTENCE = re.compile(r"[^。.!?！？\n]*(?:か[。、]|[。.!?！？\n]+[」』”\"']*|$)")
+_SENTENCE = re.compile(r".+?(?:か、|[。.!?！？\n]+[」』”\"']*|$)", re.DOTALL)
 _QUESTION = re.compile(
     r"[?？][」』”\"']*$|(?:です|ます|でしょう|ません|ました|でした|の|ん|だろう|た|る)か[。、」』]*$|(?:かい|かな|かね|だい)[。、」』]*$"
 )
@@ -18,9 +18,6 @@ _FIRST = re.compile(
 _SECOND = re.compile(
     r"\b(?:you|you're|you've|your|yours)\b|(?:あなた|あんた|君|きみ|お前|おまえ|貴様|そなた|おぬし)(?=[はがのもっ]|たち)"
 )
-
-ECHOED = 0.75
-"""Share of a sentence's telling words in the listener's own words from which it only gives them back."""
 
 
 def sentences(text: str) -> list[str]:
@@ -43,20 +40,18 @@ def asserted(text: str) -> str:
     return " ".join(s for s in sentences(text) if not is_question(s))
 
 
-def of_itself(text: str, before: str, listener: frozenset[str]) -> str:
-    """The sentences in which the speaker may tell of itself, after the listener said `before`.
+def of_itself(text: str, listener: frozenset[str], *, claimed: bool = False) -> str:
+    """The sentences in which the speaker may tell of itself.
 
-    Left out are questions, sentences about the listener (`listener` holds its names), and sentences that only give
-    back what the listener has just stated, without "yes" and without "I".
+    Left out are questions and sentences about the listener (`listener` holds its names). Of what the listener has
+    just `claimed`, only a sentence in the first person, or one that opens with a yes, is more than an echo.
     """
-    claimed = asserted(before)
     kept = []
     for sentence in sentences(text):
         plain = folded(sentence)
         own = _FIRST.search(plain) is not None
         tells_of_listener = not own and (_SECOND.search(plain) is not None or _is_subject(plain, listener))
-        told = words(sentence, listener)
-        echoes = bool(told) and not own and not is_assent(plain) and share(told, claimed) >= ECHOED
+        echoes = claimed and not own and not is_assent(plain)
         if not is_question(sentence) and not tells_of_listener and not echoes:
             kept.append(sentence)
     return " ".join(kept)

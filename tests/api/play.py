@@ -42,8 +42,15 @@ LINES: Mapping[Language, tuple[str, str, str, str]] = {
 def write_village(directory: Path) -> Path:
     """Millbrook, with Sora and Umi beside the baker, and Rin a minute away; the hermit lives a forest away."""
     village = Village()
-    for number, (person, name, home) in enumerate((("sora", "Sora", "door"), ("umi", "Umi", "door"), ("rin", "Rin", "yard"))):
-        profile = {**village.sora, "id": person, "name": {"en": name, "ja": "ソラウミリン"[2 * number :][:2]}, "home": home}
+    for number, (person, name, home) in enumerate(
+        (("sora", "Sora", "door"), ("umi", "Umi", "door"), ("rin", "Rin", "yard"))
+    ):
+        profile = {
+            **village.sora,
+            "id": person,
+            "name": {"en": name, "ja": "ソラウミリン"[2 * number :][:2]},
+            "home": home,
+        }
         village.people[f"characters/{person}.yaml"] = profile
     return village.write(directory)
 

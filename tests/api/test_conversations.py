@@ -3,6 +3,7 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,7 +13,20 @@ from service.conversation.scene import NpcTurn
 from service.errors import ModelServerError
 from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
-from tests.api.play import LINES, SISTER, TALK, problem, recollection, reply, say, script_short, script_sister, talk, turn, until
+from tests.api.play import (
+    LINES,
+    SISTER,
+    TALK,
+    problem,
+    recollection,
+    reply,
+    say,
+    script_short,
+    script_sister,
+    talk,
+    turn,
+    until,
+)
 from world.time import Language
 
 
@@ -270,7 +284,7 @@ def test_conversations_are_paged_newest_first_and_filtered(client: TestClient, s
             break
         cursor = {"before": page["next"]}
     assert [len(page) for page in pages] == [2, 2, 1]
-    assert sum(pages, []) == everything
+    assert [*chain(*pages)] == everything
     of_umi = client.get("/conversations", params={"character_id": "umi", "limit": 2}).json()
     assert [item["character_id"] for item in of_umi["items"]] == ["umi", "umi"]
     assert of_umi["next"] is None

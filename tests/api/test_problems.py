@@ -1,14 +1,17 @@
 """Owns the tests of requests that no friendly client sends: each is answered with a problem, none with a 500."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from service.llm.scripted import ScriptedModel
-from tests.api.play import PROBLEM, TALK, problem, script_short, talk
+from service.app import create_app
+from tests.api.play import PROBLEM, TALK, problem, settings_for, talk
 
 JSON = {"Content-Type": "application/json"}
 POSTS = ("/conversations/start", "/world/tick", "/characters/sora/actions")
@@ -35,6 +38,26 @@ MALFORMED: dict[str, bytes] = {
 }
 
 
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory, millbrook: Path) -> FastAPI:
+    """One service for all tests here: none of them changes it."""
+    settings = settings_for(tmp_path_factory.mktemp("problems"), millbrook, llm={"provider": "rehearsal"})
+    return create_app(settings)
+
+
+@pytest.fixture(scope="module")
+def client(app: FastAPI) -> Iterator[TestClient]:
+    """A client of it."""
+    with TestClient(app, raise_server_exceptions=False) as http:
+        yield http
+
+
+@pytest.fixture(scope="module")
+def held(client: TestClient) -> str:
+    """The id of a closed conversation."""
+    return str(talk(client, character_id="umi", max_turns=2)["id"])
+
+
 @pytest.mark.parametrize("path", POSTS)
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
 def test_a_body_that_is_none_is_a_problem(client: TestClient, path: str, body: bytes) -> None:
@@ -45,7 +68,9 @@ def test_a_body_that_is_none_is_a_problem(client: TestClient, path: str, body: b
     assert len(answer.content) < 5000
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/xml", "multipart/form-data", "application/x-www-form-urlencoded"]
+)
 def test_a_body_of_another_kind_is_a_problem(client: TestClient, kind: str) -> None:
     problem(client.post("/world/tick", content=b'{"ticks": 1}', headers={"Content-Type": kind}), 422, "invalid")
     assert client.get("/world").json()["now"] == "2026-04-01T07:00"
@@ -81,7 +106,9 @@ def test_an_id_that_is_none_is_a_problem(client: TestClient, path: str, strange:
     assert answer.status_code in (404, 422)
 
 
-@pytest.mark.parametrize("query", ["' OR 1=1 --", '"', "*", "NEAR(", "a AND", "妹\u0000", "%", "^", "(", "\ud7ff", "💩", "-"])
+@pytest.mark.parametrize(
+    "query", ["' OR 1=1 --", '"', "*", "NEAR(", "a AND", "妹\u0000", "%", "^", "(", "\ud7ff", "💩", "-"]
+)
 def test_any_text_can_be_asked_of_the_memory(client: TestClient, query: str) -> None:
     answer = client.get("/characters/sora/memory", params={"npc_id": "baker", "query": query})
     assert answer.status_code == 200
@@ -93,10 +120,8 @@ def test_a_query_in_broken_percent_encoding_is_read_as_far_as_it_goes(client: Te
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", "1001", "9" * 50])
-def test_a_last_event_id_that_is_none_is_a_problem(client: TestClient, script: ScriptedModel, value: str) -> None:
-    script_short(script)
-    path = talk(client)["links"]["events"]
-    told = problem(client.get(path, headers={"Last-Event-ID": value}), 422, "invalid")
+def test_a_last_event_id_that_is_none_is_a_problem(client: TestClient, held: str, value: str) -> None:
+    told = problem(client.get(f"/conversations/{held}/events", headers={"Last-Event-ID": value}), 422, "invalid")
     assert [error["field"].lower() for error in told["errors"]] == ["header.last-event-id"]
 
 
@@ -122,7 +147,9 @@ def test_an_unknown_path_and_method_are_problems_in_the_language_asked_for(clien
     assert problem(client.get("/nowhere", headers=ja), 404)["detail"] == "このパスには何もありません。"
     answer = client.put("/world", json={}, headers=ja)
     assert problem(answer, 405)["detail"] == "このパスではそのメソッドは使えません。"
-    assert "GET" in answer.headers["allow"]
+    assert answer.headers["allow"] == "DELETE, GET, PATCH"
+    assert client.get("/world/tick").headers["allow"] == "POST"
+    assert client.post("/characters/sora").headers["allow"] == "GET"
 
 
 def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:
@@ -132,7 +159,15 @@ def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     ("accepted", "japanese"),
-    [("ja", True), ("ja-JP", True), ("JA;q=0.9", True), ("en, ja", False), ("", False), ("*", False), ("\xe6\x97", False)],
+    [
+        ("ja", True),
+        ("ja-JP", True),
+        ("JA;q=0.9", True),
+        ("en, ja", False),
+        ("", False),
+        ("*", False),
+        ("\xe6\x97", False),
+    ],
 )
 def test_the_language_is_the_one_named_first(client: TestClient, accepted: str, japanese: bool) -> None:
     answer = client.get("/npcs/nobody", headers=[(b"accept-language", accepted.encode("latin-1"))])  # type: ignore[arg-type]  # bytes
@@ -146,7 +181,7 @@ def test_every_problem_has_the_fields_of_the_rfc_and_is_utf8(client: TestClient)
     assert answer.headers["content-type"] == PROBLEM
 
 
-def test_an_error_of_ours_is_a_problem_too(client: TestClient, app: Any) -> None:
+def test_an_error_of_ours_is_a_problem_too(client: TestClient, app: FastAPI) -> None:
     """A bug must not show its insides, and a client that parses problems must be able to."""
     house = app.state.house
     del app.state.house

@@ -118,8 +118,8 @@ def test_several_listeners_hear_the_same(connect: Connect, script: ScriptedModel
 
 def test_a_listener_that_leaves_leaves_nothing_behind(connect: Connect, script: ScriptedModel) -> None:
     client = connect()
-    script.latency_seconds = 60
-    say(script, "character", turn("Good morning to you, dear Hanna of the early rye.", ends=True))
+    script.latency_seconds = 30
+    say(script, "character", turn("Good morning! " * 25))
     running = client.post("/conversations/start", json=TALK).json()["id"]
     for _ in range(3):
         stream = listen(connect(), running)

@@ -83,10 +83,14 @@ def test_changing_the_language_changes_texts_prompts_and_what_is_said(
     assert [t["text"] for t in held["turns"]] == list(LINES["ja"])
     assert held["turns"][1]["speaker_name"] == "ハンナ"
     assert {prompt.language for prompt in script.history} == {"ja"}
-    assert "水車村" in str([prompt.messages for prompt in script.history]) or "ハンナ" in str(script.history[0].messages)
+    assert "水車村" in str([prompt.messages for prompt in script.history]) or "ハンナ" in str(
+        script.history[0].messages
+    )
     client.patch("/world", json={"language": "en"})
     client.post("/world/tick", json={"ticks": 2880})
-    assert client.get("/characters/sora/memory", params={"npc_id": "baker"}).json()["last_meeting"]["ago"] == "2 days ago"
+    assert (
+        client.get("/characters/sora/memory", params={"npc_id": "baker"}).json()["last_meeting"]["ago"] == "2 days ago"
+    )
     assert client.get("/world", headers=OTHER).json()["language"] == "en"
 
 

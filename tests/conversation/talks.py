@@ -112,9 +112,7 @@ def meet(
 ) -> str:
     """Walk up to Taro (or Hamako) and start a conversation; the answer is its id."""
     place(room, character_id, world_id=world_id)
-    return begin(
-        room, character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns, world_id=world_id
-    )
+    return begin(room, character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns, world_id=world_id)
 
 
 def talk(room: Room, conversation_id: str) -> ConversationRow:
@@ -135,5 +133,5 @@ def rows(room: Room, table: type[SQLModel]) -> list[dict[str, Any]]:
 
 def dump(session: Session, table: type[SQLModel]) -> list[dict[str, Any]]:
     """All rows of a table as values, in the order of their keys."""
-    keys = [column for column in table.__table__.primary_key]  # type: ignore[attr-defined]  # SQLModel hides it
+    keys = list(table.__table__.primary_key)  # type: ignore[attr-defined]  # SQLModel hides it
     return [row.model_dump() for row in session.exec(select(table).order_by(*keys))]

@@ -5,6 +5,7 @@ After a wanted change of a template: KATARIBE_GOLDEN=write make test, and read t
 
 import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,9 @@ NUDGES: tuple[Nudge | None, ...] = (None, "repeated", "broke_character")
 def _lines(words: dict[str, Any], key: str, count: int = 99) -> tuple[Line, ...]:
     ids = {words["aoi"].name: "aoi", words["taro"].name: "npc_taro"}
     said = words[key][:count]
-    return tuple(Line(turn=i, speaker_id=ids[name], speaker_name=name, text=text) for i, (name, text) in enumerate(said))
+    return tuple(
+        Line(turn=i, speaker_id=ids[name], speaker_name=name, text=text) for i, (name, text) in enumerate(said)
+    )
 
 
 def _character(language: Language, **changed: Any) -> CharacterScene:
@@ -189,9 +192,7 @@ def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
             assert all(line == line.rstrip() or line.startswith("You sound") for line in message.content.split("\n"))
 
 
-@pytest.mark.parametrize(
-    ("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"]
-)
+@pytest.mark.parametrize(("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"])
 def test_only_strangers_meet_for_the_first_time(language: Language, stranger: str) -> None:
     strangers = {name for name, prompt in _prompts(language).items() if stranger in prompt.messages[0].content}
     assert strangers == {"opening_first_meeting", "character_first_meeting", "npc_first_meeting"}
@@ -240,7 +241,7 @@ def test_a_speakers_prompt_begins_with_its_prompt_before_reminders_aside(
         return character_prompt(_returning(language, **seen)).messages
 
     counts = range(1 if speaker == "npc" else 0, len(lines) + 1, 2)
-    for before, after in zip(counts, counts[1:], strict=False):
+    for before, after in pairwise(counts):
         shorter, longer = messages(before, earlier), messages(after, later)
         assert longer[: len(shorter) - 1] == shorter[:-1]
         assert shorter[-1].content.startswith(longer[len(shorter) - 1].content)

@@ -17,10 +17,11 @@ from pydantic import SecretStr
 from service.errors import GraphUnavailable
 from service.memory.embed import Embedder
 from service.memory.graphiti import GraphitiGraph
+from service.memory.graphiti_connection import Neo4jConnection
 from service.memory.graphiti_rows import fact_uuid, moment
 from service.memory.graphiti_schema import FACT_TEXT, major
 from service.memory.graphiti_search import QUERIES
-from service.memory.graphiti_vendor import EntityEdge, EntityNode, EpisodicNode, Neo4jDriver
+from service.memory.graphiti_vendor import EntityEdge, EntityNode, EpisodicNode
 from tests.memory.contract import (
     BRIDGE,
     MONDAY,
@@ -152,7 +153,8 @@ def test_graphiti_reads_what_we_wrote_with_world_time_as_utc(server: Neo4jServer
         heard = episode(TARO, "c2", WEDNESDAY)
         await graph.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
         await graph.aclose()
-        driver = Neo4jDriver(server.uri, server.user, server.password, server.database)
+        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        driver = await connection.graphiti()
         edge = await EntityEdge.get_by_uuid(driver, fact_uuid(TARO, fisher))
         assert (edge.fact, edge.name, edge.group_id) == ("太郎は漁師だ", "SAID", "main--taro")
         assert (edge.valid_at, edge.invalid_at, edge.expired_at) == (moment(MONDAY), moment(TUESDAY), moment(WEDNESDAY))
@@ -162,7 +164,7 @@ def test_graphiti_reads_what_we_wrote_with_world_time_as_utc(server: Neo4jServer
         assert old.source_description == "hanako"
         entities = await EntityNode.get_by_group_ids(driver, [TARO.id])
         assert {one.name for one in entities} == {"太郎", "花子"}
-        await driver.close()
+        await connection.aclose()
 
     run(work)
 
@@ -210,11 +212,11 @@ def test_full_text_on_the_server_serves_japanese_and_english_alike(server: Neo4j
 def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_makes_it(server: Neo4jServer) -> None:
     async def work() -> None:
         graph = graph_on(server)
-        await tell(graph, TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "次郎の船")
+        await tell(graph, TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "嵐で橋が落ちた", subject="x", obj="y")
         await graph.aclose()
-        driver = Neo4jDriver(server.uri, server.user, server.password, server.database)
-        await driver.build_indices_and_constraints()
-        await driver.close()
+        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        await (await connection.graphiti()).build_indices_and_constraints()
+        await connection.aclose()
 
     run(work)
     for name in ("edge_name_and_fact", "node_name_and_summary", "episode_content", "community_name"):
@@ -232,10 +234,14 @@ def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_m
 def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
     async def work() -> None:
         graph = graph_on(server)
-        await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        old = await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        heard = episode(TARO, "c2", TUESDAY)
+        new = [draft(heard, index, "新しい話", replaces=(one,)) for index, one in enumerate(old)]
+        await graph.remember(TARO, heard, new)
         await graph.aclose()
 
     run(work)
+    query(server, "CALL db.resampleOutdatedIndexes()")
     given = {
         "group": "g",
         "model": "m",
@@ -257,7 +263,7 @@ def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
 
 def operators(plan: dict[str, Any]) -> list[str]:
     """The operators of a plan."""
-    return [plan["operatorType"], *(kind for child in plan["children"] for kind in operators(child))]
+    return [plan["operatorType"], *(kind for child in plan.get("children", []) for kind in operators(child))]
 
 
 # Faults
@@ -307,15 +313,17 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
     async def work() -> None:
         graph = graph_on(own_server, FakeEmbedder())
         written: list[str] = []
+        under_way = asyncio.Event()
 
         async def write_all() -> None:
             for talk in talks:
                 await graph.remember(TARO, talk, told[talk.id])
                 written.append(talk.id)
+                if len(written) == 5:
+                    under_way.set()
 
         writing = asyncio.create_task(write_all())
-        while len(written) < 5:
-            await asyncio.sleep(0.001)
+        await under_way.wait()
         await asyncio.to_thread(own_server.kill)
         with pytest.raises(GraphUnavailable):
             await writing

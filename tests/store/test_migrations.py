@@ -1,6 +1,5 @@
 """Owns the tests of the schema: the migrations make exactly the tables, as often as they are run."""
 
-import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -50,24 +49,3 @@ def test_replicas_that_start_at_once_migrate_one_database_once(postgres_url: str
         assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
     for database in databases:
         database.close()
-
-
-def _migrate(url: str) -> None:
-    database = Database(url, threads=1)
-    database.migrate()
-    database.close()
-
-
-@pytest.mark.server
-def test_processes_that_start_at_once_migrate_one_database_once(postgres_url: str) -> None:
-    context = multiprocessing.get_context("spawn")
-    replicas = [context.Process(target=_migrate, args=(postgres_url,)) for _ in range(2)]
-    for replica in replicas:
-        replica.start()
-    for replica in replicas:
-        replica.join(60)
-    assert [replica.exitcode for replica in replicas] == [0, 0]
-    database = Database(postgres_url, threads=1)
-    with database.engine.connect() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
-    database.close()

@@ -1,6 +1,7 @@
 """Owns the tests of the count of model calls."""
 
 import asyncio
+from functools import partial
 
 from service.llm.chat import Usage
 from service.store.session import Database
@@ -10,8 +11,8 @@ CALL = Usage(calls=1, prompt_tokens=10, completion_tokens=3, cached_tokens=2)
 
 
 def test_costs_add_up_per_world_day_and_role(database: Database) -> None:
-    for world_id, day, role in [("main", 1, "npc"), ("main", 1, "npc"), ("main", 2, "npc"), ("other", 1, "npc")]:
-        database.write_now(lambda s, w=world_id, d=day: count(s, w, d, "npc", CALL))  # type: ignore[misc]
+    for world_id, day in [("main", 1), ("main", 1), ("main", 2), ("other", 1)]:
+        database.write_now(partial(count, world_id=world_id, day=day, role="npc", usage=CALL))
     database.write_now(lambda s: count(s, "main", 1, "character", CALL, failures=1))
     rows = database.read_now(lambda s: usage_rows(s, "main"))
     assert [(r.day, r.role, r.calls, r.failures, r.prompt_tokens) for r in rows] == [
@@ -30,7 +31,13 @@ def test_parallel_counts_lose_nothing(database: Database) -> None:
 
     asyncio.run(run())
     (row,) = database.read_now(lambda s: usage_rows(s, "main"))
-    assert (row.calls, row.failures, row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (30, 30, 300, 90, 60)
+    assert (row.calls, row.failures, row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (
+        30,
+        30,
+        300,
+        90,
+        60,
+    )
 
 
 def test_one_estimate_makes_the_sum_an_estimate(database: Database) -> None:

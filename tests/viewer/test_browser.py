@@ -11,6 +11,9 @@ import uvicorn
 from playwright.sync_api import Browser, Page, Route, expect
 
 from service.app import create_app
+from service.errors import ModelServerError
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
 from world.time import Language
 
@@ -23,9 +26,10 @@ WORDS = {
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[str]:
+def serving(settings: Settings, models: Models | None = None) -> Iterator[str]:
     """A real server on a free port of this machine; its address."""
-    server = uvicorn.Server(uvicorn.Config(create_app(settings), host="127.0.0.1", port=0, log_level="warning"))
+    app = create_app(settings, models=models)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -38,6 +42,7 @@ def serving(settings: Settings) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(20)
+        assert not thread.is_alive(), "the server did not stop"
 
 
 def playing(tmp_path: Path, language: Language, llm: LlmSettings | None = None) -> Settings:
@@ -154,6 +159,67 @@ def test_a_running_conversation_can_be_ended(chromium_browser: Browser, tmp_path
         expect(page.locator("#end")).to_be_hidden()
 
 
+def script() -> ScriptedModel:
+    """A short talk whose closing fails once; the second says something true, something untrue and a plan."""
+    model = ScriptedModel()
+    said = {"wants_to_end": False, "emotion": "neutral"}
+    model.enqueue(said | {"utterance": "How is your boat, Taro?", "goal_achieved": False}, role="character")
+    model.enqueue(said | {"utterance": "<b>I painted the boat red.</b> Come on Friday!"}, role="npc")
+    model.enqueue(ModelServerError(model="scripted", status_code=500, reason="it is on fire"), role="closing")
+    fact = {"subject": "Taro", "relation": "painted", "object": "boat", "valid_on": "", "replaces": ""}
+    facts = [
+        fact | {"statement": "Taro painted the boat red.", "turn": 1},
+        fact | {"statement": "Taro sold the lighthouse to a whale.", "turn": 1},
+    ]
+    model.enqueue(
+        {
+            "summary": "They spoke of the boat.",
+            "topics": ["boat"],
+            "npc": {"affinity": -5, "mood": "angry", "learned_facts": []},
+            "character": {
+                "facts": facts,
+                "mid_term": [{"content": "Come on Friday", "importance": "high"}],
+                "stance": "curious",
+            },
+        },
+        role="closing",
+    )
+    return model
+
+
+def test_a_failed_closing_is_shown_and_can_be_done_again(chromium_browser: Browser, tmp_path: Path) -> None:
+    settings = playing(tmp_path, "en").model_copy(update={"max_turns": 2})
+    models = Models(dict.fromkeys(ROLES, script()))
+    with serving(settings, models) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        page.locator("details").click()
+        page.locator("#goal").fill("Hear about the boat")
+        page.locator("#criteria").fill("Heard one thing about it")
+        page.locator("[data-character=aoi]").click()
+        page.locator("#partner").select_option("npc_taro")
+        page.locator("#walk").click()
+        page.locator("#arrive").click()
+        expect(page.locator("#arrive")).to_be_hidden()
+        page.locator("#talk").click()
+        page.wait_for_url("**/view/conversations/*")
+
+        expect(page.locator("#changes")).to_contain_text("it is on fire")
+        expect(page.locator("#badges")).to_contain_text("not remembered yet")
+        expect(page.locator("#badges")).not_to_contain_text("rehearsal")
+        expect(page.locator("#goal")).to_contain_text("Heard one thing about it")
+        expect(page.locator("#turn-1 .said")).to_have_text("<b>I painted the boat red.</b> Come on Friday!")
+        page.locator("#close").click()
+
+        changes = page.locator("#changes")
+        expect(changes).to_contain_text("They spoke of the boat.")
+        expect(changes.locator(".affinity")).to_contain_text("0 → -5")
+        expect(changes).to_contain_text("Taro painted the boat red. turn 1")
+        expect(changes.locator("li", has=page.locator("s"))).to_contain_text("the turn it names does not say so")
+        expect(changes).to_contain_text("Come on Friday high until")
+        expect(page.locator("#close")).to_be_hidden()
+        expect(page.locator("#turns > li")).to_have_count(2)
+
+
 def test_a_lost_stream_is_taken_up_again_without_a_line_twice(chromium_browser: Browser, tmp_path: Path) -> None:
     asked: list[str | None] = []
 
@@ -197,6 +263,34 @@ def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Pat
             page.goto(address + path)
             expect(page.locator(sign).first).to_be_attached()
             assert not is_wider_than_the_screen(page), path
+
+
+def test_a_memory_is_searched_and_asked_about_another_person(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible(timeout=30_000)
+        page.goto(f"{address}/view/characters/aoi")
+        expect(page.locator("#npc")).to_have_value("npc_taro")  # whom she talked with last
+        expect(page.locator("#memory .facts li")).not_to_have_count(0)
+        page.locator("#query").fill("boat & sea")
+        with page.expect_response(lambda answer: "query=boat+%26+sea" in answer.url) as found:
+            page.keyboard.press("Enter")
+        assert found.value.ok
+        with page.expect_response(lambda answer: "history=true" in answer.url):
+            page.locator("#history").check()
+        page.locator("#npc").select_option("npc_harue")
+        expect(page.locator("#memory")).to_contain_text("never")
+        assert "npc_id=npc_harue" in page.url
+
+
+def test_the_time_buttons_say_what_a_long_tick_really_brings(chromium_browser: Browser, tmp_path: Path) -> None:
+    settings = playing(tmp_path, "en").model_copy(update={"world": WorldSettings(language="en", tick_minutes=30)})
+    with serving(settings) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        expect(page.locator("#ticks button")).to_have_text(["+30 min", "+1 h", "+1 day"])
+        page.locator("#ticks button").first.click()
+        expect(page.locator("#clock")).to_contain_text("07:30")
+        expect(page.locator("#events")).to_contain_text("Nothing has happened yet")
 
 
 def test_a_meeting_can_be_played_with_the_keyboard(chromium_browser: Browser, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 const WIDE = /[\u3000-\u9fff\uff00-\uffef]/u;
 const SIZE = 17;
+const SHIFTS = [0, -0.4, 0.4, -0.8, 0.8, -1.1, 1.1];
 
 /** The box of a text of one line around its middle, in the map's units. */
 function box(text, x, y) {
@@ -17,6 +18,9 @@ function shared(a, b) {
 
 /** Around somebody who stands at (x, y): the figure and its name below. */
 export const around = ({ x, y }) => ({ left: x - 22, right: x + 22, top: y - 16, bottom: y + 36 });
+
+/** A place in use. */
+export const ground = ({ x, y }) => ({ left: x - 18, right: x + 18, top: y - 18, bottom: y + 18 });
 
 /** What lies outside the frame, left and right: names do not go there. */
 export function walls({ x, y, width, height }) {
@@ -34,8 +38,9 @@ export function settle(text, at, taken) {
   const left = Math.min(...at.map((n) => n.x)) - 28 - half;
   const right = Math.max(...at.map((n) => n.x)) + 28 + half;
   const places = [
-    [middle, top], [middle - half * 0.7, top], [middle + half * 0.7, top],
-    [left, centre], [right, centre], [middle, bottom], [middle - half * 0.7, bottom], [middle + half * 0.7, bottom],
+    ...SHIFTS.map((shift) => [middle + half * shift, top]),
+    [left, centre], [right, centre],
+    ...SHIFTS.map((shift) => [middle + half * shift, bottom]),
   ];
   const covered = ([x, y]) => taken.reduce((sum, other) => sum + shared(box(text, x, y), other), 0);
   const best = places.reduce((a, b) => (covered(b) < covered(a) ? b : a));

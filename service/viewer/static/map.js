@@ -1,18 +1,19 @@
 // Owns the drawing of one map: ways, places, facilities, NPCs at their posts, characters where they are.
 
 import { setText, svg } from "./dom.js";
-import { around, settle, walls } from "./labels.js";
+import { around, ground, settle, walls } from "./labels.js";
 import { t } from "./page.js";
 
 const MARGIN = 70;
-const APART = 34;
+const APART = 44;
 
 /** Draws the map `mapId` of `world` into `box`. Answers what places the people and finds one. */
 export function draw(box, world, mapId, { onCharacter, onMap }) {
   const nodes = new Map(world.nodes.filter((n) => n.map_id === mapId).map((n) => [n.id, n]));
   const frame = frameOf([...nodes.values()]);
   const posts = Object.values(world.posts).map((id) => nodes.get(id)).filter(Boolean);
-  const taken = [...walls(frame), ...posts.map(around)];
+  const used = world.facilities.flatMap((f) => f.node_ids).map((id) => nodes.get(id)).filter(Boolean);
+  const taken = [...walls(frame), ...posts.map(around), ...used.map(ground)];
   const people = svg("g", {});
   const picture = svg(
     "svg",

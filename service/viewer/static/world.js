@@ -7,7 +7,7 @@ import { $, has, hour, link, minutesBetween, t, when } from "./page.js";
 
 const EVERY_MS = 3000;
 const EVENTS_SHOWN = 60;
-const MINUTES = { plus_minutes: [10, 10], plus_hours: [60, 1], plus_days: [1440, 1] };
+const STEPS = [10, 60, 1440];
 
 const now = { world: null, map: null, people: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
 let lastEvent = 0;
@@ -15,7 +15,15 @@ let shownConversations = "";
 
 // ---- what is there -------------------------------------------------------------------------------------------------
 
-async function refresh() {
+let reading = Promise.resolve();
+
+/** One reading at a time: two at once would list the same events twice. */
+function refresh() {
+  reading = reading.then(read, read);
+  return reading;
+}
+
+async function read() {
   const [world, people, conversations] = await Promise.all([
     api("/world"), api("/world/people"), api("/conversations?limit=8"),
   ]);
@@ -25,6 +33,7 @@ async function refresh() {
   now.chosen ??= characters()[0]?.id ?? null;
   now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
   showWorld();
+  showSteps();
   showMap();
   showPeople();
   showActions();
@@ -64,15 +73,20 @@ function showWorld() {
   }
 }
 
-function tick(minutes) {
-  const ticks = Math.max(1, Math.ceil(minutes / now.world.tick_minutes));
-  return api("/world/tick", { method: "POST", body: { ticks } });
+const ticksFor = (minutes) => Math.ceil(minutes / now.world.tick_minutes);
+const tick = (minutes) => api("/world/tick", { method: "POST", body: { ticks: ticksFor(minutes) } });
+
+/** A world may have long ticks: the buttons say what a press really brings. */
+function showSteps() {
+  if ($("ticks").childElementCount) return;
+  const steps = new Set(STEPS.map((minutes) => ticksFor(minutes) * now.world.tick_minutes));
+  $("ticks").append(...[...steps].map(stepButton));
 }
 
-for (const [key, [minutes, count]] of Object.entries(MINUTES)) {
-  const button = h("button", { type: "button", "data-minutes": minutes }, t(key, { count }));
-  button.addEventListener("click", () => act(button, () => tick(minutes)));
-  $("ticks").append(button);
+function stepButton(minutes) {
+  const [key, unit] = [["plus_days", 1440], ["plus_hours", 60], ["plus_minutes", 1]].find(([, size]) => minutes % size === 0);
+  const onclick = (event) => act(event.currentTarget, () => tick(minutes));
+  return h("button", { type: "button", "data-minutes": minutes, onclick }, t(key, { count: minutes / unit }));
 }
 
 // ---- map -----------------------------------------------------------------------------------------------------------
@@ -154,7 +168,6 @@ async function showActions() {
   const one = person(now.chosen);
   if (!one) return;
   setText($("act-title"), t("acting", { name: one.name }));
-  const chosen = $("partner").value;
   const { beside } = await api(`/characters/${one.id}`).catch((error) => (complain(error), { beside: [] }));
   if (now.chosen !== one.id) return;
   const options = npcs()
@@ -162,10 +175,11 @@ async function showActions() {
     .sort((a, b) => Number(b.near) - Number(a.near));
   const words = JSON.stringify(options);
   if ($("partner").dataset.words !== words) {
+    const partner = $("partner").value;
     $("partner").dataset.words = words;
     const option = ({ id, near, name }) => h("option", { value: id }, near ? t("beside", { name }) : name);
     $("partner").replaceChildren(...options.map(option));
-    if (chosen) $("partner").value = chosen;
+    if (partner) $("partner").value = partner;
   }
   const until = one.position.arrives_at && minutesBetween(now.world.now, one.position.arrives_at);
   $("arrive").hidden = !until;

@@ -1,0 +1,241 @@
+"""Measures what a closed conversation costs the two ways into the graph: model calls, embedding calls, tokens, time.
+
+The same scripted transcripts are closed with `ingestion: direct` and `ingestion: episode` on the same real Neo4j. The model
+is a fake OpenAI-compatible server that waits 200 ms before each answer, and answers each of Graphiti's questions with
+what the transcript holds: four entities and four facts.
+"""
+
+import asyncio
+import json
+import re
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+from sqlmodel import Session
+
+from benchmarks.neo4j import neo4j_server
+from benchmarks.recall import TableEmbedder
+from service.cast.load import bundled_content, load_content
+from service.cast.stage import Stage
+from service.cast.whereabouts import move
+from service.conversation.closing import close
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.scene import Goal
+from service.conversation.start import Start, start
+from service.conversation.stream import Stream
+from service.conversation.transcript import end
+from service.jobs.outbox import Outbox
+from service.llm.choose import ROLES, Models
+from service.llm.openai import OpenAIChat
+from service.memory.embed import Vectors
+from service.memory.graph import Group, MemoryGraph
+from service.memory.graphiti import GraphitiGraph
+from service.memory.graphiti_episode import EpisodeGraphitiGraph, ExtractionModel
+from service.settings import Settings
+from service.store.session import Database
+from service.store.tables import TurnRow
+from tests.servers.fake_openai import FakeOpenAI, Reply
+from tests.servers.neo4j import Neo4jServer
+from world.people import Segment
+from world.time import WorldTime
+
+LATENCY_SECONDS = 0.2
+CONVERSATIONS = 5
+MODEL = "fake"
+
+_LINES = (
+    ("aoi", "Good evening, Taro. I wanted to ask how your family is."),
+    ("npc_taro", "My daughter Mio wants to leave for the city, and my son Riku asks me for a boat."),
+    ("aoi", "A boat? Would you build him one yourself?"),
+    ("npc_taro", "If Shiho lets me fell the cedar on the hill. My wife Harue says no boat at all."),
+    ("aoi", "Thank you for telling me. I will ask Shiho about the cedar."),
+    ("npc_taro", "Would you? Then I owe you a bun from Harue's oven."),
+)
+_FACTS = (
+    ("Taro", "has_daughter", "Mio", "Taro's daughter Mio wants to leave for the city", 1),
+    ("Taro", "has_son", "Riku", "Taro's son Riku asks him for a boat", 1),
+    ("Taro", "needs", "Shiho", "Taro can build a boat if Shiho lets him fell the cedar", 3),
+    ("Taro", "married_to", "Harue", "Taro's wife Harue says no boat at all", 3),
+)
+_ENTITIES = ("Taro", "Mio", "Riku", "Shiho", "Harue")
+
+
+class CountingEmbedder(TableEmbedder):
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def query(self, text: str) -> Vectors:
+        """See TableEmbedder."""
+        self.calls += 1
+        return await super().query(text)
+
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """See TableEmbedder."""
+        self.calls += 1
+        return await super().passages(texts)
+
+
+def run() -> dict[str, float]:
+    """Figures per closed conversation: ``direct_…`` and ``episode_…`` calls, embedding_calls, prompt_tokens, ms."""
+    with neo4j_server() as server:
+        return {**asyncio.run(_measure("direct", server)), **asyncio.run(_measure("episode", server))}
+
+
+async def _measure(ingestion: str, server: Neo4jServer) -> dict[str, float]:
+    embedder = CountingEmbedder()
+    asked: list[dict[str, Any]] = []
+
+    def answer(body: dict[str, Any]) -> str:
+        asked.append(body)
+        return _answer(body)
+
+    with (
+        FakeOpenAI(*[Reply(latency_seconds=LATENCY_SECONDS)] * 500, answer=answer) as fake,
+        tempfile.TemporaryDirectory() as directory,
+    ):
+        graph = _graph(ingestion, server, embedder, fake.base_url)
+        room = _room(Path(directory), graph, fake.base_url)
+        outbox = Outbox(room)
+        group = Group(world_id=ingestion, character_id="aoi")
+        warm_up = await room.database.write(lambda s: _talk(s, room, ingestion))
+        await close(room, warm_up)
+        await outbox.deliver(group)
+        asked.clear()
+        embedder.calls = 0
+        spent = 0.0
+        for _ in range(CONVERSATIONS):
+            conversation_id = await room.database.write(lambda s: _talk(s, room, ingestion))
+            begun = time.perf_counter()
+            row = await close(room, conversation_id)
+            await outbox.deliver(group)
+            spent += time.perf_counter() - begun
+            if row.phase != Phase.CLOSED:
+                raise RuntimeError(f"the closing failed: {row.failure}")
+        remembered = await graph.recall(group, "boat", at=WorldTime(10**9), limit=20)
+        if not remembered:
+            raise RuntimeError("nothing was remembered")
+        await room.models.for_role("closing").aclose()
+        await graph.aclose()
+        room.database.close()
+    return {
+        f"{ingestion}_calls": len(asked) / CONVERSATIONS,
+        f"{ingestion}_embedding_calls": embedder.calls / CONVERSATIONS,
+        f"{ingestion}_prompt_tokens": sum(_tokens(body) for body in asked) / CONVERSATIONS,
+        f"{ingestion}_ms": spent / CONVERSATIONS * 1000,
+    }
+
+
+def _graph(ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> MemoryGraph:
+    where = (server.uri, server.user, SecretStr(server.password), server.database)
+    if ingestion == "direct":
+        return GraphitiGraph(*where, embedder)
+    return EpisodeGraphitiGraph(*where, embedder, ExtractionModel(model=MODEL, base_url=base_url, api_key=None))
+
+
+def _room(directory: Path, graph: MemoryGraph, base_url: str) -> Room:
+    settings = Settings(data_dir=directory, world={"language": "en"})
+    model = OpenAIChat(base_url=base_url, api_key="none", model=MODEL)
+    database = Database(f"sqlite:///{directory / 'kataribe.db'}")
+    database.migrate()
+    return Room(
+        settings=settings,
+        stage=Stage(load_content(bundled_content()), settings.world),
+        database=database,
+        graph=graph,
+        models=Models(dict.fromkeys(ROLES, model)),
+        stream=Stream(),
+    )
+
+
+def _talk(session: Session, room: Room, world_id: str) -> str:
+    """A conversation whose turns are said and whose closing is due."""
+    world = room.stage.open(session, world_id, lock=True)
+    beside = world.map.beside(world.map.posts["npc_taro"])[0]
+    move(session, world, "aoi", Segment.stay(beside, world.now))
+    goal = Goal(goal="Hear how his family is", success_criteria="He told one thing about it")
+    wanted = Start(character_id="aoi", npc_id="npc_taro", goal=goal, max_turns=10)
+    row = start(session, room.stage, world_id, wanted, room.models.names())
+    for turn, (speaker_id, text) in enumerate(_LINES):
+        session.add(
+            TurnRow(
+                conversation_id=row.id,
+                turn=turn,
+                speaker_id=speaker_id,
+                speaker_name=world.name_of(speaker_id),
+                text=text,
+                emotion="neutral",
+                at=world.now,
+                model=MODEL,
+                calls=1,
+                prompt_tokens=0,
+                completion_tokens=0,
+                duration_ms=0,
+            )
+        )
+    session.flush()
+    end(session, room.stage, world_id, row.id, EndReason.TURN_LIMIT)
+    return row.id
+
+
+def _tokens(body: dict[str, Any]) -> int:
+    """Prompt tokens as the fake server reports them: a fourth of the characters."""
+    return sum(len(str(message["content"])) for message in body["messages"]) // 4
+
+
+def _answer(body: dict[str, Any]) -> str:
+    """What a model would say to our closing and to each of Graphiti's questions about the transcript above."""
+    schema = body["response_format"]["json_schema"]["schema"]
+    fields = set(schema["properties"])
+    text = "\n".join(str(message["content"]) for message in body["messages"])
+    if "character" in fields:
+        return json.dumps(_recollection())
+    if "extracted_entities" in fields:
+        named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]
+        return json.dumps({"extracted_entities": named})
+    if "edges" in fields:
+        return json.dumps({"edges": [_edge(*fact) for fact in _FACTS]})
+    if "entity_resolutions" in fields:
+        ids = sorted({int(found) for found in re.findall(r'"id": (\d+)', text)})
+        same = [{"id": i, "name": _ENTITIES[i % len(_ENTITIES)], "duplicate_candidate_id": -1} for i in ids]
+        return json.dumps({"entity_resolutions": same})
+    if "duplicate_facts" in fields:
+        return json.dumps({"duplicate_facts": [], "contradicted_facts": []})
+    if "summaries" in fields:
+        return json.dumps({"summaries": [{"name": name, "summary": f"{name} of Shione"} for name in _ENTITIES]})
+    if "summary" in fields:
+        return json.dumps({"summary": "One of the people of Shione"})
+    if "timestamps" in fields:
+        return json.dumps({"timestamps": []})
+    return json.dumps({"valid_at": None, "invalid_at": None})
+
+
+def _edge(subject: str, relation: str, obj: str, statement: str, _turn: int) -> dict[str, Any]:
+    return {
+        "source_entity_name": subject,
+        "target_entity_name": obj,
+        "relation_type": relation.upper(),
+        "fact": statement,
+        "valid_at": None,
+        "invalid_at": None,
+        "episode_indices": [0],
+    }
+
+
+def _recollection() -> dict[str, Any]:
+    facts = [
+        {"subject": s, "relation": r, "object": o, "statement": f, "turn": t, "valid_on": "", "replaces": ""}
+        for s, r, o, f, t in _FACTS
+    ]
+    return {
+        "summary": "Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it.",
+        "topics": ["family", "boat"],
+        "npc": {"affinity": 10, "mood": "happy", "learned_facts": []},
+        "character": {"facts": facts, "mid_term": [], "stance": "fond of him"},
+    }

@@ -1,0 +1,15 @@
+"""Owns the waiting of tests for what runners do on their own."""
+
+import asyncio
+from collections.abc import Callable
+
+
+async def until(done: Callable[[], bool], seconds: float = 5) -> None:
+    """Return when it is so.
+
+    Raises:
+        TimeoutError: it is not so after so many seconds.
+    """
+    async with asyncio.timeout(seconds):
+        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
+            await asyncio.sleep(0.01)

@@ -1,0 +1,230 @@
+"""Owns the tests of the way of memories into the memory graph."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from service.conversation.phase import Phase
+from service.conversation.room import Room
+from service.errors import GraphUnavailable
+from service.jobs import outbox as outbox_module
+from service.jobs.outbox import Outbox, waiting
+from service.jobs.runner import Runner
+from service.llm.scripted import ScriptedModel
+from service.memory.graph import Episode, FactDraft, Group
+from service.memory.sqlite import SqliteGraph
+from service.store.tables import OutboxRow
+from tests.conversation.talks import meet, rows, talk, talk_of_family
+from tests.jobs.patience import until
+from world.time import WorldTime
+
+AOI = Group(world_id="main", character_id="aoi")
+MIO = Group(world_id="main", character_id="mio")
+
+
+class Graph(SqliteGraph):
+    """A real memory graph that can be away, refuse one memory, be slow, or die just after it has written."""
+
+    away = False
+    dies_after = False
+    refused = ""
+    slow: asyncio.Event | None = None
+    taken: list[str]
+
+    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        if self.away:
+            raise GraphUnavailable(backend="fake", reason="connection refused", setting="KATARIBE_MEMORY__NEO4J_URI")
+        if episode.conversation_id == self.refused:
+            raise ValueError("cannot be written, ever")
+        if self.slow is not None:
+            await self.slow.wait()
+        await super().remember(group, episode, facts)
+        self.taken.append(episode.conversation_id)
+        if self.dies_after:
+            raise KeyboardInterrupt
+
+
+@pytest.fixture
+def graph(room: Room) -> Graph:
+    """The graph of `house`."""
+    graph = Graph(room.settings.data_dir / "fake.db")
+    graph.taken = []
+    return graph
+
+
+@pytest.fixture
+def house(room: Room, graph: Graph) -> Room:
+    """A room with that graph."""
+    return replace(room, graph=graph)
+
+
+def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
+    """Leave the memory of a conversation in the outbox."""
+    episode = {
+        "id": f"episode-{conversation_id}",
+        "name": "Conversation with Taro",
+        "body": f"They spoke of {conversation_id}.",
+        "partner_id": "npc_taro",
+        "conversation_id": conversation_id,
+        "at": 1000,
+    }
+    fact = {
+        "id": f"fact-{conversation_id}",
+        "subject": "Taro",
+        "relation": "tells",
+        "object": conversation_id,
+        "statement": f"Taro told of {conversation_id}",
+        "turn": 1,
+        "valid_at": 1000,
+        "replaces": [],
+    }
+    row = OutboxRow(
+        conversation_id=conversation_id,
+        world_id=group.world_id,
+        character_id=group.character_id,
+        payload={"episode": episode, "facts": [fact]},
+    )
+    house.database.write_now(lambda s: s.add(row))
+
+
+def _waiting(house: Room) -> list[str]:
+    return [row["conversation_id"] for row in rows(house, OutboxRow)]
+
+
+def _episodes(house: Room, group: Group = AOI) -> list[str]:
+    return [episode.conversation_id for episode in asyncio.run(house.graph.episodes(group))]
+
+
+def test_memories_are_delivered_in_order(house: Room, graph: Graph) -> None:
+    for conversation_id in ("c1", "c2", "c3"):
+        _leave(house, conversation_id)
+    asyncio.run(Outbox(house).deliver(AOI))
+    assert graph.taken == ["c1", "c2", "c3"]
+    assert _waiting(house) == []
+
+
+def test_everybodys_due_memories_are_delivered(house: Room, graph: Graph) -> None:
+    _leave(house, "c1", AOI)
+    _leave(house, "c2", MIO)
+    asyncio.run(Outbox(house).deliver_due())
+    assert sorted(graph.taken) == ["c1", "c2"]
+    assert (_episodes(house, AOI), _episodes(house, MIO)) == (["c1"], ["c2"])
+
+
+def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
+    house: Room, graph: Graph, script: ScriptedModel
+) -> None:
+    graph.away = True
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        runner = Runner(house, sweep_seconds=0.02)
+        await runner.start()
+        conversation_id = meet(house)
+        runner.submit(conversation_id)
+        await asyncio.wait_for(runner.wait(conversation_id), 5)
+        await runner.stop()
+        return conversation_id
+
+    conversation_id = asyncio.run(run())
+    assert talk(house, conversation_id).phase == Phase.CLOSED
+    (row,) = rows(house, OutboxRow)
+    assert row["attempts"] >= 1
+    assert "connection refused" in row["last_error"]
+    assert house.database.read_now(lambda s: waiting(s, "main")) == 1
+    assert house.database.read_now(lambda s: waiting(s, "other")) == 0
+
+
+def test_when_the_graph_is_back_the_runner_delivers_by_itself(
+    house: Room, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "LONGEST_WAIT_SECONDS", 0.02)
+    graph.away = True
+    _leave(house, "c1")
+
+    async def run() -> None:
+        runner = Runner(house, sweep_seconds=0.02)
+        await runner.start()
+        await until(lambda: rows(house, OutboxRow)[0]["attempts"] > 0)
+        graph.away = False
+        await until(lambda: not _waiting(house))
+        await runner.stop()
+
+    asyncio.run(run())
+    assert _episodes(house) == ["c1"]
+
+
+def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(house: Room, graph: Graph) -> None:
+    graph.away = True
+    _leave(house, "c1")
+    outbox = Outbox(house)
+    asyncio.run(outbox.deliver_due())
+    first = rows(house, OutboxRow)[0]
+    asyncio.run(outbox.deliver_due())
+    assert rows(house, OutboxRow)[0] == first
+    asyncio.run(outbox.deliver(AOI))
+    second = rows(house, OutboxRow)[0]
+    assert (first["attempts"], second["attempts"]) == (1, 2)
+    assert second["due"] > first["due"]
+
+
+def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: Room, graph: Graph) -> None:
+    graph.refused = "c1"
+    _leave(house, "c1", AOI)
+    _leave(house, "c2", AOI)
+    _leave(house, "c3", MIO)
+    asyncio.run(Outbox(house).deliver_due())
+    assert graph.taken == ["c3"]
+    assert _waiting(house) == ["c1", "c2"]
+    assert rows(house, OutboxRow)[0]["last_error"] == "cannot be written, ever"
+
+
+def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room, graph: Graph) -> None:
+    _leave(house, "c1")
+    graph.dies_after = True
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(Outbox(house).deliver(AOI))
+    assert _waiting(house) == ["c1"]
+    graph.dies_after = False
+    asyncio.run(Outbox(house).deliver(AOI))
+    assert _waiting(house) == []
+    assert _episodes(house) == ["c1"]
+    found = asyncio.run(graph.recall(AOI, "", at=WorldTime(2000), limit=9))
+    assert [recalled.fact.statement for recalled in found] == ["Taro told of c1"]
+
+
+def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) -> None:
+    async def run() -> None:
+        graph.slow = asyncio.Event()
+        outbox = Outbox(house)
+        both = asyncio.gather(outbox.deliver(AOI), outbox.deliver(AOI))
+        await asyncio.sleep(0.05)
+        graph.slow.set()
+        await both
+
+    for conversation_id in ("c1", "c2"):
+        _leave(house, conversation_id)
+    asyncio.run(run())
+    assert graph.taken == ["c1", "c2"]
+
+
+def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
+    house: Room, graph: Graph, script: ScriptedModel
+) -> None:
+    _leave(house, "c1", MIO)
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        graph.slow = asyncio.Event()
+        runner = Runner(house, sweep_seconds=0.02)
+        await runner.start()
+        await asyncio.sleep(0.05)  # the delivery hangs
+        conversation_id = meet(house)
+        await until(lambda: talk(house, conversation_id).phase == Phase.CLOSED)
+        graph.slow.set()
+        await runner.stop()
+        return conversation_id
+
+    assert talk(house, asyncio.run(run())).phase == Phase.CLOSED

@@ -1,0 +1,110 @@
+"""Owns conversations in a database that are due to be closed: rows as the loop leaves them, for the tests of closing."""
+
+from typing import Any
+
+from sqlmodel import Session
+
+from service.cast.stage import Stage, World
+from service.memory.extract import Extraction, prepare
+from service.memory.gate import Kept, gate
+from service.memory.graph import Recalled
+from service.memory.recall import recent_memory
+from service.memory.recollection import Recollection
+from service.memory.write import settle
+from service.settings import MemorySettings
+from service.store.tables import ConversationRow, TurnRow, WorldRow
+from world.time import parse_time
+
+CHARACTER, NPC = "mio", "npc_taro"
+START = parse_time("2026-04-01T07:00")
+
+
+def set_clock(session: Session, stage: Stage, now: str, *, world_id: str = "main", language: str = "en") -> World:
+    """The world at this moment of its own clock."""
+    row = session.get(WorldRow, world_id)
+    if row is None:
+        row = WorldRow(id=world_id, language=language, started_at=START, now=START)
+        session.add(row)
+    row.now = parse_time(now)
+    session.flush()
+    return stage.as_world(row)
+
+
+def talk(
+    session: Session,
+    conversation_id: str,
+    lines: tuple[str, ...],
+    at: str = "2026-04-01T07:00",
+    *,
+    world_id: str = "main",
+    npc_id: str = NPC,
+    character_id: str = CHARACTER,
+    **fields: Any,
+) -> ConversationRow:
+    """A conversation that ended at `at`; the character spoke the even turns."""
+    values: dict[str, Any] = {
+        "phase": "closing",
+        "started_at": parse_time(at),
+        "ended_at": parse_time(at),
+        "goal": "Hear about the family",
+        "success_criteria": "The family is told of",
+        "language": "en",
+        "max_turns": 10,
+        "models": {},
+        "node_id": "somewhere",
+    }
+    row = ConversationRow(
+        id=conversation_id, world_id=world_id, character_id=character_id, npc_id=npc_id, **{**values, **fields}
+    )
+    session.add(row)
+    session.flush()
+    for turn, text in enumerate(lines):
+        speaker = npc_id if turn % 2 else character_id
+        session.add(
+            TurnRow(
+                conversation_id=conversation_id,
+                turn=turn,
+                speaker_id=speaker,
+                speaker_name=speaker,
+                text=text,
+                emotion="neutral",
+                at=row.started_at + turn // 2,
+                model="scripted",
+                calls=1,
+                prompt_tokens=1,
+                completion_tokens=1,
+                duration_ms=1,
+            )
+        )
+    session.flush()
+    return row
+
+
+def prepared(session: Session, world: World, row: ConversationRow, memories: tuple[Recalled, ...] = ()) -> Extraction:
+    """The closing's question."""
+    turns = [session.get_one(TurnRow, (row.id, turn)) for turn in range(_turns(session, row))]
+    recent = recent_memory(session, world, row.character_id, row.npc_id)
+    return prepare(session, world, row, turns, recent, memories, mood_cools_hours=6)
+
+
+def closed(
+    session: Session,
+    world: World,
+    row: ConversationRow,
+    answered: Recollection,
+    memories: tuple[Recalled, ...] = (),
+    extraction: Extraction | None = None,
+) -> tuple[Kept, dict[str, Any]]:
+    """Gate the answer and settle it, as the closing does."""
+    question = extraction or prepared(session, world, row, memories)
+    kept = gate(answered, question.scene, affinity_step=20)
+    changes = settle(session, world, row, question, kept, MemorySettings())
+    session.flush()
+    return kept, changes
+
+
+def _turns(session: Session, row: ConversationRow) -> int:
+    count = 0
+    while session.get(TurnRow, (row.id, count)) is not None:
+        count += 1
+    return count

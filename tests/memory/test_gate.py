@@ -1,0 +1,308 @@
+"""The lies that are kept out, each by the rule that keeps it out: tests of service/memory/gate.py."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.memory.gate import Reason, Rejected, gate
+from service.memory.grounding import contradict
+from service.memory.recollection import ClosingScene, KnownFact, LearnedFact, MemoryFact, MidTermDraft, Recollection
+from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
+
+STEP = 20
+
+
+def reason_of(fact: LearnedFact, where: ClosingScene) -> Reason | None:
+    """Why the NPC fact is kept out, or None when it is learned."""
+    kept = gate(answer(fact), where, affinity_step=STEP)
+    assert len(kept.learned) + len(kept.rejected) == 1
+    return kept.rejected[0].reason if kept.rejected else None
+
+
+def memory_reason(fact: MemoryFact, where: ClosingScene) -> Reason | None:
+    """Why the memory is kept out, or None when it is remembered."""
+    kept = gate(answer(remembered=(fact,)), where, affinity_step=STEP)
+    assert len(kept.remembered) + len(kept.rejected) == 1
+    return kept.rejected[0].reason if kept.rejected else None
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"), [("en", "Taro has twin daughters"), ("ja", "太郎には双子の娘がいる")]
+)
+def test_what_the_npc_told_of_itself_is_learned_with_its_turn(language: str, statement: str) -> None:
+    kept = gate(answer(told(statement, 1)), scene("ja" if language == "ja" else "en"), affinity_step=STEP)
+    assert [(fact.statement, fact.turn, fact.replaces) for fact in kept.learned] == [(statement, 1, ())]
+    assert kept.rejected == ()
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"), [("en", "Taro stole the silver bell"), ("ja", "太郎は銀の鈴を盗んだ")]
+)
+def test_an_accusation_by_the_character_never_becomes_an_npc_fact(language: str, statement: str) -> None:
+    where = scene("ja" if language == "ja" else "en")
+    assert reason_of(told(statement, 0), where) is Reason.NOT_SAID_BY_NPC
+    assert reason_of(told(statement, 1), where) is Reason.NOT_IN_THE_TURN
+
+
+def test_what_the_character_says_of_itself_never_becomes_an_npc_fact() -> None:
+    assert reason_of(told("is the king's messenger", 2), scene()) is Reason.NOT_SAID_BY_NPC
+    assert reason_of(told("is the king's messenger", 3), scene()) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("王の使者である", 3), scene("ja")) is Reason.NOT_IN_THE_TURN
+
+
+@pytest.mark.parametrize("turn", [6, 50, 99])
+def test_a_turn_that_was_never_spoken_proves_nothing(turn: int) -> None:
+    assert reason_of(told("Taro has twin daughters", turn), scene()) is Reason.NO_SUCH_TURN
+    assert memory_reason(heard("Taro has twin daughters", turn), scene()) is Reason.NO_SUCH_TURN
+
+
+def test_a_rejection_names_the_statement_the_turn_and_the_reason() -> None:
+    kept = gate(answer(told("Taro is a king", 2)), scene(), affinity_step=STEP)
+    assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=Reason.NOT_SAID_BY_NPC),)
+
+
+@pytest.mark.parametrize(("language", "statement"), [("en", "is a spy"), ("ja", "間者である")])
+def test_what_the_npc_only_asks_is_no_fact_about_itself(language: str, statement: str) -> None:
+    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is Reason.NOT_IN_THE_TURN
+
+
+@pytest.mark.parametrize(("language", "statement"), [("en", "Taro has seven brothers"), ("ja", "太郎は兄弟が七人いる")])
+def test_what_the_npc_only_gives_back_is_no_fact_about_itself(language: str, statement: str) -> None:
+    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is Reason.NOT_OF_ITSELF
+
+
+def test_what_the_npc_says_of_the_character_is_no_fact_about_itself() -> None:
+    assert reason_of(told("is a liar", 1), scene(lines=("I am a king.", "You are a liar."))) is Reason.NOT_OF_ITSELF
+    where = scene("ja", lines=("私は王だ。", "君は嘘つきだ。"))
+    assert reason_of(told("嘘つきだ", 1), where) is Reason.NOT_OF_ITSELF
+
+
+def test_a_denied_accusation_is_not_turned_into_a_confession() -> None:
+    lines = ("Are you a thief, Taro?", "No, I am no thief.", "Are you married?", "No. It never came to that.")
+    assert reason_of(told("Taro is a thief", 1), scene(lines=lines)) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("Taro is married", 3), scene(lines=lines)) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("Taro is not married", 3), scene(lines=lines)) is None
+    japanese = ("太郎さんは結婚しているんですか?", "いいえ、縁がなくてね。")
+    assert reason_of(told("太郎は結婚している", 1), scene("ja", lines=japanese)) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("太郎は結婚していない", 1), scene("ja", lines=japanese)) is None
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"),
+    [
+        ("en", "has three daughters"),
+        ("en", "went to the capital two years ago"),
+        ("en", "is afraid of the sea"),
+        ("ja", "娘が三人いる"),
+        ("ja", "二年前に都へ行った"),
+        ("ja", "海を怖がっている"),
+    ],
+)
+@pytest.mark.parametrize("turn", [1, 5])
+def test_a_number_or_thing_that_was_not_said_is_kept_out(language: str, statement: str, turn: int) -> None:
+    assert reason_of(told(statement, turn), scene("ja" if language == "ja" else "en")) is Reason.NOT_IN_THE_TURN
+
+
+@pytest.mark.parametrize("statement", [" ", "\u3000\u3000", "...", "\n\t", "。"])
+def test_a_statement_of_nothing_is_dropped(statement: str) -> None:
+    assert reason_of(told(statement, 1), scene()) is Reason.EMPTY
+    assert memory_reason(heard(statement, 1), scene()) is Reason.EMPTY
+    kept = gate(answer(mid_term=(MidTermDraft(content=statement, importance="high"),)), scene(), affinity_step=STEP)
+    assert kept.mid_term == ()
+    assert [rejected.reason for rejected in kept.rejected] == [Reason.EMPTY]
+
+
+def test_a_memory_about_nobody_is_dropped() -> None:
+    assert memory_reason(heard("Taro has twin daughters", 1, subject="  "), scene()) is Reason.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("language", "fact", "statement", "lines"),
+    [
+        ("en", "has twin daughters at school", "has three daughters", ("Family?", "I have three daughters.")),
+        ("ja", "双子の娘が学校に通っている", "娘が三人いる", ("ご家族は?", "娘が三人いるよ。")),
+        ("en", "does not drink sake", "drinks sake", ("Sake?", "I drink sake every night.")),
+        ("ja", "酒は飲まない", "酒を飲む", ("お酒は?", "わしは毎晩酒を飲む。")),
+        ("en", "is married", "is a bachelor", ("Married?", "I am a bachelor.")),
+        ("ja", "既婚者", "独身だ", ("ご結婚は?", "わしは独身だ。")),
+        ("en", "lost his mother; she died", "his mother is alive", ("And your mother?", "My mother is alive.")),
+        ("ja", "母は亡くなった", "母は生きている", ("お母さんは?", "母は生きているよ。")),
+    ],
+)
+def test_what_the_author_wrote_wins_over_what_the_npc_says(
+    language: str, fact: str, statement: str, lines: tuple[str, ...]
+) -> None:
+    where = scene("ja" if language == "ja" else "en", lines=lines, npc_facts=authored(fact))
+    assert reason_of(told(statement, 1), where) is Reason.CONTRADICTS_AUTHOR
+
+
+def test_an_authored_fact_cannot_be_replaced_by_naming_it() -> None:
+    where = scene(npc_facts=authored("is a baker"))
+    assert reason_of(told("went to the capital once", 5, replaces="n1"), where) is Reason.CONTRADICTS_AUTHOR
+
+
+@pytest.mark.parametrize("replaces", ["n7", "m1", "x", "n"])
+def test_a_ref_the_prompt_never_showed_closes_nothing(replaces: str) -> None:
+    where = scene(npc_facts=learned("likes cats"))
+    kept = gate(answer(told("Taro has twin daughters", 1, replaces=replaces)), where, affinity_step=STEP)
+    assert [fact.replaces for fact in kept.learned] == [()]
+
+
+def test_a_later_contradiction_of_a_learned_fact_closes_it_named_or_not() -> None:
+    where = scene(npc_facts=(*authored("is a baker"), KnownFact(ref="n2", statement="has three daughters")))
+    for named in ("", "n2"):
+        kept = gate(answer(told("has twin daughters", 1, replaces=named)), where, affinity_step=STEP)
+        assert [fact.replaces for fact in kept.learned] == [("n2",)]
+
+
+@pytest.mark.parametrize("known", [authored, learned])
+@pytest.mark.parametrize("statement", ["has twin daughters", "Taro has ２ daughters.", "TWIN daughters, Taro has"])
+def test_what_is_known_already_is_not_learned_again(known: object, statement: str) -> None:
+    facts = authored("has twin daughters") if known is authored else learned("has twin daughters")
+    assert reason_of(told(statement, 1), scene(npc_facts=facts)) is Reason.KNOWN_ALREADY
+
+
+def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
+    kept = gate(
+        answer(told("双子の娘がいる", 1), told("太郎には、双子の娘がいる。", 1)), scene("ja"), affinity_step=STEP
+    )
+    assert len(kept.learned) == 1
+    assert [rejected.reason for rejected in kept.rejected] == [Reason.KNOWN_ALREADY]
+
+
+def test_who_corrects_himself_within_a_talk_means_his_last_word() -> None:
+    where = scene(lines=("Family?", "I have two sons.", "Two?", "Wait, I have three sons now."))
+    kept = gate(answer(told("has two sons", 1), told("has three sons", 3)), where, affinity_step=STEP)
+    assert [fact.statement for fact in kept.learned] == ["has three sons"]
+    assert [rejected.reason for rejected in kept.rejected] == [Reason.TAKEN_BACK]
+
+
+@pytest.mark.parametrize(
+    ("language", "statement"), [("en", "Taro stole the silver bell"), ("ja", "太郎は銀の鈴を盗んだ")]
+)
+def test_the_characters_own_claim_about_the_npc_is_no_memory_of_the_npc(language: str, statement: str) -> None:
+    subject = "太郎" if language == "ja" else "Taro"
+    where = scene("ja" if language == "ja" else "en")
+    assert memory_reason(heard(statement, 0, subject=subject), where) is Reason.NOT_HEARD
+
+
+@pytest.mark.parametrize("subject", ["Mio", " mio ", "ＭＩＯ"])
+def test_what_one_said_of_oneself_may_be_remembered(subject: str) -> None:
+    assert memory_reason(heard("Mio is the king's messenger", 2, subject=subject), scene()) is None
+
+
+def test_a_memory_of_what_the_partner_told_is_kept_but_not_what_it_only_asked() -> None:
+    assert memory_reason(heard("Taro has twin daughters", 1), scene()) is None
+    assert memory_reason(heard("Mio is a spy", 3, subject="Mio"), scene()) is Reason.NOT_IN_THE_TURN
+
+
+def test_a_memory_that_contradicts_an_older_one_closes_it_and_unknown_refs_close_nothing() -> None:
+    where = scene(memories=memories("Taro has three daughters", "Taro likes cats"))
+    kept = gate(answer(remembered=(heard("Taro has twin daughters", 1, replaces="m9"),)), where, affinity_step=STEP)
+    assert [remembered.replaces for remembered in kept.remembered] == [("m1",)]
+
+
+def test_a_memory_one_has_already_is_not_made_again() -> None:
+    where = scene(memories=memories("Taro has twin daughters"))
+    assert memory_reason(heard("Taro has ２ daughters", 1), where) is Reason.KNOWN_ALREADY
+
+
+@pytest.mark.parametrize(
+    ("language", "content", "kept"),
+    [
+        ("en", "Meet Taro at the pier tomorrow at six to see his boat", True),
+        ("en", "Meet Taro at the pier tomorrow at nine to see his boat", False),
+        ("en", "Buy poison for the mayor before the festival", False),
+        ("ja", "明日の六時に桟橋で太郎の舟を見る", True),
+        ("ja", "明日の九時に桟橋で太郎の舟を見る", False),
+        ("ja", "祭りの前に村長へ毒を買う", False),
+    ],
+)
+def test_a_plan_nobody_made_does_not_affect_the_next_days(language: str, content: str, kept: bool) -> None:
+    draft = MidTermDraft(content=content, importance="high")
+    result = gate(answer(mid_term=(draft, draft)), scene("ja" if language == "ja" else "en"), affinity_step=STEP)
+    assert result.mid_term == ((draft,) if kept else ())
+    expected = [Reason.KNOWN_ALREADY] if kept else [Reason.NOT_HEARD, Reason.NOT_HEARD]
+    assert [rejected.reason for rejected in result.rejected] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "claimed", "after"),
+    [(-100, 100, -80), (100, -100, 80), (95, 100, 100), (-95, -100, -100), (0, 5, 5), (0, 21, 20)],
+)
+def test_a_hostile_answer_moves_affinity_by_one_step_at_most(before: int, claimed: int, after: int) -> None:
+    assert gate(answer(affinity=claimed), scene(affinity=before), affinity_step=STEP).affinity == after
+
+
+def test_topics_are_named_once_and_blank_ones_not_at_all() -> None:
+    kept = gate(answer(topics=("Boats", " boats ", "\u3000", "舟", "ＢＯＡＴＳ")), scene(), affinity_step=STEP)
+    assert kept.topics == ("Boats", "舟")
+
+
+def test_the_mood_is_the_models_and_texts_are_kept_on_one_line() -> None:
+    kept = gate(
+        answer(told("has twin\n[n1] daughters", 1), mood="angry", summary="They talked.\n[n9] Taro is a king"),
+        scene(),
+        affinity_step=STEP,
+    )
+    assert kept.mood == "angry"
+    assert kept.summary == "They talked. [n9] Taro is a king"
+    assert "\n" not in "".join(fact.statement for fact in kept.learned)
+
+
+WORDS = st.sampled_from(
+    "Taro Mio has is not no two three ２ twin daughters bread sells never married single 双子 の 娘 が 二人 三人 いる いない 結婚 独身 ? 。 , I You は".split()
+)
+TEXT = st.one_of(st.lists(WORDS, min_size=1, max_size=10).map(" ".join), st.text(min_size=1, max_size=30))
+REF = st.sampled_from(["", "n1", "n2", "n3", "m1", "m2", "zz"])
+TURN = st.integers(0, 99) | st.integers(0, 4)
+ANSWERS = st.builds(
+    answer,
+    st.builds(told, TEXT, TURN, REF),
+    st.builds(told, TEXT, TURN, REF),
+    st.builds(told, TEXT, TURN, REF),
+    remembered=st.lists(
+        st.builds(heard, TEXT, TURN, subject=TEXT, replaces=REF, valid_on=st.text(max_size=10)), max_size=4
+    ).map(tuple),
+    mid_term=st.lists(st.builds(MidTermDraft, content=TEXT, importance=st.just("low")), max_size=3).map(tuple),
+    affinity=st.integers(-100, 100),
+    topics=st.lists(TEXT, max_size=5).map(tuple),
+)
+SCENES = st.builds(
+    lambda lines, first, second, affinity, language: scene(
+        language,
+        tuple(lines),
+        npc_facts=(*authored(first), KnownFact(ref="n2", statement=second)),
+        memories=memories(second),
+        affinity=affinity,
+    ),
+    st.lists(TEXT, max_size=5),
+    TEXT,
+    TEXT,
+    st.integers(-100, 100),
+    st.sampled_from(["en", "ja"]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANSWERS, SCENES, st.integers(0, 200))
+def test_whatever_a_model_answers_only_what_was_said_is_kept(
+    claimed: Recollection, where: ClosingScene, step: int
+) -> None:
+    kept = gate(claimed, where, affinity_step=step)
+    speakers = {line.turn: line.speaker_id for line in where.lines}
+    names = frozenset({where.character_name, where.npc_name})
+    assert -100 <= kept.affinity <= 100
+    assert abs(kept.affinity - where.affinity) <= step
+    for fact in kept.learned:
+        assert speakers[fact.turn] == where.npc_id
+        assert not any(
+            contradict(known.statement, fact.statement, names) for known in where.npc_facts if known.authored
+        )
+        assert set(fact.replaces) <= {known.ref for known in where.npc_facts if not known.authored}
+    for remembered in kept.remembered:
+        assert remembered.fact.turn in speakers
+        assert set(remembered.replaces) <= {known.ref for known in where.memories}
+    assert all(topic.strip() for topic in kept.topics)
+    claims = len(claimed.npc.learned_facts) + len(claimed.character.facts) + len(claimed.character.mid_term)
+    assert len(kept.learned) + len(kept.remembered) + len(kept.mid_term) + len(kept.rejected) == claims

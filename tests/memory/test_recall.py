@@ -1,0 +1,189 @@
+"""What a character knows before it speaks: tests of service/memory/recall.py, on both databases."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlmodel import Session
+
+from service.cast.load import Content
+from service.cast.stage import Stage
+from service.errors import GraphUnavailable
+from service.memory.graph import Episode, FactDraft, Group, Recalled, episode_id, fact_id
+from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
+from service.memory.sqlite import SqliteGraph
+from service.settings import Settings
+from service.store.session import Database
+from service.store.tables import MidTermRow
+from tests.memory.closings import CHARACTER, NPC, closed, set_clock, talk
+from tests.memory.scenes import answer
+from world.time import WorldTime, ago, parse_time
+
+LINES = ("Hello, Taro.", "I have twin daughters.", "How nice.", "They keep me busy.")
+
+
+class AwayGraph(SqliteGraph):
+    """A memory graph that cannot be reached."""
+
+    async def recall(self, *_: object, **__: object) -> list[Recalled]:
+        """Raises: GraphUnavailable."""
+        raise GraphUnavailable(backend="sqlite", reason="gone", setting="KATARIBE_DATA_DIR")
+
+
+@pytest.fixture
+def stage(village: Content, settings: Settings) -> Stage:
+    return Stage(village, settings.world)
+
+
+def recent_at(session: Session, stage: Stage, now: str, world_id: str = "main", npc_id: str = NPC) -> RecentMemory:
+    return recent_memory(session, set_clock(session, stage, now, world_id=world_id), CHARACTER, npc_id)
+
+
+def keep(
+    session: Session, content: str, expires: str, *, world_id: str = "main", character_id: str = CHARACTER
+) -> None:
+    session.add(
+        MidTermRow(
+            id=f"{world_id}/{character_id}/{content}",
+            world_id=world_id,
+            character_id=character_id,
+            content=content,
+            importance="low",
+            created_at=parse_time("2026-04-01T07:00"),
+            expires_at=parse_time(expires),
+        )
+    )
+    session.flush()
+
+
+def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
+    database: Database, stage: Stage
+) -> None:
+    def work(session: Session) -> RecentMemory:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        # Settled in the wrong order: what was said later stays the last.
+        for name, at in (("b", "2026-04-02T09:00"), ("a", "2026-04-01T08:00")):
+            closed(session, world, talk(session, name, LINES, at), answer(summary=f"Talk {name}."))
+        closed(
+            session, world, talk(session, "c", LINES, "2026-04-03T08:00", npc_id="npc_fumi"), answer(summary="Other.")
+        )
+        return recent_at(session, stage, "2026-04-04T07:00")
+
+    last = database.write_now(work).last_summary
+    assert last is not None
+    assert last.summary == "Talk b."
+    now = parse_time("2026-04-04T07:00")
+    assert ago(WorldTime(last.at), now, "ja") == "2日前"
+    assert ago(WorldTime(last.at), now, "en") == "2 days ago"
+
+
+def test_a_mid_term_memory_is_gone_at_the_minute_it_expires_by_the_worlds_clock(
+    database: Database, stage: Stage
+) -> None:
+    def work(session: Session) -> list[list[str]]:
+        keep(session, "first", "2026-04-02T00:00")
+        keep(session, "second", "2026-04-03T00:00")
+        keep(session, "not mine", "2026-04-03T00:00", character_id="ren")
+        moments = ("2026-04-01T23:59", "2026-04-02T00:00", "2026-04-03T00:00")
+        return [[m.content for m in recent_at(session, stage, now).mid_term] for now in moments]
+
+    assert database.write_now(work) == [["second", "first"], ["second"], []]
+
+
+@pytest.mark.parametrize("phase", ["closing", "closing_failed"])
+def test_the_last_lines_of_a_talk_that_is_not_yet_remembered_are_known(
+    database: Database, stage: Stage, phase: str
+) -> None:
+    def work(session: Session) -> list[str]:
+        talk(session, "zz-older", ("Old.", "Old too."), "2026-04-01T07:00", phase=phase)
+        talk(session, "aa-newer", tuple(f"Line {i}." for i in range(9)), "2026-04-01T09:00", phase=phase)
+        talk(session, "zz-others", ("Not for Taro.", "Hm."), "2026-04-01T10:00", npc_id="npc_fumi")
+        talk(session, "zz-running", ("Now.",), "2026-04-01T10:00", phase="running", ended_at=None)
+        return [turn.text for turn in recent_at(session, stage, "2026-04-01T10:00").unsettled]
+
+    assert database.write_now(work) == [f"Line {i}." for i in range(9 - UNSETTLED_LINES, 9)]
+
+
+def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> RecentMemory:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        row = talk(session, "a", LINES)
+        closed(session, world, row, answer(summary="They met."))
+        row.phase = "closed"
+        return recent_at(session, stage, "2026-04-01T08:00")
+
+    recent = database.write_now(work)
+    assert recent.unsettled == ()
+    assert [(row.npc_id, row.summary) for row in recent.today] == [(NPC, "They met.")]
+    assert recent.relation.conversation_count == 1
+
+
+def test_two_worlds_never_see_each_other(database: Database, stage: Stage, tmp_path: Path) -> None:
+    def work(session: Session) -> RecentMemory:
+        world = set_clock(session, stage, "2026-04-01T07:00", world_id="one")
+        closed(session, world, talk(session, "a", LINES, world_id="one"), answer(affinity=20))
+        talk(session, "b", LINES, "2026-04-01T08:00", world_id="one")
+        keep(session, "mine", "2026-04-03T00:00", world_id="one")
+        return recent_at(session, stage, "2026-04-01T09:00", world_id="two")
+
+    recent = database.write_now(work)
+    assert (recent.last_summary, recent.mid_term, recent.today, recent.unsettled) == (None, (), (), ())
+    assert (recent.relation.affinity, recent.relation.conversation_count) == (0, 0)
+
+    async def facts(world_id: str) -> list[str]:
+        graph = SqliteGraph(tmp_path / "memory.db")
+        group = Group(world_id="one", character_id=CHARACTER)
+        await graph.remember(group, *_told(group))
+        world = database.read_now(lambda s: stage.open(s, world_id))
+        memory = await recall(database, graph, world, CHARACTER, NPC, query="daughters", limit=5)
+        await graph.aclose()
+        return [found.fact.statement for found in memory.facts]
+
+    assert asyncio.run(facts("one")) == ["Taro has twin daughters"]
+    assert asyncio.run(facts("two")) == []
+
+
+def test_a_memory_graph_that_is_away_leaves_the_facts_empty_and_says_so(
+    database: Database, stage: Stage, tmp_path: Path
+) -> None:
+    world = database.write_now(lambda s: set_clock(s, stage, "2026-04-01T07:00"))
+    memory = asyncio.run(
+        recall(database, AwayGraph(tmp_path / "memory.db"), world, CHARACTER, NPC, query="daughters", limit=5)
+    )
+    assert memory.facts == ()
+    assert memory.unavailable is not None
+    assert memory.unavailable.facts["setting"] == "KATARIBE_DATA_DIR"
+    assert memory.recent.relation.affinity == 0
+
+
+def test_a_fact_is_told_with_the_world_time_since_it_was_learned(
+    database: Database, stage: Stage, tmp_path: Path
+) -> None:
+    world = database.write_now(lambda s: set_clock(s, stage, "2026-04-03T07:00"))
+
+    async def told() -> list[str]:
+        graph = SqliteGraph(tmp_path / "memory.db")
+        group = Group(world_id="main", character_id=CHARACTER)
+        await graph.remember(group, *_told(group))
+        memory = await recall(database, graph, world, CHARACTER, NPC, query="daughters", limit=5)
+        await graph.aclose()
+        return [remembered_as(world, found) for found in memory.facts]
+
+    assert asyncio.run(told()) == ["(2 days ago) Taro has twin daughters"]
+
+
+def _told(group: Group) -> tuple[Episode, list[FactDraft]]:
+    at = parse_time("2026-04-01T07:00")
+    episode = Episode(
+        id=episode_id(group, "a"), name="Talk", body="They met.", partner_id=NPC, conversation_id="a", at=at
+    )
+    fact = FactDraft(
+        id=fact_id(episode.id, 0),
+        subject="Taro",
+        relation="has",
+        object="daughters",
+        statement="Taro has twin daughters",
+        turn=1,
+        valid_at=at,
+    )
+    return episode, [fact]

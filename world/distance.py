@@ -1,0 +1,203 @@
+"""Owns how near things are in walking minutes: what is in sight of a node, who can talk, how far to either."""
+
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from heapq import heappop, heappush
+from typing import Protocol
+
+from world.errors import WorldError
+from world.places import WorldMap
+
+Row = Sequence[int]
+"""Walking minutes to one goal from every open node, indexed by `Distances.spot`; FAR where no way leads."""
+
+FAR = 1 << 30
+"""More minutes than any walk takes."""
+
+
+class TalkTooShort(WorldError):
+    """The shortest talk is over before the longest walk between two who can talk: running ahead would not be safe."""
+
+    def __init__(self, talk_min: int, walk_minutes: int) -> None:
+        super().__init__(
+            f"a talk takes at least {talk_min} minutes, but two who can talk may stand {walk_minutes} minutes apart; "
+            f"set the shortest talk to {walk_minutes} or more"
+        )
+        self.talk_min = talk_min
+        self.walk_minutes = walk_minutes
+
+
+class Distances(Protocol):
+    """What perception and causality ask of a map. A very large map may answer per region: never too far, ever."""
+
+    def spot(self, node_id: str) -> int:
+        """The index of an open node in every row. Raises: KeyError."""
+        ...
+
+    def in_sight(self, node_id: str) -> Mapping[str, int]:
+        """The nodes a person on `node_id` perceives (P(u)), itself included, with the minutes to walk there."""
+        ...
+
+    def in_talk(self, node_id: str) -> Collection[str]:
+        """The nodes in sight from which a person on `node_id` can be talked to, itself included."""
+        ...
+
+    def npcs_in_sight(self, node_id: str) -> Collection[str]:
+        """The NPCs a person on `node_id` perceives, sorted."""
+        ...
+
+    def to_sight(self, node_id: str) -> Row:
+        """Minutes to the nearest node in sight of `node_id`."""
+        ...
+
+    def to_talk(self, node_id: str) -> Row:
+        """Minutes to the nearest node from which a person on `node_id` can be talked to."""
+        ...
+
+    def to_npc(self, npc_id: str) -> Row:
+        """Minutes to the nearest node beside the NPC."""
+        ...
+
+    def to_npcs_in_sight(self, node_id: str) -> Row:
+        """Minutes to the nearest node beside any NPC that is in sight of `node_id`."""
+        ...
+
+    def to_facility(self, facility_id: str) -> Row:
+        """Minutes to the nearest node of the facility."""
+        ...
+
+    @property
+    def longest_talk_walk(self) -> int:
+        """The most minutes that two characters who can talk stand apart."""
+        ...
+
+
+def assert_talk_long_enough(distances: Distances, talk_min: int) -> None:
+    """To be called when a map is loaded. Raises: TalkTooShort."""
+    if talk_min < distances.longest_talk_walk:
+        raise TalkTooShort(talk_min, distances.longest_talk_walk)
+
+
+class MapDistances:
+    """Of one map held in memory. Each row is searched when first asked for and kept: 4 bytes a node.
+
+    In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who is
+    next to one (`WorldMap.next_to`) and within `sight_minutes`.
+    """
+
+    def __init__(self, world_map: WorldMap, *, sight_minutes: int = 3) -> None:
+        self._map = world_map
+        self._sight_minutes = sight_minutes
+        self._ids = tuple(sorted(world_map.open_graph))
+        self._spots = {node_id: i for i, node_id in enumerate(self._ids)}
+        self._steps = tuple(
+            tuple((self._spots[other], int(way["minutes"])) for other, way in world_map.open_graph.adj[node_id].items())
+            for node_id in self._ids
+        )
+        self._rows: dict[frozenset[str], Row] = {}
+        self._named: dict[tuple[str, str], Row] = {}
+        self._sights: dict[str, Mapping[str, int]] = {}
+        self._talks: dict[str, frozenset[str]] = {}
+        self._npcs: dict[str, tuple[str, ...]] = {}
+
+    def spot(self, node_id: str) -> int:
+        return self._spots[node_id]
+
+    def in_sight(self, node_id: str) -> Mapping[str, int]:
+        known = self._sights.get(node_id)
+        if known is None:
+            known = self._sights[node_id] = self._look_around(node_id)
+        return known
+
+    def in_talk(self, node_id: str) -> frozenset[str]:
+        known = self._talks.get(node_id)
+        if known is None:
+            sight = self.in_sight(node_id)
+            beside = {node_id, *self._map.beside(node_id)}
+            known = frozenset(n for n in beside if sight.get(n, FAR) <= self._sight_minutes)
+            self._talks[node_id] = known
+        return known
+
+    def npcs_in_sight(self, node_id: str) -> tuple[str, ...]:
+        known = self._npcs.get(node_id)
+        if known is None:
+            sight = self.in_sight(node_id)
+            known = self._npcs[node_id] = tuple(
+                npc_id for npc_id, beside in self._beside.items() if any(n in sight for n in beside)
+            )
+        return known
+
+    def to_sight(self, node_id: str) -> Row:
+        return self._row("sight", node_id)
+
+    def to_talk(self, node_id: str) -> Row:
+        return self._row("talk", node_id)
+
+    def to_npc(self, npc_id: str) -> Row:
+        return self._row("npc", npc_id)
+
+    def to_npcs_in_sight(self, node_id: str) -> Row:
+        return self._row("npcs", node_id)
+
+    def to_facility(self, facility_id: str) -> Row:
+        return self._row("facility", facility_id)
+
+    @cached_property
+    def longest_talk_walk(self) -> int:
+        return max((self.in_sight(a)[b] for a in self._ids for b in self.in_talk(a)), default=0)
+
+    @cached_property
+    def _beside(self) -> Mapping[str, tuple[str, ...]]:
+        return {npc_id: self._map.beside(node_id) for npc_id, node_id in sorted(self._map.posts.items())}
+
+    def _look_around(self, node_id: str) -> Mapping[str, int]:
+        wanted = {n for f in self._map.facilities_at(node_id) for n in f.node_ids} | set(self._map.beside(node_id))
+        minutes = self._search(frozenset((node_id,)), at_most=self._sight_minutes)
+        near = {self._ids[i]: m for i, m in enumerate(minutes) if m <= self._sight_minutes}
+        far = [n for n in wanted if n in self._spots and n not in near]
+        if far:
+            minutes = self._search(frozenset((node_id,)))
+            near |= {n: minutes[self._spots[n]] for n in far if minutes[self._spots[n]] < FAR}
+        return dict(sorted(near.items()))
+
+    def _row(self, what: str, key: str) -> Row:
+        row = self._named.get((what, key))
+        if row is None:
+            goals = frozenset(self._goals(what, key))
+            row = self._rows.get(goals)
+            if row is None:
+                row = self._rows[goals] = self._search(goals)
+            self._named[what, key] = row
+        return row
+
+    def _goals(self, what: str, key: str) -> Collection[str]:
+        if what == "sight":
+            return self.in_sight(key)
+        if what == "talk":
+            return self.in_talk(key)
+        if what == "npc":
+            return self._beside[key]
+        if what == "npcs":
+            return {n for npc_id in self.npcs_in_sight(key) for n in self._beside[npc_id]}
+        return self._map.facility(key).node_ids
+
+    def _search(self, goals: frozenset[str], *, at_most: int = FAR) -> Row:
+        """Dijkstra from the goals outwards; (minutes, node) travel as one number, which a heap compares faster."""
+        size = len(self._ids)
+        minutes = array("i", [FAR]) * size
+        heap = [self._spots[goal] for goal in sorted(goals) if goal in self._spots]
+        for i in heap:
+            minutes[i] = 0
+        while heap:
+            so_far, i = divmod(heappop(heap), size)
+            if so_far > minutes[i]:
+                continue
+            for other, step in self._steps[i]:
+                through = so_far + step
+                if through < minutes[other] and through <= at_most:
+                    minutes[other] = through
+                    heappush(heap, through * size + other)
+        return minutes
+
+

@@ -1,0 +1,51 @@
+"""Owns what happens: events and the one order in which a story tells them, whatever order they were worked out in."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from world.time import WorldTime
+
+
+class Kind(StrEnum):
+    """What an event is, in the order of one minute: first what ends, then what is decided, then what begins."""
+
+    ENDED = "ended"
+    TALK_ENDED = "talk_ended"
+    ARRIVED = "arrived"
+    DECIDED = "decided"
+    DEPARTED = "departed"
+    STARTED = "started"
+    FAILED = "failed"
+    TALK_STARTED = "talk_started"
+    TURN = "turn"
+    CHANGED = "changed"
+
+
+_RANK = {kind: i for i, kind in enumerate(Kind)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """At `time`, `person_id` (of a talk: who began it) did or met `kind`. `data` names the rest by ids.
+
+    ``ended``: action_id, because, facility_id?; ``arrived``, ``departed``: node_id; ``decided``: action_id, node_id,
+    facility_id?, target_id?; ``started``: action_id, node_id, until, facility_id?; ``failed``: action_id, reason,
+    facility_id?, target_id?; ``talk_started``, ``talk_ended``, ``turn``: talk_id, partner_id, of a turn also index;
+    ``changed``: what an author did.
+    """
+
+    time: WorldTime
+    kind: Kind
+    person_id: str
+    data: Mapping[str, str | int] = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[int, int, str, str]:
+        """Sorts events into the canonical order."""
+        return (self.time, _RANK[self.kind], self.person_id, str(self.data.get("talk_id", "")))
+
+
+def canonical(events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events as the story tells them; two runs told the same story when these are equal."""
+    return tuple(sorted(events, key=lambda event: event.order))

@@ -1,0 +1,251 @@
+"""Owns what is possible here and now, for whom, and why the rest is not."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from world.actions import GO, TALK, WAIT, ActionDef, Where
+from world.distance import FAR
+from world.errors import Unreachable
+from world.perceive import Snapshot
+from world.places import Facility
+from world.routes import Path
+from world.setting import Setting
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
+
+
+class Reason(StrEnum):
+    """Why something is not possible; a refusal's `facts` say the rest."""
+
+    CLOSED = "closed"
+    """The facility is not open on arrival. Facts: hours, arrival (minutes of the day)."""
+    WRONG_TIME = "wrong_time"
+    """The action does not begin at this hour. Facts: hours, arrival."""
+    NO_SEAT = "no_seat"
+    """All seats are taken. Facts: seats."""
+    TOO_LITTLE = "too_little"
+    """Too little of a need, or too little to pay with. Facts: need_id, has, needs."""
+    TOO_MUCH = "too_much"
+    """A need is too well met. Facts: need_id, has, at_most."""
+    NO_FACILITY = "no_facility"
+    """The map has nothing of the kind."""
+    NO_WAY = "no_way"
+    """No open way leads there."""
+    NOBODY = "nobody"
+    """There is nobody to talk to."""
+    BUSY = "busy"
+    """The person cannot be spoken to now. Facts: doing (an action id)."""
+    GONE = "gone"
+    """The person is no longer there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Option:
+    """Something possible: walk `walk_minutes` to `node_id`, then do `action_id` for `minutes` (0: until it is over).
+
+    `target_id` is who is spoken to.
+    """
+
+    action_id: str
+    node_id: str
+    walk_minutes: int = 0
+    minutes: int = 0
+    facility_id: str | None = None
+    target_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Something that is not possible now, and why."""
+
+    action_id: str
+    reason: Reason
+    facility_id: str | None = None
+    target_id: str | None = None
+    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Possibilities:
+    """What can be done and what cannot; each in the author's order of actions, then by walking minutes, then by id."""
+
+    options: tuple[Option, ...]
+    refusals: tuple[Refusal, ...]
+
+
+_WAIT_MINUTES = 15
+
+
+def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -> Possibilities:
+    """What the one who sees `snapshot` can do: each action in the `nearest` facilities (None: all), talking to the
+    `nearest` NPCs and to everybody in sight, going to the next map, waiting.
+
+    What cannot be reached is never offered. Seats are known only where the character stands; elsewhere it finds out.
+    """
+    found: list[Option | Refusal] = []
+    for action in setting.catalogue.actions:
+        found.extend(_do(setting, snapshot, action, nearest))
+    found.extend(_talk(setting, snapshot, nearest))
+    found.extend(_go(setting, snapshot))
+    found.append(Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES))
+    return Possibilities(
+        options=tuple(one for one in found if isinstance(one, Option)),
+        refusals=tuple(one for one in found if isinstance(one, Refusal)),
+    )
+
+
+def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal | None:
+    """What of the character's own stands in the way, wherever it would be done."""
+    for bound in action.requires:
+        has = snapshot.levels[bound.need_id]
+        facts = {"need_id": bound.need_id, "has": round(has, 1)}
+        if has < bound.at_least:
+            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts={**facts, "needs": bound.at_least})
+        if has > bound.at_most:
+            return Refusal(action_id=action.id, reason=Reason.TOO_MUCH, facts={**facts, "at_most": bound.at_most})
+    for need_id, amount in action.cost.items():
+        has = snapshot.levels[need_id]
+        if has < amount:
+            facts = {"need_id": need_id, "has": round(has, 1), "needs": amount}
+            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts=facts)
+    return None
+
+
+def _do(
+    setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | None
+) -> Iterator[Option | Refusal]:
+    refusal = why_not(setting, snapshot, action)
+    if refusal is not None:
+        yield refusal
+        return
+    if action.where is Where.FACILITY:
+        yield from _do_in_facility(setting, snapshot, action, nearest)
+        return
+    goal = snapshot.home if action.where is Where.HOME else snapshot.node_id
+    try:
+        walk = setting.routes.minutes(snapshot.node_id, goal)
+    except Unreachable:
+        yield Refusal(action_id=action.id, reason=Reason.NO_WAY, facts={"node_id": goal})
+        return
+    arrival = WorldTime(snapshot.time + walk)
+    if not action.may_begin(arrival):
+        yield _wrong_time(action, arrival)
+        return
+    yield Option(action_id=action.id, node_id=goal, walk_minutes=walk, minutes=action.minutes)
+
+
+def _do_in_facility(
+    setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | None
+) -> Iterator[Option | Refusal]:
+    facilities = setting.facilities_for(action)
+    if not facilities:
+        yield Refusal(action_id=action.id, reason=Reason.NO_FACILITY)
+        return
+    spot = setting.distances.spot(snapshot.node_id)
+    near = sorted((setting.distances.to_facility(f.id)[spot], f.id, f) for f in facilities)
+    offered = 0
+    for walk, _, facility in near:
+        one = _in_facility(setting, snapshot, action, facility, walk)
+        yield one
+        offered += isinstance(one, Option)
+        if nearest is not None and offered == nearest:
+            return
+
+
+def _in_facility(
+    setting: Setting, snapshot: Snapshot, action: ActionDef, facility: Facility, walk: int
+) -> Option | Refusal:
+    if walk >= FAR:
+        return Refusal(action_id=action.id, reason=Reason.NO_WAY, facility_id=facility.id)
+    arrival = WorldTime(snapshot.time + walk)
+    if not facility.open_at(arrival):
+        facts = {"hours": ", ".join(h.label for h in facility.hours), "arrival": minute_of_day(arrival)}
+        return Refusal(action_id=action.id, reason=Reason.CLOSED, facility_id=facility.id, facts=facts)
+    if not action.may_begin(arrival):
+        return _wrong_time(action, arrival, facility.id)
+    if snapshot.free_seats.get((facility.id, action.id)) == 0:
+        facts = {"seats": action.seats or 0}
+        return Refusal(action_id=action.id, reason=Reason.NO_SEAT, facility_id=facility.id, facts=facts)
+    path = setting.routes.path_to_any(snapshot.node_id, facility.node_ids)
+    return Option(
+        action_id=action.id,
+        node_id=path.nodes[-1],
+        walk_minutes=path.minutes,
+        minutes=min(action.minutes, minutes_open(facility, arrival)),
+        facility_id=facility.id,
+    )
+
+
+def minutes_open(facility: Facility, t: WorldTime) -> int:
+    """For how long from `t` on, a day at most, it stays open."""
+    left, at = 0, t
+    while left < MINUTES_PER_DAY:
+        minute = minute_of_day(at)
+        spans = [(h.closes - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY for h in facility.hours if h.contain(minute)]
+        if not spans:
+            return left
+        left += max(spans)
+        at = WorldTime(t + left)
+    return MINUTES_PER_DAY
+
+
+def _wrong_time(action: ActionDef, arrival: WorldTime, facility_id: str | None = None) -> Refusal:
+    facts = {"hours": ", ".join(h.label for h in action.hours), "arrival": minute_of_day(arrival)}
+    return Refusal(action_id=action.id, reason=Reason.WRONG_TIME, facility_id=facility_id, facts=facts)
+
+
+def _talk(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:
+    found = [*_talk_to_characters(setting, snapshot), *_talk_to_npcs(setting, snapshot, nearest)]
+    yield from found
+    if not found:
+        yield Refusal(action_id=TALK, reason=Reason.NOBODY)
+
+
+def _talk_to_characters(setting: Setting, snapshot: Snapshot) -> Iterator[Option | Refusal]:
+    in_talk = setting.distances.in_talk(snapshot.node_id)
+    for other in sorted(snapshot.people, key=lambda p: (p.minutes, p.id)):
+        if not other.approachable:
+            facts = {"doing": other.doing or ""}
+            yield Refusal(action_id=TALK, reason=Reason.BUSY, target_id=other.id, facts=facts)
+        elif other.node_id in in_talk:
+            yield Option(action_id=TALK, node_id=snapshot.node_id, target_id=other.id)
+        else:
+            yield Option(
+                action_id=TALK, node_id=other.node_id, walk_minutes=other.minutes, target_id=other.id
+            )
+
+
+def _talk_to_npcs(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:
+    spot = setting.distances.spot(snapshot.node_id)
+    seen = {npc.id: npc for npc in snapshot.npcs}
+    posts = setting.world_map.posts
+    near = sorted((setting.distances.to_npc(npc_id)[spot], npc_id) for npc_id in posts)
+    offered = 0
+    for walk, npc_id in near:
+        if nearest is not None and offered == nearest:
+            return
+        npc = seen.get(npc_id)
+        if walk >= FAR:
+            yield Refusal(action_id=TALK, reason=Reason.NO_WAY, target_id=npc_id)
+        elif npc is not None and npc.talks_with is not None:
+            yield Refusal(action_id=TALK, reason=Reason.BUSY, target_id=npc_id, facts={"doing": TALK})
+        else:
+            offered += 1
+            goal = setting.routes.path_beside(snapshot.node_id, posts[npc_id]).nodes[-1]
+            yield Option(action_id=TALK, node_id=goal, walk_minutes=walk, target_id=npc_id)
+
+
+def _go(setting: Setting, snapshot: Snapshot) -> Iterator[Option]:
+    """One option for each neighbouring map: its nearest gate, just beyond the exit."""
+    here = setting.world_map.node(snapshot.node_id).map_id
+    best: dict[str, Path] = {}
+    for gate in setting.gates.get(here, ()):
+        try:
+            path = setting.routes.path(snapshot.node_id, gate)
+        except Unreachable:
+            continue
+        there = setting.world_map.node(gate).map_id
+        if there not in best or path.minutes < best[there].minutes:
+            best[there] = path
+    for _, path in sorted(best.items()):
+        yield Option(action_id=GO, node_id=path.nodes[-1], walk_minutes=path.minutes)

@@ -1,0 +1,81 @@
+"""Owns what of a world does not change while it lives: its map, ways, distances, needs and actions, and its rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from world.actions import ActionDef, Catalogue
+from world.distance import Distances, MapDistances, assert_talk_long_enough
+from world.places import Facility, WorldMap
+from world.routes import Routes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rules:
+    """`talk_min`: minutes a talk takes at least. `retry`: minutes of waiting when what was chosen is not to be had."""
+
+    talk_min: int = 3
+    retry: int = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Everything fixed.
+
+    Raises:
+        TalkTooShort: two who can talk stand farther apart than the shortest talk lasts.
+    """
+
+    world_map: WorldMap
+    catalogue: Catalogue
+    routes: Routes
+    distances: Distances
+    rules: Rules = Rules()
+
+    def __post_init__(self) -> None:
+        assert_talk_long_enough(self.distances, self.rules.talk_min)
+
+    @classmethod
+    def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":  # noqa: B008
+        """With the routes and distances of a map held in memory."""
+        return cls(
+            world_map=world_map,
+            catalogue=catalogue,
+            routes=Routes(world_map),
+            distances=MapDistances(world_map),
+            rules=rules,
+        )
+
+    def facilities_for(self, action: ActionDef) -> tuple[Facility, ...]:
+        """Facilities with one of the action's tags, sorted by id."""
+        known = self._facilities.get(action.id)
+        if known is None:
+            known = self._facilities[action.id] = tuple(
+                facility
+                for _, facility in sorted(self.world_map.facilities.items())
+                if facility.tags & action.tags
+            )
+        return known
+
+    @cached_property
+    def _facilities(self) -> dict[str, tuple[Facility, ...]]:
+        return {}
+
+    @cached_property
+    def seated(self) -> Mapping[str, tuple[ActionDef, ...]]:
+        """For each facility the actions done there that need a seat, in the author's order."""
+        return {
+            facility_id: tuple(a for a in self.catalogue.actions if a.seats is not None and a.tags & facility.tags)
+            for facility_id, facility in self.world_map.facilities.items()
+        }
+
+    @cached_property
+    def gates(self) -> Mapping[str, tuple[str, ...]]:
+        """For each map the open nodes of other maps that an exit leads to, sorted."""
+        found: dict[str, set[str]] = {}
+        for edge in self.world_map.edges:
+            for here, there in ((edge.a, edge.b), (edge.b, edge.a)):
+                map_id = self.world_map.node(here).map_id
+                if map_id != self.world_map.node(there).map_id and there not in self.world_map.closed_nodes:
+                    found.setdefault(map_id, set()).add(there)
+        return {map_id: tuple(sorted(nodes)) for map_id, nodes in found.items()}

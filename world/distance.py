@@ -199,5 +199,3 @@ class MapDistances:
                     minutes[other] = through
                     heappush(heap, through * size + other)
         return minutes
-
-

@@ -75,6 +75,8 @@ class State(StrEnum):
 class Person:
     """A character. `past` is what it has done and is committed to, oldest first; at `ready` nothing is decided yet.
 
+    `decided_at` is when it last decided.
+
     `version` grows with every change: an answer to a question asked of an older version is stale. `blind` characters
     decide by their own needs, the hour and the map alone (a routine): they perceive nothing, and need nobody's leave.
     """
@@ -85,6 +87,7 @@ class Person:
     past: tuple[Activity, ...]
     state: State = State.DECIDES
     claim: Option | None = None
+    decided_at: WorldTime
     alarm: WorldTime | None = None
     version: int = 0
     blind: bool = False

@@ -13,6 +13,8 @@ from world.routes import Path
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
+Facts = dict[str, str | int | float]
+
 
 class Reason(StrEnum):
     """Why something is not possible; a refusal's `facts` say the rest."""
@@ -98,11 +100,12 @@ def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal 
     """What of the character's own stands in the way, wherever it would be done."""
     for bound in action.requires:
         has = snapshot.levels[bound.need_id]
-        facts = {"need_id": bound.need_id, "has": round(has, 1)}
         if has < bound.at_least:
-            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts={**facts, "needs": bound.at_least})
+            facts: Facts = {"need_id": bound.need_id, "has": round(has, 1), "needs": bound.at_least}
+            return Refusal(action_id=action.id, reason=Reason.TOO_LITTLE, facts=facts)
         if has > bound.at_most:
-            return Refusal(action_id=action.id, reason=Reason.TOO_MUCH, facts={**facts, "at_most": bound.at_most})
+            facts = {"need_id": bound.need_id, "has": round(has, 1), "at_most": bound.at_most}
+            return Refusal(action_id=action.id, reason=Reason.TOO_MUCH, facts=facts)
     for need_id, amount in action.cost.items():
         has = snapshot.levels[need_id]
         if has < amount:
@@ -111,9 +114,7 @@ def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal 
     return None
 
 
-def _do(
-    setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | None
-) -> Iterator[Option | Refusal]:
+def _do(setting: Setting, snapshot: Snapshot, action: ActionDef, nearest: int | None) -> Iterator[Option | Refusal]:
     refusal = why_not(setting, snapshot, action)
     if refusal is not None:
         yield refusal
@@ -159,7 +160,7 @@ def _in_facility(
         return Refusal(action_id=action.id, reason=Reason.NO_WAY, facility_id=facility.id)
     arrival = WorldTime(snapshot.time + walk)
     if not facility.open_at(arrival):
-        facts = {"hours": ", ".join(h.label for h in facility.hours), "arrival": minute_of_day(arrival)}
+        facts: Facts = {"hours": ", ".join(h.label for h in facility.hours), "arrival": minute_of_day(arrival)}
         return Refusal(action_id=action.id, reason=Reason.CLOSED, facility_id=facility.id, facts=facts)
     if not action.may_begin(arrival):
         return _wrong_time(action, arrival, facility.id)
@@ -190,7 +191,7 @@ def minutes_open(facility: Facility, t: WorldTime) -> int:
 
 
 def _wrong_time(action: ActionDef, arrival: WorldTime, facility_id: str | None = None) -> Refusal:
-    facts = {"hours": ", ".join(h.label for h in action.hours), "arrival": minute_of_day(arrival)}
+    facts: Facts = {"hours": ", ".join(h.label for h in action.hours), "arrival": minute_of_day(arrival)}
     return Refusal(action_id=action.id, reason=Reason.WRONG_TIME, facility_id=facility_id, facts=facts)
 
 
@@ -205,14 +206,12 @@ def _talk_to_characters(setting: Setting, snapshot: Snapshot) -> Iterator[Option
     in_talk = setting.distances.in_talk(snapshot.node_id)
     for other in sorted(snapshot.people, key=lambda p: (p.minutes, p.id)):
         if not other.approachable:
-            facts = {"doing": other.doing or ""}
+            facts: Facts = {"doing": other.doing or ""}
             yield Refusal(action_id=TALK, reason=Reason.BUSY, target_id=other.id, facts=facts)
         elif other.node_id in in_talk:
             yield Option(action_id=TALK, node_id=snapshot.node_id, target_id=other.id)
         else:
-            yield Option(
-                action_id=TALK, node_id=other.node_id, walk_minutes=other.minutes, target_id=other.id
-            )
+            yield Option(action_id=TALK, node_id=other.node_id, walk_minutes=other.minutes, target_id=other.id)
 
 
 def _talk_to_npcs(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:

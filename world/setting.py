@@ -36,7 +36,7 @@ class Setting:
         assert_talk_long_enough(self.distances, self.rules.talk_min)
 
     @classmethod
-    def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":  # noqa: B008
+    def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":
         """With the routes and distances of a map held in memory."""
         return cls(
             world_map=world_map,
@@ -51,9 +51,7 @@ class Setting:
         known = self._facilities.get(action.id)
         if known is None:
             known = self._facilities[action.id] = tuple(
-                facility
-                for _, facility in sorted(self.world_map.facilities.items())
-                if facility.tags & action.tags
+                facility for _, facility in sorted(self.world_map.facilities.items()) if facility.tags & action.tags
             )
         return known
 

@@ -5,7 +5,7 @@ these events, not characters times minutes. Inside minute t activities end, then
 apply in the order of ids and are seen from t + 1 on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from world.actions import GO, TALK, WAIT, WALK
@@ -13,7 +13,6 @@ from world.agenda import Agenda
 from world.errors import WorldError
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
-from world.needs import Levels
 from world.people import Position, Segment, node_at
 from world.perceive import Seen, SeenNpc, Snapshot
 from world.possible import Option, Reason
@@ -55,6 +54,8 @@ class World:
         self.people: dict[str, Person] = {}
         self.talks: dict[str, Talk] = {}
         self.agenda = Agenda()
+        self.spots: dict[str, int] = {}
+        """Where each is at its `ready` time, as `Distances` numbers the nodes."""
         self.changed_people: set[str] = set()
         self.changed_talks: set[str] = set()
         self._remember = remember
@@ -105,22 +106,28 @@ class World:
         """The character's needs at a remembered time. Raises: KeyError."""
         return self.setting.catalogue.needs.at(self.people[person_id].during(t).levels, t)
 
-    def near(self, nodes: Iterable[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
+    def near(self, nodes: Collection[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
         """Everybody whom the snapshot of `t` has on one of the nodes, with what began last and where; in no order."""
-        found: set[str] = set()
+        for person in self.visitors(nodes):
+            activity = person.before(t)
+            node_id = node_at(activity.segment, t)
+            if node_id in nodes:
+                yield person, activity, node_id
+
+    def visitors(self, nodes: Iterable[str]) -> Collection[Person]:
+        """Everybody who is, was or will be on one of the nodes, in remembered and committed times; in no order."""
+        found: dict[str, Person] = {}
         for node_id in nodes:
             stale = []
             for person_id in self._visitors.get(node_id, ()):
                 person = self.people[person_id]
-                activity = person.before(t)
-                if node_at(activity.segment, t) == node_id:
-                    if person_id not in found:
-                        found.add(person_id)
-                        yield person, activity, node_id
-                elif not any(node_id in remembered.segment.path for remembered in person.past):
+                if any(node_id in activity.segment.path for activity in person.past):
+                    found[person_id] = person
+                else:
                     stale.append(person_id)
             if stale:
                 self._visitors[node_id].difference_update(stale)
+        return found.values()
 
     def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> Talk | None:
         """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
@@ -130,12 +137,9 @@ class World:
                 return talk
         return None
 
-    def unclosed(self, npc_id: str) -> Talk | None:
-        """The NPC's latest talk that is not yet remembered, if there is one."""
-        for talk_id in reversed(self._npc_talks.get(npc_id, ())):
-            if not self.talks[talk_id].closed:
-                return self.talks[talk_id]
-        return None
+    def unclosed(self, npc_id: str) -> str | None:
+        """The id of the NPC's oldest talk that is not yet remembered, if there is one."""
+        return next((i for i in self._npc_talks.get(npc_id, ()) if not self.talks[i].closed), None)
 
     # Changing
 
@@ -165,16 +169,14 @@ class World:
                 Activity(action_id=WALK, start=t, end=arrival, segment=walk, levels=levels, decided_at=t),
             )
             events.append(Event(time=t, kind=Kind.DEPARTED, person_id=person_id, data={"node_id": last.node_id}))
-            events.append(
-                Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id})
-            )
-        person = replace(person, past=past, ready=arrival, alarm=wake_at, version=person.version + 1)
+            events.append(Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id}))
+        person = replace(person, past=past, ready=arrival, alarm=wake_at, decided_at=t, version=person.version + 1)
         if option.action_id == GO and path.minutes:
             self._put(person)
         elif self._needs_claim(option):
             self._put(replace(person, state=State.CLAIMS, claim=option))
         else:
-            activity = self._begin(person, option, arrival, t)
+            activity = self._begin(person, option, arrival)
             events.append(_started(person_id, activity))
             self._put(replace(person, past=(*past, activity), ready=activity.end))
         return Step(events=tuple(events), touched=(person_id,))
@@ -195,7 +197,7 @@ class World:
         action = self.setting.catalogue.action(option.action_id)
         if self.seats_taken(option.facility_id, option.action_id, person.ready) >= (action.seats or 0):
             return self._fail(person, option, Reason.NO_SEAT)
-        activity = self._begin(person, option, person.ready, person.last.decided_at)
+        activity = self._begin(person, option, person.ready)
         self._put(
             replace(
                 person,
@@ -219,7 +221,12 @@ class World:
         if talk.over:
             raise OutOfTurn(talk_id, "is over", "have another turn")
         t = WorldTime(talk.start + talk.turns)
-        data = {"talk_id": talk_id, "partner_id": talk.partner_id, "index": talk.turns, "speaker_id": talk.speaker_id}
+        data: dict[str, str | int] = {
+            "talk_id": talk_id,
+            "partner_id": talk.partner_id,
+            "index": talk.turns,
+            "speaker_id": talk.speaker_id,
+        }
         events = [Event(time=t, kind=Kind.TURN, person_id=talk.person_id, data=data)]
         talk = replace(talk, turns=talk.turns + 1, over=last)
         if last:
@@ -291,7 +298,7 @@ class World:
             UnknownPlace, KeyError: a node or need there is not.
         """
         person = self.people[person_id]
-        if person.state in (State.TALKS, State.CLOSES) or min(talk_or_first(self)) < t:
+        if person.state in (State.TALKS, State.CLOSES) or (self.frontier or t) < t:
             raise OutOfTurn(person_id, person.state, "be amended")
         now = person.during(t)
         stay = Segment.stay(self.setting.world_map.node(node_id or node_at(now.segment, t)).id, t)
@@ -319,15 +326,12 @@ class World:
             )
         )
         data = {**({"node_id": node_id} if node_id else {}), "needs": ", ".join(sorted(needs or {}))}
-        return Step(
-            events=(Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data),), touched=(person_id,)
-        )
+        return Step(events=(Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data),), touched=(person_id,))
 
     def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
         """How many hold a seat at `t`, those included who took theirs at `t`."""
         seat = (facility_id, action_id)
-        nodes = self.setting.world_map.facility(facility_id).node_ids
-        held = (person.during(t) for person in self._around(nodes))
+        held = [person.during(t) for person in self.visitors(self.setting.world_map.facility(facility_id).node_ids)]
         return sum(activity.seat == seat and activity.start <= t < activity.end for activity in held)
 
     # How it is done
@@ -359,25 +363,24 @@ class World:
         self._keep_talk(talk)
         data = {"talk_id": talk.id, "partner_id": target_id}
         events = [Event(time=t, kind=Kind.TALK_STARTED, person_id=person.id, data=data)]
-        self._talk_on(person, talk, person.last.levels, seat=None)
+        self._talk_on(person, talk, seat=None)
         if not with_npc:
             partner = self.people[target_id]
             cut = replace(partner.last, end=t, because=Because.CUT)
             partner = replace(partner, past=(*partner.past[:-1], cut))
             events.append(_ended(partner, t))
-            self._talk_on(partner, talk, cut.levels, seat=cut.seat)
+            self._talk_on(replace(partner, decided_at=person.decided_at), talk, seat=cut.seat)
         return Step(events=tuple(events), touched=_characters(talk), talk_id=talk.id)
 
-    def _talk_on(self, person: Person, talk: Talk, levels: Levels, *, seat: tuple[str, str] | None) -> None:
+    def _talk_on(self, person: Person, talk: Talk, *, seat: tuple[str, str] | None) -> None:
         catalogue = self.setting.catalogue
-        begun_by = self.people[talk.person_id]
         activity = Activity(
             action_id=TALK,
             start=talk.start,
             end=talk.end,
             segment=Segment.stay(node_at(person.last.segment, talk.start), talk.start),
-            levels=catalogue.needs.begin(levels, talk.start, per_hour=catalogue.talk_effects),
-            decided_at=begun_by.last.decided_at if person.id != talk.person_id else person.last.decided_at,
+            levels=catalogue.needs.begin(person.last.levels, talk.start, per_hour=catalogue.talk_effects),
+            decided_at=person.decided_at,
             seat=seat,
             talk_id=talk.id,
         )
@@ -395,7 +398,7 @@ class World:
     def _fail(self, person: Person, option: Option, reason: Reason) -> Step:
         t = person.ready
         wait = Option(action_id=WAIT, node_id=person.node_id, minutes=self.setting.rules.retry)
-        activity = self._begin(person, wait, t, t)
+        activity = self._begin(person, wait, t)
         self._put(
             replace(
                 person,
@@ -409,7 +412,7 @@ class World:
         failed = Event(time=t, kind=Kind.FAILED, person_id=person.id, data=_what(option, reason=reason))
         return Step(events=(failed, _started(person.id, activity)), touched=(person.id,))
 
-    def _begin(self, person: Person, option: Option, t: WorldTime, decided_at: WorldTime) -> Activity:
+    def _begin(self, person: Person, option: Option, t: WorldTime) -> Activity:
         """The activity from `t` on; what can be interrupted ends early when a need becomes critical or it is time."""
         catalogue = self.setting.catalogue
         action = None if option.action_id in (WAIT, GO) else catalogue.action(option.action_id)
@@ -434,7 +437,7 @@ class World:
             end=end,
             segment=Segment.stay(option.node_id, t),
             levels=levels,
-            decided_at=decided_at,
+            decided_at=person.decided_at,
             interruptible=interruptible,
             facility_id=option.facility_id,
             seat=(option.facility_id, option.action_id) if seated and option.facility_id else None,
@@ -459,7 +462,8 @@ class World:
                 node_id=node_id,
                 minutes=sight[node_id],
                 doing=activity.action_id if seen else None,
-                approachable=activity.approachable(t) or (seen and activity.because is Because.CUT and activity.end == t),
+                approachable=activity.approachable(t)
+                or (seen and activity.because is Because.CUT and activity.end == t),
                 talks_with=_other(talk, person.id) if talk else None,
             )
 
@@ -480,10 +484,6 @@ class World:
                     free[activity.seat] -= 1
         return free
 
-    def _around(self, nodes: Iterable[str]) -> Iterator[Person]:
-        ids = {person_id for node_id in nodes for person_id in self._visitors.get(node_id, ())}
-        return (self.people[person_id] for person_id in ids)
-
     def _expect(self, person_id: str, state: State, wanted: str) -> Person:
         person = self.people[person_id]
         if person.state is not state:
@@ -494,13 +494,14 @@ class World:
         for activity in person.past:
             self._visit(person.id, activity)
         self.people[person.id] = person
+        self.spots[person.id] = self.setting.distances.spot(person.node_id)
         self.agenda.put(person.id, person.ready)
 
     def _put(self, person: Person) -> None:
-        known = self.people[person.id]
-        for activity in person.past[len(known.past) - 1 :]:
+        for activity in person.past[-2:]:
             self._visit(person.id, activity)
         self.agenda.put(person.id, person.ready)
+        self.spots[person.id] = self.setting.distances.spot(person.node_id)
         self.people[person.id] = self._forget(person)
         self.changed_people.add(person.id)
 
@@ -559,7 +560,14 @@ def newcomer(
         levels=setting.catalogue.needs.first(before, needs),
         decided_at=before,
     )
-    return Person(id=person_id, home=setting.world_map.node(home).id, ready=t, past=(beginning,), blind=blind)
+    return Person(
+        id=person_id,
+        home=setting.world_map.node(home).id,
+        ready=t,
+        past=(beginning,),
+        decided_at=before,
+        blind=blind,
+    )
 
 
 def _characters(talk: Talk) -> tuple[str, ...]:

@@ -1,0 +1,129 @@
+"""Owns small worlds to live in: random maps, needs, actions and people from a seed, and one drawn by hand."""
+
+import random
+
+from world.actions import ActionDef, Between, Catalogue, Where
+from world.life import Person
+from world.needs import Need, Needs
+from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
+from world.setting import Setting
+from world.step import World, newcomer
+from world.time import WorldTime, parse_time
+
+MORNING = parse_time("2026-04-01T07:00")
+
+NEEDS = Needs(
+    all=(
+        Need(id="energy", start=70, critical=15, drift_per_hour=-8),
+        Need(id="satiety", start=60, critical=20, drift_per_hour=-10),
+        Need(id="sociability", start=50, critical=10, drift_per_hour=-6),
+        Need(id="money", highest=1000, start=20),
+    )
+)
+
+CATALOGUE = Catalogue(
+    needs=NEEDS,
+    actions=(
+        ActionDef(
+            id="eat",
+            tags=frozenset({"eat"}),
+            minutes=12,
+            seats=1,
+            cost={"money": 4},
+            effects={"satiety": 50},
+        ),
+        ActionDef(id="work", tags=frozenset({"work"}), minutes=30, effects={"money": 12, "energy": -10}),
+        ActionDef(id="play", tags=frozenset({"play"}), minutes=9, seats=2, effects={"sociability": 9}),
+        ActionDef(
+            id="sleep",
+            where=Where.HOME,
+            minutes=45,
+            effects={"energy": 60},
+            interruptible=False,
+            ends_day=True,
+            requires=(Between(need_id="energy", at_most=60),),
+        ),
+        ActionDef(id="rest", where=Where.ANYWHERE, minutes=8, effects={"energy": 5}),
+    ),
+    talk_effects={"sociability": 60},
+)
+
+
+def random_map(
+    rng: random.Random, *, nodes: int, npcs: int, facilities: int, ways: tuple[int, int] = (1, 4)
+) -> WorldMap:
+    """Connected, with a few ways more than a tree has, each as long as `ways` says (from, to). NPCs stand beside the
+    ways, so that all else stays connected; some can be spoken to from nodes far apart.
+    """
+    shortest, longest = ways
+    ids = [f"n{i:03d}" for i in range(nodes)]
+    edges = [
+        Edge(a=ids[i], b=ids[rng.randrange(max(0, i - 4), i)], minutes=rng.randint(shortest, longest))
+        for i in range(1, nodes)
+    ]
+    for _ in range(nodes // 3):
+        a, b = rng.sample(range(nodes), 2)
+        if abs(a - b) < 8:
+            edges.append(Edge(a=ids[a], b=ids[b], minutes=rng.randint(shortest, longest)))
+    posts = {f"npc_{i}": f"post_{i}" for i in range(npcs)}
+    for post in posts.values():
+        edges += [Edge(a=post, b=beside, minutes=1) for beside in rng.sample(ids, min(nodes, rng.randint(1, 3)))]
+    tags = ["eat", "work", "play"]
+    places = {
+        f"place_{i}": Facility(
+            id=f"place_{i}",
+            map_id="town",
+            name=f"place {i}",
+            node_ids=tuple(sorted(rng.sample(ids, rng.randint(1, 2)))),
+            tags=frozenset({tags[i % 3]}),
+            hours=(Hours(opens=rng.choice([0, 420, 480]), closes=rng.choice([600, 1440])),),
+        )
+        for i in range(facilities)
+    }
+    return WorldMap(
+        nodes=index_nodes(Node(id=i, map_id="town", x=0, y=0) for i in [*ids, *posts.values()]),
+        edges=tuple(edges),
+        facilities=places,
+        posts=posts,
+    )
+
+
+def random_setting(seed: int) -> Setting:
+    """A small map with NPCs and facilities; now a village one can see across, now a long road."""
+    rng = random.Random(seed)
+    return Setting.of(
+        random_map(
+            rng,
+            nodes=rng.randint(4, 40),
+            npcs=rng.randint(1, 4),
+            facilities=rng.randint(3, 6),
+            ways=rng.choice([(1, 1), (1, 2), (1, 4), (1, 6), (2, 3), (3, 3)]),
+        ),
+        CATALOGUE,
+    )
+
+
+def people_of(setting: Setting, seed: int, *, count: int, blind: float = 0.0) -> list[Person]:
+    """`count` people on random nodes who begin their lives within a few minutes; a share of them is blind."""
+    rng = random.Random(f"people {seed}")
+    homes = sorted(setting.world_map.open_graph)
+    return [
+        newcomer(
+            setting,
+            f"c{i:03d}",
+            rng.choice(homes),
+            WorldTime(MORNING + rng.randint(0, 3)),
+            node_id=rng.choice(homes),
+            needs={"energy": rng.randint(20, 90), "satiety": rng.randint(10, 90)},
+            blind=rng.random() < blind,
+        )
+        for i in range(count)
+    ]
+
+
+def random_world(seed: int, *, remember: int | None = None) -> World:
+    """A random setting with 2 to 9 people."""
+    setting = random_setting(seed)
+    rng = random.Random(f"world {seed}")
+    people = people_of(setting, seed, count=rng.randint(2, 9), blind=rng.choice([0.0, 0.0, 0.3]))
+    return World(setting, people, remember=remember)

@@ -1,0 +1,293 @@
+"""Owns the stand-in for models in virtual time: made-up decisions and talks, lockstep and out-of-order drivers, oracle.
+
+Everything made up is a function of the seed and of what the one asked perceives, so that two runs that perceive the
+same tell the same story, and two that do not are told apart.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from heapq import heappop, heappush
+from time import perf_counter
+
+from world.actions import TALK
+from world.ahead import Ask, Call, RunningAhead
+from world.causality import Gates
+from world.events import Event, canonical
+from world.life import State
+from world.perceive import Snapshot
+from world.possible import Option, possible
+from world.setting import Setting
+from world.step import World
+from world.time import WorldTime
+
+Decider = Callable[[Setting, Snapshot], tuple[Option, WorldTime | None]]
+Turns = Callable[[str], int]
+Latency = Callable[[str], float]
+
+
+def draw(*parts: object) -> float:
+    """A number in 0..1 that is a function of the parts, on every machine."""
+    digest = blake2b("|".join(map(str, parts)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") / 2**64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mind:
+    """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can."""
+
+    seed: int
+    social: float = 0.5
+
+    def __call__(self, setting: Setting, snapshot: Snapshot) -> tuple[Option, WorldTime | None]:
+        found = possible(setting, snapshot)
+        key = (self.seed, sight(snapshot))
+        talks = [option for option in found.options if option.action_id == TALK]
+        others = [option for option in found.options if option.action_id != TALK]
+        chosen = talks if talks and draw(*key, "social") < self.social else others
+        option = chosen[int(draw(*key, "choice") * len(chosen))]
+        alarm = WorldTime(snapshot.time + 40) if draw(*key, "alarm") < 0.1 else None
+        if option.minutes:
+            option = replace(option, minutes=max(1, int(option.minutes * (0.5 + draw(*key, "minutes")))))
+        return option, alarm
+
+
+def sight(snapshot: Snapshot) -> str:
+    """All that a snapshot says, as text."""
+    return repr(snapshot)
+
+
+def turns_of(seed: int, longest: int = 10) -> Turns:
+    """How many turns a talk has, 1 to `longest`."""
+    return lambda talk_id: 1 + int(draw(seed, "turns", talk_id) * longest)
+
+
+def lognormal(seed: int, *, mean: float = 1.0, sigma: float = 0.6) -> Latency:
+    """Seconds a call takes: lognormal, and the same for the same question in every run."""
+    mu = -sigma * sigma / 2
+
+    def seconds(call_id: str) -> float:
+        return mean * random.Random(f"{seed}|{call_id}").lognormvariate(mu, sigma)
+
+    return seconds
+
+
+@dataclass(kw_only=True)
+class Run:
+    """What one run did. `seconds` are virtual; `snapshots`: what each decision read, by (person, time)."""
+
+    world: World
+    log: tuple[Event, ...] = ()
+    seconds: float = 0.0
+    work: float = 0.0
+    calls: int = 0
+    decisions: int = 0
+    cpu: float = 0.0
+    """Real seconds spent in the core, the made-up minds not counted."""
+    checks: int = 0
+    snapshots: dict[tuple[str, WorldTime], str] = field(default_factory=dict)
+    seen: dict[tuple[str, WorldTime], tuple[str, ...]] = field(default_factory=dict)
+
+
+def run_out_of_order(
+    world: World,
+    *,
+    until: WorldTime,
+    decide: Decider,
+    turns: Turns,
+    latency: Latency,
+    concurrency: int,
+    gates: Gates | None = None,
+    keep_snapshots: bool = True,
+    batches: Iterable[WorldTime] = (),
+) -> Run:
+    """Ask what may be asked, at most `concurrency` at once; answers come when their latency is over.
+
+    `batches`: earlier times at which the world stops, as between two ticks, before it goes on.
+    """
+    run = Run(world=world)
+    stops = [*batches, until]
+    events: list[Event] = []
+    started = perf_counter()
+    ahead = RunningAhead(world, until=stops[0], gates=gates)
+    thinking = 0.0
+    for stop in stops:
+        ahead.extend(stop)
+        flying: list[tuple[float, str, Call, Option | None, WorldTime | None]] = []
+        while True:
+            while len(flying) < concurrency and (call := ahead.take()) is not None:
+                option: Option | None = None
+                alarm: WorldTime | None = None
+                blind = False
+                if call.ask is Ask.DECISION:
+                    snapshot = ahead.snapshot(call)
+                    before = perf_counter()
+                    _note(run, snapshot, keep_snapshots)
+                    option, alarm = decide(world.setting, snapshot)
+                    blind = world.people[call.person_id].blind
+                    thinking += perf_counter() - before
+                seconds = 0.0 if blind else latency(call.id)
+                run.work += seconds
+                run.calls += not blind
+                heappush(flying, (run.seconds + seconds, call.id, call, option, alarm))
+            if not flying:
+                break
+            run.seconds, _, call, option, alarm = heappop(flying)
+            _answer(ahead, world, call, option, alarm, turns)
+            events.extend(ahead.release())
+        assert ahead.idle
+    events.extend(ahead.release())
+    run.log = tuple(events)
+    run.cpu = perf_counter() - started - thinking
+    run.checks = ahead.gates.checks
+    return run
+
+
+def _answer(
+    ahead: RunningAhead, world: World, call: Call, option: Option | None, alarm: WorldTime | None, turns: Turns
+) -> None:
+    if call.ask is Ask.CLOSING:
+        ahead.closed(call)
+    elif call.talk_id is not None:
+        ahead.turned(call, last=call.index + 1 >= turns(call.talk_id))
+    else:
+        assert option is not None
+        ahead.decided(call, option, wake_at=alarm)
+
+
+def run_lockstep(
+    world: World,
+    *,
+    until: WorldTime,
+    decide: Decider,
+    turns: Turns,
+    latency: Latency,
+    concurrency: int,
+    keep_snapshots: bool = True,
+) -> Run:
+    """Minute by minute, straight from the world's semantics and without the rule: all of a minute is answered before
+    the next one begins; each open talk has one turn in each minute.
+    """
+    run = Run(world=world)
+    events: list[Event] = []
+    while (t := _next_minute(world)) is not None and t < until:
+        due = list(world.agenda.due(t))
+        chosen: dict[str, tuple[Option, WorldTime | None]] = {}
+        ids: list[str] = []
+        for person_id in due:
+            if world.people[person_id].state is State.DECIDES:
+                snapshot = world.perceive(person_id)
+                _note(run, snapshot, keep_snapshots)
+                chosen[person_id] = decide(world.setting, snapshot)
+                if not world.people[person_id].blind:
+                    ids.append(f"{Ask.DECISION}:{person_id}:{t}")
+        speaking = [talk for talk in world.talks.values() if not talk.over and talk.start + talk.turns == t]
+        ids += [f"{Ask.TURN}:{talk.id}:{talk.turns}" for talk in speaking]
+        _pass(run, ids, latency, concurrency)
+        opened: list[str] = []
+        for person_id in due:
+            if person_id in chosen:
+                option, alarm = chosen[person_id]
+                events.extend(world.decide(person_id, option, wake_at=alarm).events)
+            person = world.people[person_id]
+            if person.state is State.CLAIMS and person.ready == t:
+                step = world.claim(person_id)
+                events.extend(step.events)
+                opened += [step.talk_id] if step.talk_id else []
+        over = [talk.id for talk in speaking if _speak(world, talk.id, turns, events)]
+        _pass(run, [f"{Ask.TURN}:{i}:0" for i in opened] + _closings(world, over), latency, concurrency)
+        over_at_once = [i for i in opened if _speak(world, i, turns, events)]
+        _pass(run, _closings(world, over_at_once), latency, concurrency)
+        for talk_id in (*over, *over_at_once):
+            world.close(talk_id)
+    run.log = canonical(event for event in events if event.time < until)
+    return run
+
+
+def _next_minute(world: World) -> WorldTime | None:
+    silent = [person.ready for person in world.people.values() if person.state is not State.TALKS]
+    speaking = [WorldTime(talk.start + talk.turns) for talk in world.talks.values() if not talk.over]
+    return min([*silent, *speaking], default=None)
+
+
+def _speak(world: World, talk_id: str, turns: Turns, events: list[Event]) -> bool:
+    last = world.talks[talk_id].turns + 1 >= turns(talk_id)
+    events.extend(world.turn(talk_id, last=last).events)
+    return last
+
+
+def _closings(world: World, talk_ids: Iterable[str]) -> list[str]:
+    return [f"{Ask.CLOSING}:{talk_id}:{world.talks[talk_id].turns}" for talk_id in talk_ids]
+
+
+def _pass(run: Run, ids: list[str], latency: Latency, concurrency: int) -> None:
+    """The virtual time it takes to answer all, `concurrency` at once, in the order given."""
+    slots: list[float] = []
+    for call_id in ids:
+        seconds = latency(call_id)
+        run.work += seconds
+        run.calls += 1
+        begins = heappop(slots) if len(slots) >= concurrency else 0.0
+        heappush(slots, begins + seconds)
+    run.seconds += max(slots, default=0.0)
+
+
+def _note(run: Run, snapshot: Snapshot, keep: bool) -> None:
+    run.decisions += 1
+    if keep:
+        run.snapshots[snapshot.person_id, snapshot.time] = sight(snapshot)
+    run.seen[snapshot.person_id, snapshot.time] = tuple(seen.id for seen in snapshot.people)
+
+
+def oracle(run: Run, latency: Latency, concurrency: int) -> float:
+    """The least virtual time in which any schedule could have told the story: the longest chain of questions each of
+    which really needed the answers before it, or all the work spread over all slots, whichever is longer.
+
+    A decision needs its character's question before, and those that put each character it saw where it was seen.
+    """
+    world = run.world
+    done: dict[str, float] = {}
+    talk_done: dict[str, list[float]] = {}
+    """When each talk began, and when each of its turns was done."""
+    for t, rank, key in _chronicle(run):
+        if rank == 0:
+            needs = [done.get(key, 0.0)]
+            for other_id in run.seen[key, t]:
+                before = world.people[other_id].before(t)
+                if before.talk_id is not None and before.talk_id in talk_done:
+                    known = t - before.start
+                    turn_needed = known if known >= world.talks[before.talk_id].shortest else 0
+                    needs.append(talk_done[before.talk_id][min(len(talk_done[before.talk_id]) - 1, turn_needed)])
+                else:
+                    needs.append(done.get(f"{other_id}@{before.decided_at}", 0.0))
+            person = world.people[key]
+            finish = max(needs) + (0.0 if person.blind else latency(f"{Ask.DECISION}:{key}:{t}"))
+            done[key] = done[f"{key}@{t}"] = finish
+        else:
+            talk = world.talks[key]
+            needs = [done.get(talk.person_id, 0.0), done.get(talk.partner_id, 0.0)]
+            at = max(needs)
+            spoken = talk_done[key] = [at]
+            for index in range(talk.turns):
+                at += latency(f"{Ask.TURN}:{key}:{index}")
+                spoken.append(at)
+            if talk.closed:
+                at += latency(f"{Ask.CLOSING}:{key}:{talk.turns}")
+            done[talk.person_id] = done[talk.partner_id] = at
+    return max(max(done.values(), default=0.0), run.work / concurrency)
+
+
+def _chronicle(run: Run) -> list[tuple[WorldTime, int, str]]:
+    decisions = [(t, 0, person_id) for person_id, t in run.seen]
+    talks = [(talk.start, 1, talk.id) for talk in run.world.talks.values()]
+    return sorted([*decisions, *talks])
+
+
+def reread(run: Run) -> list[str]:
+    """The decisions that read something which later turned out differently: the gates let them go too early."""
+    return [
+        f"{person_id} at {t}"
+        for (person_id, t), read in run.snapshots.items()
+        if sight(run.world.perceive(person_id, t)) != read
+    ]

@@ -1,0 +1,225 @@
+"""Owns the bookkeeping of running ahead: which questions may be asked now, in which order, and what an answer sets free.
+
+Pure: it says which calls to models may be made, and takes their answers in any order. The story comes out the same.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from heapq import heappop, heappush
+
+from world.causality import Gates
+from world.events import Event, canonical
+from world.life import State
+from world.perceive import Snapshot
+from world.possible import Option
+from world.step import OutOfTurn, Step, World
+from world.time import WorldTime
+
+
+class Ask(StrEnum):
+    """What a call asks for."""
+
+    DECISION = "decision"
+    """What `person_id` does at `time`."""
+    TURN = "turn"
+    """What is said in turn `index` of `talk_id`, and whether it was the last."""
+    CLOSING = "closing"
+    """What is remembered of `talk_id`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """A question that may be asked now. `priority`: the world time it holds up, smaller is more urgent.
+
+    `id` is the same in every run of the same story. `person_id`: who decides, or who began the talk.
+    """
+
+    ask: Ask
+    person_id: str
+    time: WorldTime
+    priority: WorldTime
+    talk_id: str | None = None
+    index: int = 0
+
+    @property
+    def id(self) -> str:
+        """Names the question within the story."""
+        return f"{self.ask}:{self.talk_id or self.person_id}:{self.index if self.talk_id else self.time}"
+
+
+class RunningAhead:
+    """Drives one world out of order up to, and not including, `until`.
+
+    `take` what may be asked, most urgent first; hand each answer to `decided`, `turned` or `closed`, in any order.
+    Only one thread at a time may use it. After a stop it starts again from the world alone: what was asked and not
+    answered is asked again.
+    """
+
+    def __init__(self, world: World, *, until: WorldTime, gates: Gates | None = None) -> None:
+        self.world = world
+        self.gates = gates or Gates(world)
+        self.until = until
+        self._asked: dict[str, Call] = {}
+        self._known: set[str] = set()
+        self._ready: list[tuple[WorldTime, int, str, Call]] = []
+        self._waiting: dict[str, list[tuple[str, int]]] = {}
+        self._parked: set[str] = set()
+        self._held: dict[str, list[str]] = {}
+        self._later_turns: set[str] = set()
+        self._events: list[Event] = []
+        for talk in sorted(world.talks.values(), key=lambda talk: (talk.start, talk.id)):
+            if not talk.closed:
+                self._next_in_talk(talk.id)
+        self._move_on(sorted(world.people))
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is asked and nothing may be: everything before `until` has happened."""
+        return not self._asked and not self._ready
+
+    def take(self) -> Call | None:
+        """The most urgent question that may be asked now; None: wait for an answer, or all is done."""
+        if not self._ready:
+            return None
+        call = heappop(self._ready)[-1]
+        self._known.discard(call.id)
+        self._asked[call.id] = call
+        return call
+
+    def snapshot(self, call: Call) -> Snapshot:
+        """What the one who decides perceives. Raises: OutOfTurn: the call is not open."""
+        self._open(call)
+        return self.world.perceive(call.person_id)
+
+    def decided(self, call: Call, option: Option, *, wake_at: WorldTime | None = None) -> None:
+        """The answer to a decision. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
+        self._open(call)
+        step = self.world.decide(call.person_id, option, wake_at=wake_at)
+        del self._asked[call.id]
+        self._happened(step)
+
+    def turned(self, call: Call, *, last: bool) -> None:
+        """The answer to a turn. Raises: OutOfTurn: it is not open."""
+        talk_id = self._talk_of(call)
+        step = self.world.turn(talk_id, last=last)
+        del self._asked[call.id]
+        self._next_in_talk(talk_id)
+        self._happened(step)
+
+    def closed(self, call: Call) -> None:
+        """What is remembered has been written. Raises: OutOfTurn: the call is not open."""
+        talk_id = self._talk_of(call)
+        partner_id = self.world.talks[talk_id].partner_id
+        step = self.world.close(talk_id)
+        del self._asked[call.id]
+        for held in self._held.pop(partner_id, ()):
+            self._next_in_talk(held)
+        self._happened(step)
+
+    def changed(self, step: Step) -> None:
+        """Somebody else changed the world (`rouse`, `amend`): questions to whom it touched are void, their answers
+        will be refused.
+        """
+        for call_id, call in list(self._asked.items()):
+            if call.ask is Ask.DECISION and call.person_id in step.touched:
+                del self._asked[call_id]
+        self._happened(step)
+
+    def extend(self, until: WorldTime) -> None:
+        """Go on to a later time. Raises: ValueError: it is earlier."""
+        if until < self.until:
+            raise ValueError(f"the world already runs to {self.until}, not {until}")
+        self.until = until
+        later, self._later_turns = self._later_turns, set()
+        for talk_id in sorted(later):
+            self._next_in_talk(talk_id)
+        parked, self._parked = self._parked, set()
+        self._move_on(sorted(parked))
+
+    def release(self) -> tuple[Event, ...]:
+        """Events that are final and were not released before, in canonical order: all before the slowest character."""
+        frontier = self.world.frontier
+        settled = self.until if frontier is None else min(frontier, self.until)
+        final = [event for event in self._events if event.time < settled]
+        self._events = [event for event in self._events if event.time >= settled]
+        return canonical(final)
+
+    def _happened(self, step: Step) -> None:
+        self._events.extend(step.events)
+        self._move_on(step.touched)
+
+    def _move_on(self, people: Iterable[str]) -> None:
+        """Try those who changed, and those who waited for them; a claim that succeeds changes others in turn."""
+        todo = deque((person_id, -1, "") for person_id in people)
+        while todo:
+            person_id, version, blocker = todo.popleft()
+            if version < 0:
+                todo.extend((waiter, v, person_id) for waiter, v in self._waiting.pop(person_id, ()))
+            elif version != self.world.people[person_id].version:
+                continue
+            step = self._try(person_id, blocker)
+            if step is not None:
+                self._events.extend(step.events)
+                todo.extend((touched, -1, "") for touched in step.touched)
+                if step.talk_id is not None:
+                    self._next_in_talk(step.talk_id)
+
+    def _try(self, person_id: str, changed: str) -> Step | None:
+        person = self.world.people[person_id]
+        if person.state not in (State.DECIDES, State.CLAIMS):
+            return None
+        if person.ready >= self.until:
+            self._parked.add(person_id)
+            return None
+        decides = person.state is State.DECIDES
+        if decides and changed and self.gates.still_blocks(changed, person):
+            blocker: str | None = changed
+        else:
+            blocker = self.gates.to_decide(person) if decides else self.gates.to_claim(person)
+        if blocker is not None:
+            self._waiting.setdefault(blocker, []).append((person_id, person.version))
+            return None
+        if not decides:
+            return self.world.claim(person_id)
+        self._may_ask(Call(ask=Ask.DECISION, person_id=person_id, time=person.ready, priority=person.ready))
+        return None
+
+    def _next_in_talk(self, talk_id: str) -> None:
+        talk = self.world.talks[talk_id]
+        if talk.over:
+            self._ask_about(talk_id, Ask.CLOSING)
+        elif talk.start + talk.turns >= self.until:
+            self._later_turns.add(talk_id)
+        elif talk.with_npc and not talk.turns and self.world.unclosed(talk.partner_id) != talk_id:
+            # The NPC speaks with what it remembers of the talk before: that must be written first.
+            self._held.setdefault(talk.partner_id, []).append(talk_id)
+        else:
+            self._ask_about(talk_id, Ask.TURN)
+
+    def _ask_about(self, talk_id: str, ask: Ask) -> None:
+        talk = self.world.talks[talk_id]
+        t = WorldTime(talk.start + talk.turns)
+        self._may_ask(
+            Call(ask=ask, person_id=talk.person_id, time=t, priority=talk.end, talk_id=talk_id, index=talk.turns)
+        )
+
+    def _may_ask(self, call: Call) -> None:
+        if call.id in self._known or call.id in self._asked:
+            return
+        self._known.add(call.id)
+        heappush(self._ready, (call.priority, _URGENCY[call.ask], call.id, call))
+
+    def _open(self, call: Call) -> None:
+        if call.id not in self._asked:
+            raise OutOfTurn(call.id, "is not an open question", "be answered")
+
+    def _talk_of(self, call: Call) -> str:
+        self._open(call)
+        if call.talk_id is None:
+            raise OutOfTurn(call.id, "is a decision", "be answered with a turn")
+        return call.talk_id
+
+
+_URGENCY = {Ask.CLOSING: 0, Ask.TURN: 1, Ask.DECISION: 2}

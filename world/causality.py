@@ -1,0 +1,208 @@
+"""Owns the causality rule: who may decide or claim at its own time although others lag behind, and whom it waits for.
+
+A character may run ahead of the rest as long as nobody who lags behind can still change what it perceives, or take what
+it claims. The rule and its proof: AI Metropolis (MLSys 2025, arXiv 2411.03519), over walking minutes instead of cells.
+It holds because a talk lasts at least as long as the longest walk between two who can talk (asserted by `Setting`):
+whoever is freed by a talk comes no sooner than who spoke to it would have come itself.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from world.actions import TALK
+from world.distance import Row
+from world.life import Activity, Person, State
+from world.people import node_at
+from world.possible import Option
+from world.step import World
+from world.time import WorldTime
+
+
+class Gates:
+    """The two gates of one world. Each answers with the id of somebody to wait for, the most lagging found; None: go.
+
+    Waiting always leads to an earlier (time, id) or to an open talk, so that nobody waits in a circle.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.checks = 0
+        """How often a gate was asked, for measurements."""
+
+    def to_decide(self, person: Person) -> str | None:
+        """Gate 1: whether the snapshot of its `ready` time is final."""
+        self.checks += 1
+        if person.blind:
+            return self._may_be_cut(person)
+        t, node_id = person.ready, person.node_id
+        present, npcs = self.sight_row(node_id), self.npcs_row(node_id)
+        spots = self.world.spots
+        lagging: list[tuple[int, int, str]] = []
+        for since, other in self.world.agenda.in_order:
+            gap = t - since
+            if gap <= 0:
+                break
+            spot = spots[other]
+            if present[spot] <= gap or npcs[spot] < gap:
+                return other
+            lagging.append((spot, gap, other))
+        blocker = self._blocks_targets(self.targets(person, t), lagging)
+        return blocker or self.open_talk_in_sight(person)
+
+    def to_claim(self, person: Person) -> str | None:
+        """Gate 2: whether what it claims at its `ready` time is its to take, or is already taken."""
+        self.checks += 1
+        claim = person.claim
+        if claim is None:
+            raise ValueError(f"{person.id!r} claims nothing")
+        if claim.action_id != TALK or claim.target_id is None:
+            return self._to_sit(person, claim.facility_id or "", claim.action_id)
+        if claim.target_id in self.world.setting.world_map.posts:
+            return self._to_speak_to_npc(person, claim.target_id)
+        return self._to_speak(person, claim.target_id)
+
+    def still_blocks(self, blocker: str, person: Person) -> bool:
+        """Whether a blocker of gate 1 that has changed can be seen at once to block still; False says nothing."""
+        gap = person.ready - self.world.agenda[blocker]
+        if gap <= 0 or person.blind:
+            return False
+        spot = self.world.spots[blocker]
+        return self.sight_row(person.node_id)[spot] <= gap or self.npcs_row(person.node_id)[spot] < gap
+
+    # What the rule reads; the tests loosen these one by one, and must notice
+
+    def sight_row(self, node_id: str) -> Row:
+        """R1: from where somebody comes into sight of the node, and in how many minutes."""
+        return self.world.setting.distances.to_sight(node_id)
+
+    def npcs_row(self, node_id: str) -> Row:
+        """R2: from where somebody can speak to an NPC in sight of the node, and in how many minutes."""
+        return self.world.setting.distances.to_npcs_in_sight(node_id)
+
+    def talk_row(self, node_id: str) -> Row:
+        """R2: from where somebody can speak to a character on the node, and in how many minutes."""
+        return self.world.setting.distances.to_talk(node_id)
+
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+        """R2: the characters it perceives at `t` who could have been spoken to before, with the way to each."""
+        sight = self.world.setting.distances.in_sight(person.node_id)
+        return [
+            (other.id, self.talk_row(node_id))
+            for other, activity, node_id in self.world.near(sight, t)
+            if other.id != person.id and _could_be_cut(activity, t)
+        ]
+
+    def open_talk_in_sight(self, person: Person) -> str | None:
+        """R3: somebody whose talk may end just now, when it or its NPC is in sight."""
+        distances = self.world.setting.distances
+        sight = distances.in_sight(person.node_id)
+        for other, partner_id in self._talks_that_may_end(person.ready):
+            if other.node_id in sight or partner_id in distances.npcs_in_sight(person.node_id):
+                return other.id
+        return None
+
+    # Gate 2
+
+    def _to_speak(self, person: Person, target_id: str) -> str | None:
+        t, target = person.ready, self.world.people[target_id]
+        if target.ready < t:
+            return target_id
+        row = self.talk_row(node_at(target.during(t).segment, t))
+        return self._lagging(row, t) or self._before_me(person, row, target_id)
+
+    def _to_speak_to_npc(self, person: Person, npc_id: str) -> str | None:
+        t = person.ready
+        row = self.world.setting.distances.to_npc(npc_id)
+        for other, partner_id in self._talks_that_may_end(t):
+            if partner_id == npc_id:
+                return other.id
+        return self._lagging(row, t) or self._before_me(person, row, npc_id)
+
+    def _to_sit(self, person: Person, facility_id: str, action_id: str) -> str | None:
+        t, seat = person.ready, (facility_id, action_id)
+        row = self.world.setting.distances.to_facility(facility_id)
+        for other, _ in self._talks_that_may_end(t):
+            if other.last.seat == seat:
+                return other.id
+        blocker = self._lagging(row, t)
+        if blocker is not None:
+            return blocker
+        nodes = self.world.setting.world_map.facility(facility_id).node_ids
+        seated = [
+            (other.id, self.talk_row(node_id))
+            for other, activity, node_id in self.world.near(nodes, t)
+            if activity.seat == seat and _could_be_cut(activity, t)
+        ]
+        if seated:
+            blocker = self._blocks_targets(seated, list(self._laggards(t)))
+        return blocker or self._before_me(person, row, None)
+
+    def _lagging(self, row: Row, t: WorldTime) -> str | None:
+        """Somebody behind `t` who can be there by `t`, whatever its id."""
+        spots = self.world.spots
+        for since, other in self.world.agenda.in_order:
+            gap = t - since
+            if gap <= 0:
+                return None
+            if row[spots[other]] <= gap:
+                return other
+        return None
+
+    def _before_me(self, person: Person, row: Row, target_id: str | None) -> str | None:
+        """Somebody of a lower id who is there at the same minute, and may still claim the same."""
+        mine = person.claim
+        assert mine is not None  # noqa: S101  only asked about somebody who claims
+        for other_id in takewhile(lambda i: i < person.id, self.world.agenda.due(person.ready)):
+            other = self.world.people[other_id]
+            if other_id == target_id or row[self.world.spots[other_id]]:
+                continue
+            if other.claim is None or _same(mine, other.claim):
+                return other_id
+        return None
+
+    # Shared
+
+    def _may_be_cut(self, person: Person) -> str | None:
+        """A blind character reads nothing of others; only being spoken to before its time could change its mind."""
+        if not _could_be_cut(person.last, person.ready):
+            return None
+        row = self.talk_row(person.node_id)
+        for spot, gap, other in self._laggards(person.ready):
+            if row[spot] < gap:
+                return other
+        return None
+
+    def _blocks_targets(
+        self, targets: Sequence[tuple[str, Row]], lagging: Sequence[tuple[int, int, str]]
+    ) -> str | None:
+        for target_id, row in targets:
+            for spot, gap, other in lagging:
+                if row[spot] < gap and other != target_id:
+                    return other
+        return None
+
+    def _laggards(self, t: WorldTime) -> Iterator[tuple[int, int, str]]:
+        """(spot, minutes it lags behind `t`, id), the most lagging first."""
+        for since, other in self.world.agenda.in_order:
+            if since >= t:
+                return
+            yield self.world.spots[other], t - since, other
+
+    def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:
+        """Who is in an open talk whose earliest end is `t`, and with whom."""
+        for other_id in self.world.agenda.due(t):
+            other = self.world.people[other_id]
+            if other.state is State.TALKS and other.last.talk_id is not None:
+                yield other, self.world.talks[other.last.talk_id].partner_id
+
+
+def _could_be_cut(activity: Activity, t: WorldTime) -> bool:
+    """Whether somebody could speak to who does it, before `t`, so that it shows at `t`."""
+    return activity.interruptible and activity.start < t <= activity.end
+
+
+def _same(mine: Option, theirs: Option) -> bool:
+    """Whether only one of two claims may succeed."""
+    if mine.action_id == TALK or theirs.action_id == TALK:
+        return mine.target_id == theirs.target_id
+    return (mine.facility_id, mine.action_id) == (theirs.facility_id, theirs.action_id)

@@ -26,6 +26,7 @@ from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.session import Database
 from service.viewer import pages
+from world.errors import BadWorldTime
 
 DESCRIPTION = """A life and a memory for a game's characters.
 
@@ -42,7 +43,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         ContentErrors: the game's files have errors; such a world does not start.
         Misconfigured: a setting is wrong.
     """
-    stage = Stage(load_content(settings.content_dir or bundled_content()), settings.world)
+    stage = _stage(settings)
     rehearsal = RehearsalModel(
         {**SPEAKERS, **KEEPERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
     )
@@ -50,8 +51,9 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        database = Database(settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}")
-        lock = DataLock(settings.data_dir) if database.is_sqlite else None
+        url = settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
+        lock = DataLock(settings.data_dir) if url.startswith("sqlite") else None
+        database = Database(url)
         _migrate(database)
         memory = graph or choose_graph(settings)
         room = Room(settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream())
@@ -85,6 +87,15 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
             CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]
         )
     return app
+
+
+def _stage(settings: Settings) -> Stage:
+    stage = Stage(load_content(settings.content_dir or bundled_content()), settings.world)
+    try:
+        stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
+    except BadWorldTime as exc:
+        raise Misconfigured(setting="KATARIBE_WORLD__START", reason=str(exc)) from exc
+    return stage
 
 
 def _migrate(database: Database) -> None:

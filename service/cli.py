@@ -108,7 +108,7 @@ def main() -> None:
 
 async def _serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until a signal. The lifespan is run here, not by uvicorn, which would tell its errors as a traceback."""
-    config = uvicorn.Config(app, host=host, port=port, lifespan="off", timeout_graceful_shutdown=3, log_level="info")
+    config = uvicorn.Config(app, host=host, port=port, lifespan="off", timeout_graceful_shutdown=2, log_level="info")
     async with app.router.lifespan_context(app):
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import uvicorn
 from typer.testing import CliRunner
 
 from service import cli
@@ -24,6 +25,11 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LANG", "en_GB.UTF-8")
     monkeypatch.setenv("KATARIBE_EMBEDDING__PROVIDER", "none")
+
+    async def served(*_: object) -> None:
+        raise AssertionError("it was served")
+
+    monkeypatch.setattr(uvicorn.Server, "serve", served)  # what is tested here ends before; nothing may hang if not
 
 
 Main = Callable[..., tuple[int, str, str]]

@@ -16,7 +16,7 @@ from tests.end_to_end.test_kill import speak_by_script
 from tests.servers.fake_openai import FakeOpenAI
 from world.time import Language
 
-REMEMBERED: dict[Language, str] = {"en": r"^  remembered  (.+) \(turn \d+\)$", "ja": r"^  記憶     (.+)(発言 \d+)$"}
+REMEMBERED: dict[Language, str] = {"en": r"^  remembered  (.+) \(turn \d+\)$", "ja": r"^  記憶     (.+).発言 \d+.$"}
 MEETING: dict[Language, str] = {"en": r"— Meeting {n}, .+ —", "ja": r"— {n}度目の会話 .+ —"}
 
 
@@ -61,7 +61,9 @@ def shared_words(one: str, other: str) -> set[str]:
 
 def test_with_a_base_url_the_demo_speaks_through_that_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with FakeOpenAI(answer=speak_by_script) as model:
-        settings = settings_for(tmp_path, write_village(tmp_path / "game"), llm={"base_url": model.base_url})
+        settings = settings_for(
+            tmp_path, write_village(tmp_path / "game"), llm={"base_url": model.base_url, "model": "fake-model"}
+        )
         run_demo(settings, "en", character_id="sora", npc_id="baker")
         asked = len(model.requests)
     told = capsys.readouterr().out

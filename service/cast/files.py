@@ -240,3 +240,4 @@ class CharacterFile(PersonFile):
     goals: tuple[GoalEntry, ...] = ()
     routine: tuple[RoutineEntry, ...] = ()
     home: Ref
+    knows: tuple[Ref, ...] = ()

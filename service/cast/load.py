@@ -165,6 +165,7 @@ def _character(character: CharacterFile, language: Language) -> CharacterProfile
     return CharacterProfile(
         **dict(_profile(character, language)),
         home=character.home,
+        knows=character.knows,
         goals=tuple(LifeGoal(goal=wish.goal.of(language), importance=wish.importance) for wish in character.goals),
         routine=tuple(
             RoutineBlock(starts=block.starts, activity=block.activity.of(language), facility_id=block.facility)

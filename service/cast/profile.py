@@ -55,9 +55,12 @@ class RoutineBlock(BaseModel):
 
 
 class CharacterProfile(Profile):
-    """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at."""
+    """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at. `knows` are NPCs it was on terms
+    with before the story begins: they do not meet as strangers.
+    """
 
     home: str
+    knows: tuple[str, ...] = ()
     goals: tuple[LifeGoal, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
 

@@ -30,6 +30,8 @@ def check_references(
     for person in characters:
         yield from _home(person, world)
         yield from _routine(person, world)
+        if npcs_known:
+            yield from _acquaintances(person, npcs)
 
 
 def _map_ids(world: MapsSketch) -> Iterator[Named]:
@@ -237,6 +239,21 @@ def _home(person: PersonSketch, world: MapsSketch) -> Iterator[ContentProblem]:
             f"unknown node {quote(person.home)}; expected a node id of {MAPS_FILE}{guess_en}",
             f"ノード {quote(person.home)} はありません。{MAPS_FILE} のノードidを書いてください{guess_ja}",
         )
+
+
+def _acquaintances(person: PersonSketch, npcs: tuple[PersonSketch, ...]) -> Iterator[ContentProblem]:
+    ids = [npc.id for npc in npcs]
+    if None in ids:  # one of them could not be read, and may be the one meant
+        return
+    for ref in person.knows:
+        if ref.id not in ids:
+            guess_en, guess_ja = hint(ref.id or "", (npc_id for npc_id in ids if npc_id))
+            yield problem(
+                person.file,
+                ref.key,
+                f"unknown NPC {quote(ref.id or '')}; expected the id of an NPC{guess_en}",
+                f"NPC {quote(ref.id or '')} はありません。NPCのidを書いてください{guess_ja}",
+            )
 
 
 def _routine(person: PersonSketch, world: MapsSketch) -> Iterator[ContentProblem]:

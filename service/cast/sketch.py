@@ -105,6 +105,7 @@ class PersonSketch:
     home: str | None
     facilities: tuple[Reference, ...]
     starts: tuple[tuple[Key, int], ...]
+    knows: tuple[Reference, ...] = ()
 
 
 def sketch_maps(document: Document) -> MapsSketch:
@@ -129,6 +130,7 @@ def sketch_person(document: Document) -> PersonSketch:
         home=_text(root, "home"),
         facilities=tuple(_reference(block, key, "facility") for key, block in blocks),
         starts=tuple((key, minute) for key, minute in zip(starts, minutes, strict=True) if minute is not None),
+        knows=tuple(_listed(root, "knows")),
     )
 
 
@@ -180,6 +182,14 @@ def _texts(entry: dict[object, object]) -> Iterator[str]:
 
 def _reference(entry: dict[object, object], key: Key, name: str) -> Reference:
     return Reference(key=(*key, name), id=_text(entry, name))
+
+
+def _listed(entry: dict[object, object], name: str) -> Iterator[Reference]:
+    """The texts of a list of references."""
+    items = entry.get(name)
+    for index, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, str):
+            yield Reference(key=(name, index), id=item)
 
 
 def _named(key: Key, name: str) -> Named:

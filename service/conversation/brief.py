@@ -40,7 +40,9 @@ class Brief:
             now=self.world.label,
             last_meeting=self._last_meeting(),
             times_met=recent.relation.conversation_count,
+            acquainted=self._acquainted(),
             unsettled=lines(recent.unsettled),
+            unsettled_ago=self._ago(recent.unsettled[-1].at) if recent.unsettled else "",
             lines=said,
             turns_left=self.conversation.max_turns - len(said),
             nudge=nudge,
@@ -66,7 +68,9 @@ class Brief:
             now=self.world.label,
             last_meeting=self._last_meeting(),
             times_met=recent.relation.conversation_count,
+            acquainted=self._acquainted(),
             unsettled=lines(recent.unsettled),
+            unsettled_ago=self._ago(recent.unsettled[-1].at) if recent.unsettled else "",
             lines=said,
             turns_left=self.conversation.max_turns - len(said),
             nudge=nudge,
@@ -79,9 +83,14 @@ class Brief:
         last = self.memory.recent.last_summary
         if last is None:
             return None
+        return LastMeeting(summary=last.summary, ago=self._ago(last.at))
+
+    def _acquainted(self) -> bool:
+        return self.conversation.npc_id in self.world.character(self.conversation.character_id).knows
+
+    def _ago(self, then: int) -> str:
         day_starts = self.world.settings.day_starts_minutes
-        since = ago(WorldTime(last.at), self.world.now, self.world.language, day_starts=day_starts)
-        return LastMeeting(summary=last.summary, ago=since)
+        return ago(WorldTime(then), self.world.now, self.world.language, day_starts=day_starts)
 
 
 async def brief(room: Room, conversation: ConversationRow) -> Brief:

@@ -1,5 +1,6 @@
 """Owns the turns: the two models in turn, each utterance checked, then committed before the next one begins."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,6 +50,9 @@ async def converse(room: Room, conversation_id: str) -> ConversationRow:
             return await _finish(room, row, step)
         try:
             utterance = await _speak(room, known, turns, step)
+        except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
+            await asyncio.shield(_count(room, row, step, Usage(calls=1, estimated=True)))
+            raise
         except Stalled as stalled:
             await _count(room, row, step, stalled.usage)
             return await _finish(room, row, EndReason.STALLED)

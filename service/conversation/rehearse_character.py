@@ -69,7 +69,7 @@ class _CharacterPart:
         stage, scene = self._stage, self._scene
         hello = stage.say(daytime(stage.hour))
         unsettled = [line.text for line in scene.unsettled if line.speaker_id == scene.partner_id]
-        met = scene.times_met > 0 or scene.last_meeting is not None or bool(unsettled)
+        met = scene.acquainted or scene.times_met > 0 or scene.last_meeting is not None or bool(unsettled)
         if not met and not scene.known:
             own = stage.own_greeting()
             if own and stage.me in own:

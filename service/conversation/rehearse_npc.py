@@ -123,7 +123,7 @@ class _NpcPart:
             return stage.say("angry")
         met = scene.times_met > 0 or scene.last_meeting is not None or bool(scene.unsettled)
         if not met:
-            return stage.own_greeting() or stage.say("first")
+            return stage.own_greeting() or stage.say("soon" if scene.acquainted else "first")
         since = _since(scene.last_meeting.ago) if scene.last_meeting and not scene.unsettled else "soon"
         if since in ("soon", "yesterday"):
             greeting = stage.say(since)

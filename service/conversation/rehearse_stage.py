@@ -160,7 +160,12 @@ class Stage:
             if fact.strip()
         ]
         found = [c for c in lines if c.core and not is_courtesy(c.core)] + facts
-        return [content for content in found if not self.heard_before(content, self.own)]
+        return [c for c in found if not self.heard_before(c, self.own) and not self._is_about_partner(c)]
+
+    def _is_about_partner(self, content: Content) -> bool:
+        """What speaks of somebody by name is not said to their face."""
+        name = self.names[1]
+        return bool(name) and name in content.core
 
     def heard_before(self, content: Content, texts: Iterable[str]) -> bool:
         """Whether one of the texts holds the content already."""

@@ -45,7 +45,8 @@ class LastMeeting:
 @dataclass(frozen=True, kw_only=True)
 class Scene:
     """What both speakers' scenes share. `unsettled` are the last lines of a talk of these two that has ended but
-    is not yet remembered (its closing runs, or failed). `lines` is this conversation so far.
+    is not yet remembered (its closing runs, or failed), and `unsettled_ago` when that was. `lines` is this conversation
+    so far. `acquainted`: by the author's word the two knew each other before the story began.
     """
 
     language: Language
@@ -55,7 +56,9 @@ class Scene:
     now: str
     last_meeting: LastMeeting | None = None
     times_met: int = 0
+    acquainted: bool = False
     unsettled: tuple[Line, ...] = ()
+    unsettled_ago: str = ""
     lines: tuple[Line, ...] = ()
     turns_left: int = 10
     nudge: Nudge | None = None

@@ -124,9 +124,11 @@ def _standing_beside(session: Session, world: World, wanted: Start) -> str:
         raise NoWayThere(start=here, goal=post) from exc
     raise NotBeside(
         character=world.name_of(wanted.character_id),
-        character_node=here,
+        character_node=world.map.label(here),
         partner=world.name_of(wanted.npc_id),
-        partner_node=post,
+        partner_node=world.map.label(post),
+        character_node_id=here,
+        partner_node_id=post,
         walk_minutes=minutes,
     )
 

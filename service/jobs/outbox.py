@@ -11,7 +11,7 @@ from service.conversation.room import Room
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.write import outbox_entry
-from service.store.tables import OutboxRow
+from service.store.tables import OutboxRow, WorldRow
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +50,9 @@ class Outbox:
             reason = str(exc)
             await self._room.database.write(lambda s: _postpone(s, row.conversation_id, reason))
             return False
-        await self._room.database.write(lambda s: _done(s, row.conversation_id))
+        if not await self._room.database.write(lambda s: _done(s, row)):
+            # The world was forgotten while its memory was on the way.
+            await self._room.graph.forget(Group(world_id=row.world_id, character_id=row.character_id))
         return True
 
 
@@ -75,10 +77,12 @@ def _entry(session: Session, conversation_id: str) -> OutboxRow | None:
     return session.exec(select(OutboxRow).where(OutboxRow.conversation_id == conversation_id)).first()
 
 
-def _done(session: Session, conversation_id: str) -> None:
-    row = _entry(session, conversation_id)
+def _done(session: Session, delivered: OutboxRow) -> bool:
+    """Take it off the list; whether its world is still there."""
+    row = _entry(session, delivered.conversation_id)
     if row is not None:
         session.delete(row)
+    return session.get(WorldRow, delivered.world_id) is not None
 
 
 def _postpone(session: Session, conversation_id: str, reason: str) -> None:

@@ -73,9 +73,16 @@ class Fact:
     turn: int | None
 
     def known_at(self, t: WorldTime) -> bool:
-        """Whether it was held true at world time `t`, by what was known at `t`."""
-        known = self.created_at <= t and (self.expired_at is None or t < self.expired_at)
-        return known and self.valid_at <= t and (self.invalid_at is None or t < self.invalid_at)
+        """Whether it was held true at world time `t`, by what was known at `t`.
+
+        When a fact is closed, its end (`invalid_at`) is learned at `expired_at`: before that nobody knew of it, and the
+        fact was held true, even if it was over by then.
+        """
+        if not (self.created_at <= t and self.valid_at <= t):
+            return False
+        if self.expired_at is not None:
+            return t < self.expired_at
+        return self.invalid_at is None or t < self.invalid_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

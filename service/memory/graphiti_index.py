@@ -168,7 +168,8 @@ class GroupIndex:
         """Places of those that may answer, newest first and then by id: the order that settles equal scores."""
         table, at = self._numbers, wanted.at
         known = table[:, _CREATED] <= at
-        held = (table[:, _VALID] <= at) & (at < table[:, _INVALID]) & (at < table[:, _EXPIRED])
+        expired, invalid = table[:, _EXPIRED], table[:, _INVALID]
+        held = (table[:, _VALID] <= at) & np.where(expired != NEVER, at < expired, at < invalid)
         if wanted.history:
             held |= (table[:, _INVALID] != NEVER) | (table[:, _EXPIRED] != NEVER)
         chosen = known & held

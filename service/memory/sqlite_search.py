@@ -26,8 +26,7 @@ _CANDIDATES = """
         SELECT key, token_count, subject_key, object_key, episode_key FROM facts
         WHERE group_key = :group AND created_at <= :at
             AND (
-                valid_at <= :at AND (invalid_at IS NULL OR :at < invalid_at)
-                AND (expired_at IS NULL OR :at < expired_at)
+                valid_at <= :at AND coalesce(:at < expired_at, :at < invalid_at, 1)
                 OR :history AND (invalid_at IS NOT NULL OR expired_at IS NOT NULL)
             )
             AND (

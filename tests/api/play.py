@@ -7,17 +7,37 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from service.llm.chat import Role
 from service.llm.scripted import ScriptedModel
 from service.settings import Settings
 from tests.cast.village import Village
 from world.time import Language
+
+Http = httpx.Client | TestClient
+"""A client of the service, over the network or in process."""
+
+
+class Answered(Protocol):
+    """A response of either."""
+
+    @property
+    def status_code(self) -> int: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def json(self) -> Any: ...
+
 
 PROBLEM = "application/problem+json"
 
@@ -178,7 +198,7 @@ def say(script: ScriptedModel, role: Role, *answers: Mapping[str, Any]) -> None:
     script.enqueue(*answers, role=role)
 
 
-def talk(client: httpx.Client, *, world: str = "main", **body: Any) -> dict[str, Any]:
+def talk(client: Http, *, world: str = "main", **body: Any) -> dict[str, Any]:
     """Hold a conversation to its end."""
     answer = client.post("/conversations/start?wait=true", json={**TALK, **body}, headers={"X-World-Id": world})
     assert answer.status_code == 200, answer.text
@@ -186,7 +206,7 @@ def talk(client: httpx.Client, *, world: str = "main", **body: Any) -> dict[str,
     return held
 
 
-def problem(answer: httpx.Response, status: int, slug: str | None = None) -> dict[str, Any]:
+def problem(answer: Answered, status: int, slug: str | None = None) -> dict[str, Any]:
     """The problem an answer must be."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM
@@ -198,7 +218,7 @@ def problem(answer: httpx.Response, status: int, slug: str | None = None) -> dic
     return told
 
 
-def until(client: httpx.Client, conversation_id: str, *phases: str, seconds: float = 20) -> dict[str, Any]:
+def until(client: Http, conversation_id: str, *phases: str, seconds: float = 20) -> dict[str, Any]:
     """The conversation as soon as it is in one of the phases."""
     deadline = time.monotonic() + seconds
     while True:

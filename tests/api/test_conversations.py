@@ -276,7 +276,8 @@ def test_conversations_are_paged_newest_first_and_filtered(client: TestClient, s
     everything = [item["id"] for item in client.get("/conversations").json()["items"]]
     assert len(everything) == 5
     assert everything == sorted(everything, reverse=True)
-    pages, cursor = [], {}
+    pages: list[list[str]] = []
+    cursor: dict[str, str] = {}
     while True:
         page = client.get("/conversations", params={"limit": 2, **cursor}).json()
         pages.append([item["id"] for item in page["items"]])

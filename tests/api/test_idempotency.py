@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect
-from tests.api.play import TALK, problem, script_short, until
+from tests.api.play import TALK, Http, problem, script_short, until
 
 KEY = {"Idempotency-Key": "9b1deb4d"}
 CALLS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -21,7 +21,7 @@ CALLS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-def happened(client: httpx.Client) -> list[Any]:
+def happened(client: Http) -> list[Any]:
     """All events of the world: an effect that came twice shows here."""
     items: list[Any] = client.get("/world/events").json()["items"]
     return items
@@ -116,5 +116,5 @@ def test_parallel_requests_with_one_key_have_one_effect(connect: Connect, script
 @pytest.mark.parametrize("key", ["", "two words", "鍵".encode(), "x" * 256])
 def test_a_key_that_is_none_is_refused(client: TestClient, key: str | bytes) -> None:
     headers = {"Idempotency-Key": key} if isinstance(key, str) else [(b"Idempotency-Key", key)]
-    told = problem(client.post("/world/tick", json={}, headers=headers), 422, "invalid")  # type: ignore[arg-type]  # bytes, as other clients send them
+    told = problem(client.post("/world/tick", json={}, headers=headers), 422, "invalid")
     assert [error["field"].lower() for error in told["errors"]] == ["header.idempotency-key"]

@@ -64,7 +64,7 @@ def test_the_same_two_can_talk_in_two_worlds_at_once(client: TestClient, script:
 
 @pytest.mark.parametrize("world", ["a--b", "-a", "ünder", "a b", "x" * 65, ""])
 def test_a_world_id_that_is_none_is_refused(client: TestClient, world: str) -> None:
-    told = problem(client.get("/world", headers=[(b"x-world-id", world.encode())]), 422, "invalid")  # type: ignore[arg-type]  # bytes
+    told = problem(client.get("/world", headers=[(b"x-world-id", world.encode())]), 422, "invalid")
     assert [error["field"].lower() for error in told["errors"]] == ["header.x-world-id"]
 
 

@@ -351,6 +351,13 @@ REFERENCES: list[tuple[str, Spoil, str, str, str]] = [
         'unknown facility "bakry"; expected a facility id of maps.json (did you mean "bakery"?)',
     ),
     (
+        "an unknown acquaintance",
+        lambda v: v.sora.update(knows=["bakre"]),
+        "characters/sora.yaml",
+        "knows[0]",
+        'unknown NPC "bakre"; expected the id of an NPC (did you mean "baker"?)',
+    ),
+    (
         "a routine out of order",
         lambda v: v.sora["routine"][1].update(starts="06:59"),
         "characters/sora.yaml",

@@ -49,6 +49,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "place": "Chidori, Inside the Curtain",
         "now": "Wed 1 Apr, 7:04",
         "met": LastMeeting(summary="Aoi asked about boats.", ago="2 days ago"),
+        "just_now": "just now",
         "unsettled": (("Aoi", "Is it going to rain?"), ("Taro", "Not before noon.")),
         "lines": (("Aoi", "Good morning, Taro."), ("Taro", 'Morning. "Early" as ever.'), ("Aoi", "How are they?")),
         "known": ("(2 days ago) Taro builds boats",),
@@ -81,6 +82,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "place": "ちどりの土間",
         "now": "4月1日(水) 7:04",
         "met": LastMeeting(summary="葵は船のことを尋ねた。", ago="2日前"),
+        "just_now": "たった今",
         "unsettled": (("葵", "雨になりますか。"), ("太郎", "昼までは降らねえよ。")),
         "lines": (("葵", "おはようございます。"), ("太郎", "おう、「早起き」だなあ。"), ("葵", "皆さんお元気ですか。")),
         "known": ("(2日前) 太郎は船を造る",),
@@ -151,13 +153,15 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "opening_first_meeting": opening_prompt(_character(language, goal=None)),
         "character_first_meeting": character_prompt(_character(language)),
         "character_returning": character_prompt(_returning(language)),
-        "character_unsettled": character_prompt(_character(language, unsettled=unsettled)),
+        "character_unsettled": character_prompt(
+            _character(language, unsettled=unsettled, unsettled_ago=words["just_now"])
+        ),
         "character_repeated": character_prompt(_returning(language, nudge="repeated")),
         "character_broke_character": character_prompt(_returning(language, nudge="broke_character")),
         "character_farewell": character_prompt(_returning(language, turns_left=2)),
         "npc_first_meeting": npc_prompt(_npc(language)),
         "npc_returning": npc_prompt(_npc_returning(language)),
-        "npc_unsettled": npc_prompt(_npc(language, unsettled=unsettled)),
+        "npc_unsettled": npc_prompt(_npc(language, unsettled=unsettled, unsettled_ago=words["just_now"])),
         "npc_repeated": npc_prompt(_npc_returning(language, nudge="repeated")),
         "npc_broke_character": npc_prompt(_npc_returning(language, nudge="broke_character")),
         "npc_farewell": npc_prompt(_npc_returning(language, turns_left=1)),
@@ -189,13 +193,26 @@ def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
         for message in prompt.messages:
             assert "\n\n\n" not in message.content, name
             assert message.content == message.content.strip(), name
-            assert all(line == line.rstrip() or line.startswith("You sound") for line in message.content.split("\n"))
+            assert all(line == line.rstrip() for line in message.content.split("\n"))
 
 
 @pytest.mark.parametrize(("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"])
 def test_only_strangers_meet_for_the_first_time(language: Language, stranger: str) -> None:
     strangers = {name for name, prompt in _prompts(language).items() if stranger in prompt.messages[0].content}
     assert strangers == {"opening_first_meeting", "character_first_meeting", "npc_first_meeting"}
+
+
+@pytest.mark.parametrize(
+    ("language", "friends"), [("en", "for a long time"), ("ja", "前からの知り合い")], ids=["en", "ja"]
+)
+def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends: str) -> None:
+    for prompt in (
+        character_prompt(_character(language, acquainted=True)),
+        npc_prompt(_npc(language, acquainted=True)),
+    ):
+        assert friends in prompt.messages[0].content
+        assert "for the first time" not in prompt.messages[0].content
+        assert "初対面" not in prompt.messages[0].content
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

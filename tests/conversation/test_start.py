@@ -38,9 +38,11 @@ def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:
         begin(room)
     assert refused.value.facts == {
         "character": "Aoi",
-        "character_node": "nagaya_one",
+        "character_node": "Row House, First Door",
+        "character_node_id": "nagaya_one",
         "partner": "Taro",
-        "partner_node": "tavern_bench",
+        "partner_node": "Taro's Bench",
+        "partner_node_id": "tavern_bench",
         "walk_minutes": 6,
     }
     assert rows(room, ConversationRow) == rows(room, EngagementRow) == []

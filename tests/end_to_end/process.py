@@ -31,7 +31,16 @@ class Service:
         self._directory = directory
         self.port = free_port()
         self._log: IO[bytes] = (directory / f"log-{self.port}").open("wb")
-        command = [KATARIBE, "serve", "--port", str(self.port), "--content", content, "--data", directory / data]
+        command: list[str | Path] = [
+            KATARIBE,
+            "serve",
+            "--port",
+            str(self.port),
+            "--content",
+            content,
+            "--data",
+            directory / data,
+        ]
         self.process = subprocess.Popen(
             command, cwd=directory, env=environment(**settings), stdout=self._log, stderr=subprocess.STDOUT
         )

@@ -83,6 +83,8 @@ def speak_by_script(body: dict[str, Any]) -> str:
         return json.dumps(SISTER["en"])
     said = str(body["messages"])
     first, second, third, fourth = LINES["en"]
+    if "goal" in fields:
+        return json.dumps({**reply(first), "goal": TALK["goal"], "success_criteria": TALK["success_criteria"]})
     if "goal_achieved" in fields:
         return json.dumps(turn(third, achieved=True) if second in said else turn(first))
     return json.dumps(reply(fourth) if third in said else reply(second))

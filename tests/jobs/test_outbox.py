@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from sqlmodel import Session
 
+from service.clock.forget import forget_world
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
@@ -86,7 +88,12 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
         character_id=group.character_id,
         payload={"episode": episode, "facts": [fact]},
     )
-    house.database.write_now(lambda s: s.add(row))
+
+    def leave(session: Session) -> None:
+        house.stage.open(session, group.world_id, lock=True)
+        session.add(row)
+
+    house.database.write_now(leave)
 
 
 def _waiting(house: Room) -> list[str]:
@@ -193,6 +200,22 @@ def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room,
     assert _episodes(house) == ["c1"]
     found = asyncio.run(graph.recall(AOI, "", at=WorldTime(2000), limit=9))
     assert [recalled.fact.statement for recalled in found] == ["Taro told of c1"]
+
+
+def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house: Room, graph: Graph) -> None:
+    async def run() -> None:
+        graph.slow = asyncio.Event()
+        _leave(house, "c1")
+        delivery = asyncio.create_task(Outbox(house).deliver(AOI))
+        await asyncio.sleep(0.05)
+        await house.database.write(lambda s: forget_world(s, "main"))
+        await graph.forget_world("main")
+        graph.slow.set()
+        await delivery
+
+    asyncio.run(run())
+    assert graph.taken == ["c1"]
+    assert _episodes(house) == []
 
 
 def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) -> None:

@@ -23,7 +23,7 @@ from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Group
 from service.memory.recollection import Recollection
-from service.store.tables import ConversationRow, EngagementRow, OutboxRow, RelationRow, SummaryRow
+from service.store.tables import ConversationRow, EngagementRow, OutboxRow, RelationRow, SummaryRow, UsageRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -267,6 +267,8 @@ def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: Scri
     row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.ENDED_BY_CLIENT)
     assert _texts(room, conversation_id) == [HELLO]
+    counted = {used["role"]: (used["calls"], used["failures"]) for used in rows(room, UsageRow)}
+    assert counted == {"character": (1, 0), "npc": (1, 1), "closing": (1, 0)}, "the interrupted call is paid too"
 
 
 def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(

@@ -333,6 +333,21 @@ class MemoryGraphContract:
 
         self.run(tmp_path, scenario)
 
+    def test_that_a_fact_was_over_is_not_known_before_it_is_heard(self, tmp_path: Path) -> None:
+        async def scenario(graph: MemoryGraph) -> None:
+            (fisher,) = await tell(graph, TARO, "c1", MONDAY, "太郎は漁師だ")
+            heard = episode(TARO, "c2", WEDNESDAY)
+            await graph.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
+
+            async def known(at: int) -> list[str]:
+                return statements(await graph.recall(TARO, "太郎の仕事", at=WorldTime(at)))
+
+            assert await known(TUESDAY) == ["太郎は漁師だ"]
+            assert await known(WEDNESDAY - 1) == ["太郎は漁師だ"]
+            assert await known(WEDNESDAY) == ["太郎は大工だ"]
+
+        self.run(tmp_path, scenario)
+
     def test_recall_agrees_with_known_at_at_every_hour(self, tmp_path: Path) -> None:
         async def scenario(graph: MemoryGraph) -> None:
             ids = await tell(graph, TARO, "c1", MONDAY, "太郎は漁師だ", "太郎は港に住む", "太郎は若い")

@@ -89,16 +89,11 @@ def random_map(
 
 
 def random_setting(seed: int) -> Setting:
-    """A small map with NPCs and facilities; now a village one can see across, now a long road."""
+    """A small map with NPCs and facilities: a hamlet one can see across, a town, or a road of long ways."""
     rng = random.Random(seed)
+    nodes, ways = rng.choice([((3, 6), (3, 3)), ((3, 9), (2, 3)), ((4, 40), (1, 2)), ((4, 40), (1, 6))])
     return Setting.of(
-        random_map(
-            rng,
-            nodes=rng.randint(4, 40),
-            npcs=rng.randint(1, 4),
-            facilities=rng.randint(3, 6),
-            ways=rng.choice([(1, 1), (1, 2), (1, 4), (1, 6), (2, 3), (3, 3)]),
-        ),
+        random_map(rng, nodes=rng.randint(*nodes), npcs=rng.randint(0, 3), facilities=rng.randint(0, 6), ways=ways),
         CATALOGUE,
     )
 
@@ -127,3 +122,37 @@ def random_world(seed: int, *, remember: int | None = None) -> World:
     rng = random.Random(f"world {seed}")
     people = people_of(setting, seed, count=rng.randint(2, 9), blind=rng.choice([0.0, 0.0, 0.3]))
     return World(setting, people, remember=remember)
+
+
+def grid_setting(catalogue: Catalogue, seed: int, *, columns: int, rows: int, facilities: int, npcs: int) -> Setting:
+    """Streets in a grid, a minute or two from corner to corner; facilities and NPCs spread at random."""
+    rng = random.Random(f"grid {seed}")
+    ids = {(x, y): f"g{x:02d}_{y:02d}" for x in range(columns) for y in range(rows)}
+    edges = [
+        Edge(a=node_id, b=ids[other], minutes=rng.randint(1, 2))
+        for (x, y), node_id in ids.items()
+        for other in ((x + 1, y), (x, y + 1))
+        if other in ids
+    ]
+    corners = list(ids.values())
+    posts = {f"npc_{i:02d}": f"post_{i:02d}" for i in range(npcs)}
+    edges += [
+        Edge(a=post, b=corner, minutes=1)
+        for post, corner in zip(posts.values(), rng.sample(corners, npcs), strict=True)
+    ]
+    kinds = [
+        ["work"],
+        ["eat", "drink", "social"],
+        ["work", "shop"],
+        ["social", "play"],
+        ["work", "study"],
+        ["eat", "work"],
+    ]
+    places = {
+        f"place_{i:03d}": Facility(
+            id=f"place_{i:03d}", map_id="town", name=f"place {i}", node_ids=(corner,), tags=frozenset(kinds[i % 6])
+        )
+        for i, corner in enumerate(rng.sample(corners, facilities))
+    }
+    nodes = index_nodes(Node(id=i, map_id="town", x=0, y=0) for i in [*corners, *posts.values()])
+    return Setting.of(WorldMap(nodes=nodes, edges=tuple(edges), facilities=places, posts=posts), catalogue)

@@ -5,7 +5,7 @@ same tell the same story, and two that do not are told apart.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from heapq import heappop, heappush
@@ -15,12 +15,12 @@ from world.actions import TALK
 from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.events import Event, canonical
-from world.life import State
+from world.life import State, Talk
 from world.perceive import Snapshot
 from world.possible import Option, possible
 from world.setting import Setting
 from world.step import World
-from world.time import WorldTime
+from world.time import WorldTime, minute_of_day
 
 Decider = Callable[[Setting, Snapshot], tuple[Option, WorldTime | None]]
 Turns = Callable[[str], int]
@@ -51,6 +51,38 @@ class Mind:
         if option.minutes:
             option = replace(option, minutes=max(1, int(option.minutes * (0.5 + draw(*key, "minutes")))))
         return option, alarm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Day:
+    """Lives a plain day: sleep, meals, work at one place, free hours in between; talks when there is somebody to talk
+    to, `social` of the times it decides.
+    """
+
+    seed: int
+    social: float = 0.25
+
+    def __call__(self, setting: Setting, snapshot: Snapshot) -> tuple[Option, WorldTime | None]:
+        found = possible(setting, snapshot)
+        key = (self.seed, sight(snapshot))
+        here = [o for o in found.options if o.action_id == TALK and o.walk_minutes <= 3]
+        hour = minute_of_day(WorldTime(snapshot.time + int(40 * draw(self.seed, snapshot.person_id, "shift")))) // 60
+        if here and 7 <= hour < 22 and draw(*key, "social") < self.social:
+            return here[int(draw(*key, "whom") * len(here))], None
+        options = {o.action_id: o for o in reversed(found.options) if o.action_id != TALK}
+        for action_id in self._wishes(hour, snapshot.levels, draw(*key, "mood")):
+            if action_id in options:
+                return options[action_id], None
+        return found.options[-1], None
+
+    def _wishes(self, hour: int, levels: Mapping[str, float], mood: float) -> tuple[str, ...]:
+        if hour >= 22 or hour < 5:
+            return ("sleep",)
+        if hour in (7, 12, 18, 19) and levels["satiety"] < 60:
+            return ("eat_out", "eat_at_home") if mood < 0.6 else ("eat_at_home",)
+        if 8 <= hour < 12 or 13 <= hour < 17:
+            return ("work", "study") if mood < 0.9 else ("shop", "rest")
+        return (("spend_time", "play", "drink", "rest", "shop", "study")[int(mood * 6)], "rest")
 
 
 def sight(snapshot: Snapshot) -> str:
@@ -87,7 +119,9 @@ class Run:
     """Real seconds spent in the core, the made-up minds not counted."""
     checks: int = 0
     snapshots: dict[tuple[str, WorldTime], str] = field(default_factory=dict)
-    seen: dict[tuple[str, WorldTime], tuple[str, ...]] = field(default_factory=dict)
+    causes: dict[tuple[str, WorldTime], tuple[tuple[str, WorldTime, str | None], ...]] = field(default_factory=dict)
+    """For each decision whom it saw: the id, the decision that put it there, and the talk it was in."""
+    talks: dict[str, Talk] = field(default_factory=dict)
 
 
 def run_out_of_order(
@@ -135,6 +169,8 @@ def run_out_of_order(
                 break
             run.seconds, _, call, option, alarm = heappop(flying)
             _answer(ahead, world, call, option, alarm, turns)
+            if call.talk_id in world.talks:
+                run.talks[call.talk_id] = world.talks[call.talk_id]
             events.extend(ahead.release())
         assert ahead.idle
     events.extend(ahead.release())
@@ -201,6 +237,7 @@ def run_lockstep(
         _pass(run, _closings(world, over_at_once), latency, concurrency)
         for talk_id in (*over, *over_at_once):
             world.close(talk_id)
+            run.talks[talk_id] = world.talks[talk_id]
     run.log = canonical(event for event in events if event.time < until)
     return run
 
@@ -237,7 +274,8 @@ def _note(run: Run, snapshot: Snapshot, keep: bool) -> None:
     run.decisions += 1
     if keep:
         run.snapshots[snapshot.person_id, snapshot.time] = sight(snapshot)
-    run.seen[snapshot.person_id, snapshot.time] = tuple(seen.id for seen in snapshot.people)
+    seen = [(other.id, run.world.people[other.id].before(snapshot.time)) for other in snapshot.people]
+    run.causes[snapshot.person_id, snapshot.time] = tuple((i, doing.decided_at, doing.talk_id) for i, doing in seen)
 
 
 def oracle(run: Run, latency: Latency, concurrency: int) -> float:
@@ -253,19 +291,18 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
     for t, rank, key in _chronicle(run):
         if rank == 0:
             needs = [done.get(key, 0.0)]
-            for other_id in run.seen[key, t]:
-                before = world.people[other_id].before(t)
-                if before.talk_id is not None and before.talk_id in talk_done:
-                    known = t - before.start
-                    turn_needed = known if known >= world.talks[before.talk_id].shortest else 0
-                    needs.append(talk_done[before.talk_id][min(len(talk_done[before.talk_id]) - 1, turn_needed)])
+            for other_id, decided_at, talk_id in run.causes[key, t]:
+                if talk_id is not None and talk_id in talk_done:
+                    known = t - run.talks[talk_id].start
+                    turn_needed = known if known >= run.talks[talk_id].shortest else 0
+                    needs.append(talk_done[talk_id][min(len(talk_done[talk_id]) - 1, turn_needed)])
                 else:
-                    needs.append(done.get(f"{other_id}@{before.decided_at}", 0.0))
+                    needs.append(done.get(f"{other_id}@{decided_at}", 0.0))
             person = world.people[key]
             finish = max(needs) + (0.0 if person.blind else latency(f"{Ask.DECISION}:{key}:{t}"))
             done[key] = done[f"{key}@{t}"] = finish
         else:
-            talk = world.talks[key]
+            talk = run.talks[key]
             needs = [done.get(talk.person_id, 0.0), done.get(talk.partner_id, 0.0)]
             at = max(needs)
             spoken = talk_done[key] = [at]
@@ -279,8 +316,8 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
 
 
 def _chronicle(run: Run) -> list[tuple[WorldTime, int, str]]:
-    decisions = [(t, 0, person_id) for person_id, t in run.seen]
-    talks = [(talk.start, 1, talk.id) for talk in run.world.talks.values()]
+    decisions = [(t, 0, person_id) for person_id, t in run.causes]
+    talks = [(talk.start, 1, talk.id) for talk in run.talks.values()]
     return sorted([*decisions, *talks])
 
 

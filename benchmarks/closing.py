@@ -2,7 +2,7 @@
 
 The same scripted transcripts are closed with `ingestion: direct` and `ingestion: episode` on the same real Neo4j. The model
 is a fake OpenAI-compatible server that waits 200 ms before each answer, and answers each of Graphiti's questions with
-what the transcript holds: four entities and four facts.
+what the transcript holds: five entities and four facts, the facts new in each.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from service.store.tables import TurnRow
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
 from world.people import Segment
-from world.time import WorldTime
+from world.time import LATEST
 
 LATENCY_SECONDS = 0.2
 CONVERSATIONS = 5
@@ -50,17 +51,20 @@ MODEL = "fake"
 
 _LINES = (
     ("aoi", "Good evening, Taro. I wanted to ask how your family is."),
-    ("npc_taro", "My daughter Mio wants to leave for the city, and my son Riku asks me for a boat."),
+    (
+        "npc_taro",
+        "My daughter Mio wants to leave for the city in {n} days, and my son Riku asks me for a boat of {n} feet.",
+    ),
     ("aoi", "A boat? Would you build him one yourself?"),
-    ("npc_taro", "If Shiho lets me fell the cedar on the hill. My wife Harue says no boat at all."),
+    ("npc_taro", "If Shiho lets me fell {n} cedars on the hill. My wife Harue says no to {n} boats."),
     ("aoi", "Thank you for telling me. I will ask Shiho about the cedar."),
     ("npc_taro", "Would you? Then I owe you a bun from Harue's oven."),
 )
 _FACTS = (
-    ("Taro", "has_daughter", "Mio", "Taro's daughter Mio wants to leave for the city", 1),
-    ("Taro", "has_son", "Riku", "Taro's son Riku asks him for a boat", 1),
-    ("Taro", "needs", "Shiho", "Taro can build a boat if Shiho lets him fell the cedar", 3),
-    ("Taro", "married_to", "Harue", "Taro's wife Harue says no boat at all", 3),
+    ("Taro", "has_daughter", "Mio", "Taro's daughter Mio wants to leave for the city in {n} days", 1),
+    ("Taro", "has_son", "Riku", "Taro's son Riku asks him for a boat of {n} feet", 1),
+    ("Taro", "needs", "Shiho", "Taro can build a boat if Shiho lets him fell {n} cedars", 3),
+    ("Taro", "married_to", "Harue", "Taro's wife Harue says no to {n} boats", 3),
 )
 _ENTITIES = ("Taro", "Mio", "Riku", "Shiho", "Harue")
 
@@ -104,21 +108,21 @@ async def _measure(ingestion: str, server: Neo4jServer) -> dict[str, float]:
         room = _room(Path(directory), graph, fake.base_url)
         outbox = Outbox(room)
         group = Group(world_id=ingestion, character_id="aoi")
-        warm_up = await room.database.write(lambda s: _talk(s, room, ingestion))
+        warm_up = await room.database.write(lambda s: _talk(s, room, ingestion, 2))
         await close(room, warm_up)
         await outbox.deliver(group)
         asked.clear()
         embedder.calls = 0
         spent = 0.0
-        for _ in range(CONVERSATIONS):
-            conversation_id = await room.database.write(lambda s: _talk(s, room, ingestion))
+        for n in range(3, CONVERSATIONS + 3):
+            conversation_id = await room.database.write(partial(_talk, room=room, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(room, conversation_id)
             await outbox.deliver(group)
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")
-        remembered = await graph.recall(group, "boat", at=WorldTime(10**9), limit=20)
+        remembered = await graph.recall(group, "boat", at=LATEST, limit=20)
         if not remembered:
             raise RuntimeError("nothing was remembered")
         await room.models.for_role("closing").aclose()
@@ -154,7 +158,7 @@ def _room(directory: Path, graph: MemoryGraph, base_url: str) -> Room:
     )
 
 
-def _talk(session: Session, room: Room, world_id: str) -> str:
+def _talk(session: Session, room: Room, world_id: str, n: int) -> str:
     """A conversation whose turns are said and whose closing is due."""
     world = room.stage.open(session, world_id, lock=True)
     beside = world.map.beside(world.map.posts["npc_taro"])[0]
@@ -169,7 +173,7 @@ def _talk(session: Session, room: Room, world_id: str) -> str:
                 turn=turn,
                 speaker_id=speaker_id,
                 speaker_name=world.name_of(speaker_id),
-                text=text,
+                text=text.format(n=n),
                 emotion="neutral",
                 at=world.now,
                 model=MODEL,
@@ -184,6 +188,11 @@ def _talk(session: Session, room: Room, world_id: str) -> str:
     return row.id
 
 
+def _number(text: str, pattern: str) -> int:
+    """The number of the talk a question is about: the last one it names."""
+    return int(re.findall(pattern, text)[-1])
+
+
 def _tokens(body: dict[str, Any]) -> int:
     """Prompt tokens as the fake server reports them: a fourth of the characters."""
     return sum(len(str(message["content"])) for message in body["messages"]) // 4
@@ -195,12 +204,12 @@ def _answer(body: dict[str, Any]) -> str:
     fields = set(schema["properties"])
     text = "\n".join(str(message["content"]) for message in body["messages"])
     if "character" in fields:
-        return json.dumps(_recollection())
+        return json.dumps(_recollection(_number(text, r"boat of (\d+) feet")))
     if "extracted_entities" in fields:
         named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]
         return json.dumps({"extracted_entities": named})
     if "edges" in fields:
-        return json.dumps({"edges": [_edge(*fact) for fact in _FACTS]})
+        return json.dumps({"edges": [_edge(_number(text, r"Talk (\d+)"), *fact) for fact in _FACTS]})
     if "entity_resolutions" in fields:
         ids = sorted({int(found) for found in re.findall(r'"id": (\d+)', text)})
         same = [{"id": i, "name": _ENTITIES[i % len(_ENTITIES)], "duplicate_candidate_id": -1} for i in ids]
@@ -216,25 +225,33 @@ def _answer(body: dict[str, Any]) -> str:
     return json.dumps({"valid_at": None, "invalid_at": None})
 
 
-def _edge(subject: str, relation: str, obj: str, statement: str, _turn: int) -> dict[str, Any]:
+def _edge(n: int, subject: str, relation: str, obj: str, statement: str, _turn: int) -> dict[str, Any]:
     return {
         "source_entity_name": subject,
         "target_entity_name": obj,
         "relation_type": relation.upper(),
-        "fact": statement,
+        "fact": statement.format(n=n),
         "valid_at": None,
         "invalid_at": None,
         "episode_indices": [0],
     }
 
 
-def _recollection() -> dict[str, Any]:
+def _recollection(n: int) -> dict[str, Any]:
     facts = [
-        {"subject": s, "relation": r, "object": o, "statement": f, "turn": t, "valid_on": "", "replaces": ""}
+        {
+            "subject": s,
+            "relation": r,
+            "object": o,
+            "statement": f.format(n=n),
+            "turn": t,
+            "valid_on": "",
+            "replaces": "",
+        }
         for s, r, o, f, t in _FACTS
     ]
     return {
-        "summary": "Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it.",
+        "summary": f"Talk {n}: Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it.",
         "topics": ["family", "boat"],
         "npc": {"affinity": 10, "mood": "happy", "learned_facts": []},
         "character": {"facts": facts, "mid_term": [], "stance": "fond of him"},

@@ -1,5 +1,6 @@
 """Owns the tests of the command line: what users type, and what they are told when it is wrong."""
 
+import io
 import json
 import subprocess
 import sys
@@ -171,14 +172,24 @@ def test_a_language_that_is_none_is_refused(command: str) -> None:
     assert "en or ja" in done.output
 
 
-def test_a_terminal_without_japanese_letters_is_no_reason_to_stop(tmp_path: Path) -> None:
+def test_a_terminal_without_japanese_letters_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(sys, "argv", ["kataribe", "check", str(write_village(tmp_path / "水車村")), "--language", "ja"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 0
+    terminal.seek(0)
+    assert "???" in terminal.read()
+
+
+@pytest.mark.server  # half a minute of a slow machine
+def test_the_demo_plays_in_a_terminal_without_japanese_letters(tmp_path: Path) -> None:
     settings = environment(LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0")
     done = subprocess.run(
-        [KATARIBE, "demo", "--language", "ja", "--content", write_village(tmp_path / "game")],
-        cwd=tmp_path,
-        env=settings,
-        capture_output=True,
-        timeout=120,
+        [KATARIBE, "demo", "--language", "ja"], cwd=tmp_path, env=settings, capture_output=True, timeout=120
     )
     told = done.stdout.decode("ascii")
     assert done.returncode == 0, done.stderr

@@ -19,6 +19,9 @@ class Agenda:
     def __len__(self) -> int:
         return len(self._sorted)
 
+    def __contains__(self, person_id: object) -> bool:
+        return person_id in self._times
+
     def __getitem__(self, person_id: str) -> WorldTime:
         """Raises: KeyError."""
         return self._times[person_id]

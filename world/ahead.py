@@ -10,10 +10,10 @@ from enum import StrEnum
 from heapq import heappop, heappush
 
 from world.causality import Gates
-from world.events import Event, canonical
+from world.events import Event
 from world.life import State
+from world.option import Option
 from world.perceive import Snapshot
-from world.possible import Option
 from world.step import OutOfTurn, Step, World
 from world.time import WorldTime
 
@@ -68,7 +68,8 @@ class RunningAhead:
         self._parked: set[str] = set()
         self._held: dict[str, list[str]] = {}
         self._later_turns: set[str] = set()
-        self._events: list[Event] = []
+        self._events: list[tuple[tuple[int, int, str, str], int, Event]] = []
+        self._told = 0
         for talk in sorted(world.talks.values(), key=lambda talk: (talk.start, talk.id)):
             if not talk.closed:
                 self._next_in_talk(talk.id)
@@ -142,13 +143,19 @@ class RunningAhead:
         """Events that are final and were not released before, in canonical order: all before the slowest character."""
         frontier = self.world.frontier
         settled = self.until if frontier is None else min(frontier, self.until)
-        final = [event for event in self._events if event.time < settled]
-        self._events = [event for event in self._events if event.time >= settled]
-        return canonical(final)
+        final: list[Event] = []
+        while self._events and self._events[0][0][0] < settled:
+            final.append(heappop(self._events)[-1])
+        return tuple(final)
 
     def _happened(self, step: Step) -> None:
-        self._events.extend(step.events)
+        self._tell(step.events)
         self._move_on(step.touched)
+
+    def _tell(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._told += 1
+            heappush(self._events, (event.order, self._told, event))
 
     def _move_on(self, people: Iterable[str]) -> None:
         """Try those who changed, and those who waited for them; a claim that succeeds changes others in turn."""
@@ -161,7 +168,7 @@ class RunningAhead:
                 continue
             step = self._try(person_id, blocker)
             if step is not None:
-                self._events.extend(step.events)
+                self._tell(step.events)
                 todo.extend((touched, -1, "") for touched in step.touched)
                 if step.talk_id is not None:
                     self._next_in_talk(step.talk_id)

@@ -12,8 +12,8 @@ from itertools import takewhile
 from world.actions import TALK
 from world.distance import Row
 from world.life import Activity, Person, State
+from world.option import Option
 from world.people import node_at
-from world.possible import Option
 from world.step import World
 from world.time import WorldTime
 

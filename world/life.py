@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from world.needs import Levels
+from world.option import Option
 from world.people import Position, Segment, node_at, position_at
-from world.possible import Option
 from world.time import WorldTime
 
 
@@ -150,6 +150,15 @@ class Talk:
     def speaker_id(self) -> str:
         """Whose turn is next: who began the talk begins."""
         return self.partner_id if self.turns % 2 else self.person_id
+
+    @property
+    def characters(self) -> tuple[str, ...]:
+        """The characters in it: one or two."""
+        return (self.person_id,) if self.with_npc else (self.person_id, self.partner_id)
+
+    def other(self, person_id: str) -> str:
+        """With whom that one talks."""
+        return self.partner_id if person_id == self.person_id else self.person_id
 
     def takes(self, t: WorldTime) -> bool:
         """Whether it goes on at `t`; asked only where the gates have made sure that this is known."""

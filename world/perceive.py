@@ -1,8 +1,9 @@
 """Owns what a character perceives at a moment: who is near and does what, which NPC is free, what seats are left."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from world.lives import Lives
 from world.time import WorldTime
 
 
@@ -45,3 +46,59 @@ class Snapshot:
     people: tuple[Seen, ...] = ()
     npcs: tuple[SeenNpc, ...] = ()
     free_seats: Mapping[tuple[str, str], int]
+
+
+def perceive(lives: Lives, person_id: str, at: WorldTime | None = None) -> Snapshot:
+    """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided. Raises: KeyError."""
+    person = lives.people[person_id]
+    t = person.ready if at is None else at
+    ended = person.before(t)
+    node_id, needs = ended.node_id, lives.setting.catalogue.needs
+    return Snapshot(
+        person_id=person_id,
+        time=t,
+        home=person.home,
+        node_id=node_id,
+        ended=ended.action_id,
+        because=ended.because,
+        levels=needs.at(ended.levels, t),
+        critical=needs.critical(ended.levels, t),
+        people=() if person.blind else tuple(sorted(_people(lives, person_id, node_id, t), key=lambda seen: seen.id)),
+        npcs=() if person.blind else tuple(_npcs(lives, node_id, t)),
+        free_seats={} if person.blind else _free_seats(lives, node_id, t),
+    )
+
+
+def _people(lives: Lives, person_id: str, here: str, t: WorldTime) -> Iterator[Seen]:
+    sight = lives.setting.distances.in_sight(here)
+    for person, activity, node_id in lives.near(sight, t):
+        if person.id == person_id:
+            continue
+        seen = activity.seen_at(t)
+        talk = lives.talks[activity.talk_id] if seen and activity.talk_id else None
+        yield Seen(
+            id=person.id,
+            node_id=node_id,
+            minutes=sight[node_id],
+            doing=activity.action_id if seen else None,
+            # Who is cut at t is still free to be spoken to in S(t).
+            approachable=seen and activity.interruptible,
+            talks_with=talk.other(person.id) if talk else None,
+        )
+
+
+def _npcs(lives: Lives, here: str, t: WorldTime) -> Iterator[SeenNpc]:
+    for npc_id in lives.setting.distances.npcs_in_sight(here):
+        talk = lives.npc_talk(npc_id, t, seen=True)
+        yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else None)
+
+
+def _free_seats(lives: Lives, here: str, t: WorldTime) -> dict[tuple[str, str], int]:
+    free: dict[tuple[str, str], int] = {}
+    for facility in lives.setting.world_map.facilities_at(here):
+        seated = lives.setting.seated[facility.id]
+        free |= {(facility.id, action.id): action.seats or 0 for action in seated}
+        for _, activity, _ in lives.near(facility.node_ids, t) if seated else ():
+            if activity.seat is not None and activity.seat[0] == facility.id and activity.seen_at(t):
+                free[activity.seat] -= 1
+    return free

@@ -5,17 +5,17 @@ these events, not characters times minutes. Inside minute t activities end, then
 apply in the order of ids and are seen from t + 1 on.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from world.actions import GO, TALK, WAIT, WALK
-from world.agenda import Agenda
 from world.errors import WorldError
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
-from world.people import Position, Segment, node_at
-from world.perceive import Seen, SeenNpc, Snapshot
-from world.possible import Option, Reason
+from world.lives import Lives
+from world.option import Option, Reason
+from world.people import Segment, node_at
+from world.perceive import Snapshot, perceive
 from world.setting import Setting
 from world.time import WorldTime
 
@@ -39,109 +39,12 @@ class Step:
     talk_id: str | None = None
 
 
-class World:
-    """Everybody's state, held by id and replaced change by change.
-
-    `remember` minutes of everybody's past are kept, counted back from the most lagging character (None: all of it);
-    positions and snapshots of remembered times can be asked for. `changed_people` and `changed_talks` collect the ids
-    of what changed, for whoever stores the world: take them out when they are written.
-    """
-
-    def __init__(
-        self, setting: Setting, people: Iterable[Person], talks: Iterable[Talk] = (), *, remember: int | None = 0
-    ) -> None:
-        self.setting = setting
-        self.people: dict[str, Person] = {}
-        self.talks: dict[str, Talk] = {}
-        self.agenda = Agenda()
-        self.spots: dict[str, int] = {}
-        """Where each is at its `ready` time, as `Distances` numbers the nodes."""
-        self.changed_people: set[str] = set()
-        self.changed_talks: set[str] = set()
-        self._remember = remember
-        self._visitors: dict[str, set[str]] = {}
-        self._npc_talks: dict[str, list[str]] = {}
-        self._closed: list[Talk] = []
-        for person in people:
-            self._enter(person)
-        for talk in talks:
-            self._keep_talk(talk)
-
-    # Reading
-
-    @property
-    def frontier(self) -> WorldTime | None:
-        """All that happens before it is settled: no event earlier than this can come any more. None: nobody lives."""
-        first = self.agenda.first
-        turns = [WorldTime(talk.start + talk.turns) for talk in self.talks.values() if not talk.over]
-        return min([first, *turns]) if first is not None else None
+class World(Lives):
+    """Everybody's lives, and the changes that may happen to them. Restored from the people and talks it last had."""
 
     def perceive(self, person_id: str, at: WorldTime | None = None) -> Snapshot:
         """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided."""
-        person = self.people[person_id]
-        t = person.ready if at is None else at
-        ended = person.before(t)
-        node_id = ended.node_id
-        needs = self.setting.catalogue.needs
-        sight = self.setting.distances.in_sight(node_id) if not person.blind else {}
-        return Snapshot(
-            person_id=person_id,
-            time=t,
-            home=person.home,
-            node_id=node_id,
-            ended=ended.action_id,
-            because=ended.because,
-            levels=needs.at(ended.levels, t),
-            critical=needs.critical(ended.levels, t),
-            people=tuple(sorted(self._look(person_id, sight, t), key=lambda seen: seen.id)),
-            npcs=tuple(self._look_at_npcs(node_id, t)) if not person.blind else (),
-            free_seats=self._free_seats(node_id, t) if not person.blind else {},
-        )
-
-    def position(self, person_id: str, t: WorldTime) -> Position:
-        """Where the character is at a remembered time, or at one it is committed to. Raises: KeyError."""
-        return self.people[person_id].position_at(t)
-
-    def levels(self, person_id: str, t: WorldTime) -> dict[str, float]:
-        """The character's needs at a remembered time. Raises: KeyError."""
-        return self.setting.catalogue.needs.at(self.people[person_id].during(t).levels, t)
-
-    def near(self, nodes: Collection[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
-        """Everybody whom the snapshot of `t` has on one of the nodes, with what began last and where; in no order."""
-        for person in self.visitors(nodes):
-            activity = person.before(t)
-            node_id = node_at(activity.segment, t)
-            if node_id in nodes:
-                yield person, activity, node_id
-
-    def visitors(self, nodes: Iterable[str]) -> Collection[Person]:
-        """Everybody who is, was or will be on one of the nodes, in remembered and committed times; in no order."""
-        found: dict[str, Person] = {}
-        for node_id in nodes:
-            stale = []
-            for person_id in self._visitors.get(node_id, ()):
-                person = self.people[person_id]
-                if any(node_id in activity.segment.path for activity in person.past):
-                    found[person_id] = person
-                else:
-                    stale.append(person_id)
-            if stale:
-                self._visitors[node_id].difference_update(stale)
-        return found.values()
-
-    def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> Talk | None:
-        """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
-        for talk_id in reversed(self._npc_talks.get(npc_id, ())):
-            talk = self.talks[talk_id]
-            if talk.takes(t) and (talk.start < t or not seen):
-                return talk
-        return None
-
-    def unclosed(self, npc_id: str) -> str | None:
-        """The id of the NPC's oldest talk that is not yet remembered, if there is one."""
-        return next((i for i in self._npc_talks.get(npc_id, ()) if not self.talks[i].closed), None)
-
-    # Changing
+        return perceive(self, person_id, at)
 
     def decide(self, person_id: str, option: Option, *, wake_at: WorldTime | None = None) -> Step:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
@@ -172,13 +75,13 @@ class World:
             events.append(Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id}))
         person = replace(person, past=past, ready=arrival, alarm=wake_at, decided_at=t, version=person.version + 1)
         if option.action_id == GO and path.minutes:
-            self._put(person)
+            self.put(person)
         elif self._needs_claim(option):
-            self._put(replace(person, state=State.CLAIMS, claim=option))
+            self.put(replace(person, state=State.CLAIMS, claim=option))
         else:
             activity = self._begin(person, option, arrival)
             events.append(_started(person_id, activity))
-            self._put(replace(person, past=(*past, activity), ready=activity.end))
+            self.put(replace(person, past=(*past, activity), ready=activity.end))
         return Step(events=tuple(events), touched=(person_id,))
 
     def claim(self, person_id: str) -> Step:
@@ -198,7 +101,7 @@ class World:
         if self.seats_taken(option.facility_id, option.action_id, person.ready) >= (action.seats or 0):
             return self._fail(person, option, Reason.NO_SEAT)
         activity = self._begin(person, option, person.ready)
-        self._put(
+        self.put(
             replace(
                 person,
                 past=(*person.past, activity),
@@ -232,11 +135,11 @@ class World:
         if last:
             data = {"talk_id": talk_id, "partner_id": talk.partner_id, "turns": talk.turns}
             events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
-        self._keep_talk(talk)
-        touched = _characters(talk)
+        self.put_talk(talk)
+        touched = talk.characters
         for person_id in touched:
             person = self.people[person_id]
-            self._put(
+            self.put(
                 replace(
                     person,
                     past=(*person.past[:-1], replace(person.last, end=talk.end)),
@@ -258,13 +161,11 @@ class World:
         if not talk.over or talk.closed:
             raise OutOfTurn(talk_id, "is closed" if talk.closed else "is not over", "be closed")
         talk = replace(talk, closed=True)
-        self._keep_talk(talk)
-        self._closed.append(talk)
-        touched = _characters(talk)
+        self.put_talk(talk)
+        touched = talk.characters
         for person_id in touched:
             person = self.people[person_id]
-            self._put(replace(person, state=State.DECIDES, version=person.version + 1))
-        self._forget_talks()
+            self.put(replace(person, state=State.DECIDES, version=person.version + 1))
         return Step(touched=touched)
 
     def rouse(self, person_id: str, t: WorldTime) -> Step:
@@ -276,7 +177,7 @@ class World:
         person = self._expect(person_id, State.DECIDES, "be roused")
         if not person.last.approachable(t):
             raise OutOfTurn(person_id, f"does {person.last.action_id}", "be roused")
-        self._put(
+        self.put(
             replace(
                 person,
                 past=(*person.past[:-1], replace(person.last, end=t, because=Because.ROUSED)),
@@ -315,7 +216,7 @@ class World:
             levels=self.setting.catalogue.needs.begin(levels, t),
             decided_at=t,
         )
-        self._put(
+        self.put(
             replace(
                 person,
                 past=(*past, activity),
@@ -327,14 +228,6 @@ class World:
         )
         data = {**({"node_id": node_id} if node_id else {}), "needs": ", ".join(sorted(needs or {}))}
         return Step(events=(Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data),), touched=(person_id,))
-
-    def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
-        """How many hold a seat at `t`, those included who took theirs at `t`."""
-        seat = (facility_id, action_id)
-        held = [person.during(t) for person in self.visitors(self.setting.world_map.facility(facility_id).node_ids)]
-        return sum(activity.seat == seat and activity.start <= t < activity.end for activity in held)
-
-    # How it is done
 
     def _claim_talk(self, person: Person, option: Option, target_id: str) -> Step:
         t = person.ready
@@ -360,7 +253,7 @@ class World:
             partner_id=target_id,
             with_npc=with_npc,
         )
-        self._keep_talk(talk)
+        self.put_talk(talk)
         data = {"talk_id": talk.id, "partner_id": target_id}
         events = [Event(time=t, kind=Kind.TALK_STARTED, person_id=person.id, data=data)]
         self._talk_on(person, talk, seat=None)
@@ -370,7 +263,7 @@ class World:
             partner = replace(partner, past=(*partner.past[:-1], cut))
             events.append(_ended(partner, t))
             self._talk_on(replace(partner, decided_at=person.decided_at), talk, seat=cut.seat)
-        return Step(events=tuple(events), touched=_characters(talk), talk_id=talk.id)
+        return Step(events=tuple(events), touched=talk.characters, talk_id=talk.id)
 
     def _talk_on(self, person: Person, talk: Talk, *, seat: tuple[str, str] | None) -> None:
         catalogue = self.setting.catalogue
@@ -384,7 +277,7 @@ class World:
             seat=seat,
             talk_id=talk.id,
         )
-        self._put(
+        self.put(
             replace(
                 person,
                 past=(*person.past, activity),
@@ -399,7 +292,7 @@ class World:
         t = person.ready
         wait = Option(action_id=WAIT, node_id=person.node_id, minutes=self.setting.rules.retry)
         activity = self._begin(person, wait, t)
-        self._put(
+        self.put(
             replace(
                 person,
                 past=(*person.past, activity),
@@ -451,88 +344,11 @@ class World:
             return False
         return self.setting.catalogue.action(option.action_id).seats is not None
 
-    def _look(self, person_id: str, sight: Mapping[str, int], t: WorldTime) -> Iterator[Seen]:
-        for person, activity, node_id in self.near(sight, t):
-            if person.id == person_id:
-                continue
-            seen = activity.seen_at(t)
-            talk = self.talks[activity.talk_id] if seen and activity.talk_id else None
-            yield Seen(
-                id=person.id,
-                node_id=node_id,
-                minutes=sight[node_id],
-                doing=activity.action_id if seen else None,
-                approachable=activity.approachable(t)
-                or (seen and activity.because is Because.CUT and activity.end == t),
-                talks_with=_other(talk, person.id) if talk else None,
-            )
-
-    def _look_at_npcs(self, node_id: str, t: WorldTime) -> Iterator[SeenNpc]:
-        for npc_id in self.setting.distances.npcs_in_sight(node_id):
-            talk = self.npc_talk(npc_id, t, seen=True)
-            yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else None)
-
-    def _free_seats(self, node_id: str, t: WorldTime) -> dict[tuple[str, str], int]:
-        free: dict[tuple[str, str], int] = {}
-        for facility in self.setting.world_map.facilities_at(node_id):
-            for action in self.setting.seated[facility.id]:
-                free[facility.id, action.id] = action.seats or 0
-            if not self.setting.seated[facility.id]:
-                continue
-            for _, activity, _ in self.near(facility.node_ids, t):
-                if activity.seat in free and activity.seen_at(t):
-                    free[activity.seat] -= 1
-        return free
-
     def _expect(self, person_id: str, state: State, wanted: str) -> Person:
         person = self.people[person_id]
         if person.state is not state:
             raise OutOfTurn(person_id, person.state, wanted)
         return person
-
-    def _enter(self, person: Person) -> None:
-        for activity in person.past:
-            self._visit(person.id, activity)
-        self.people[person.id] = person
-        self.spots[person.id] = self.setting.distances.spot(person.node_id)
-        self.agenda.put(person.id, person.ready)
-
-    def _put(self, person: Person) -> None:
-        for activity in person.past[-2:]:
-            self._visit(person.id, activity)
-        self.agenda.put(person.id, person.ready)
-        self.spots[person.id] = self.setting.distances.spot(person.node_id)
-        self.people[person.id] = self._forget(person)
-        self.changed_people.add(person.id)
-
-    def _visit(self, person_id: str, activity: Activity) -> None:
-        for node_id in activity.segment.path:
-            self._visitors.setdefault(node_id, set()).add(person_id)
-
-    def _forget(self, person: Person) -> Person:
-        if self._remember is None or len(person.past) < 4:
-            return person
-        first = self.agenda.first
-        assert first is not None  # noqa: S101  the person itself is on the agenda
-        past = person.past
-        keep = next((i for i, a in enumerate(past[:-1]) if a.end >= first - self._remember), len(past) - 1)
-        return replace(person, past=past[keep:]) if keep else person
-
-    def _keep_talk(self, talk: Talk) -> None:
-        if talk.with_npc and talk.id not in self.talks:
-            self._npc_talks.setdefault(talk.partner_id, []).append(talk.id)
-        self.talks[talk.id] = talk
-        self.changed_talks.add(talk.id)
-
-    def _forget_talks(self) -> None:
-        first = self.agenda.first
-        if self._remember is None or first is None:
-            return
-        while self._closed and self._closed[0].end < first - self._remember:
-            talk = self._closed.pop(0)
-            del self.talks[talk.id]
-            if talk.with_npc:
-                self._npc_talks[talk.partner_id].remove(talk.id)
 
 
 def newcomer(
@@ -568,14 +384,6 @@ def newcomer(
         decided_at=before,
         blind=blind,
     )
-
-
-def _characters(talk: Talk) -> tuple[str, ...]:
-    return (talk.person_id,) if talk.with_npc else (talk.person_id, talk.partner_id)
-
-
-def _other(talk: Talk, person_id: str) -> str:
-    return talk.partner_id if person_id == talk.person_id else talk.person_id
 
 
 def _what(option: Option, **more: str) -> dict[str, str | int]:

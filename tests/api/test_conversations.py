@@ -104,9 +104,11 @@ def test_who_does_not_stand_beside_is_told_both_places_and_the_walk(client: Test
     told = problem(client.post("/conversations/start", json={**TALK, "npc_id": "hermit"}), 409, "not-beside")
     assert told["facts"] == {
         "character": "Sora",
-        "character_node": "door",
+        "character_node": "Bakery",
+        "character_node_id": "door",
         "partner": "隠者",
-        "partner_node": "hut",
+        "partner_node": "Forest",
+        "partner_node_id": "hut",
         "walk_minutes": 16,
     }
     assert "16 minutes" in told["detail"]

@@ -61,6 +61,7 @@ def settled_once(client: httpx.Client, path: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.server  # each test here starts several processes: CI runs them, a desk need not at every run
 def test_killed_while_they_speak_the_conversation_goes_on_where_it_was(tmp_path: Path, content: Path) -> None:
     with Service(tmp_path, content, REHEARSAL) as first:
         path = first.client.post("/conversations/start", json=TALK).json()["links"]["self"]
@@ -95,7 +96,7 @@ def is_closing(body: dict[str, Any]) -> bool:
     return "summary" in body["response_format"]["json_schema"]["schema"]["properties"]
 
 
-@pytest.mark.server  # five processes: too long for every run on a desk
+@pytest.mark.server
 def test_killed_while_closing_it_is_closed_once(tmp_path: Path, content: Path) -> None:
     held = threading.Event()
 

@@ -16,8 +16,9 @@ from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.events import Event, canonical
 from world.life import State, Talk
+from world.option import Option
 from world.perceive import Snapshot
-from world.possible import Option, possible
+from world.possible import possible
 from world.setting import Setting
 from world.step import World
 from world.time import WorldTime, minute_of_day
@@ -169,7 +170,7 @@ def run_out_of_order(
                 break
             run.seconds, _, call, option, alarm = heappop(flying)
             _answer(ahead, world, call, option, alarm, turns)
-            if call.talk_id in world.talks:
+            if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
             events.extend(ahead.release())
         assert ahead.idle

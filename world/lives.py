@@ -1,0 +1,137 @@
+"""Owns everybody's lives by id, and finds who is where at a moment; keeps of the past what somebody may still see."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from world.agenda import Agenda
+from world.life import Activity, Person, Talk
+from world.people import Position, node_at
+from world.setting import Setting
+from world.time import WorldTime
+
+
+class Lives:
+    """People and talks, held by id and replaced as they change.
+
+    `remember` minutes of everybody's past are kept, counted back from the most lagging character (None: all of it);
+    positions and snapshots of remembered times can be asked for. `changed_people` and `changed_talks` collect the ids
+    of what changed, for whoever stores the world: take them out when they are written.
+    """
+
+    def __init__(
+        self, setting: Setting, people: Iterable[Person], talks: Iterable[Talk] = (), *, remember: int | None = 0
+    ) -> None:
+        self.setting = setting
+        self.people: dict[str, Person] = {}
+        self.talks: dict[str, Talk] = {}
+        self.agenda = Agenda()
+        self.spots: dict[str, int] = {}
+        """Where each is at its `ready` time, as `Distances` numbers the nodes."""
+        self.changed_people: set[str] = set()
+        self.changed_talks: set[str] = set()
+        self._turns = Agenda()
+        self._remember = remember
+        self._visitors: dict[str, set[str]] = {}
+        self._npc_talks: dict[str, list[str]] = {}
+        self._closed: list[tuple[WorldTime, str]] = []
+        for person in people:
+            self.put(person)
+        for talk in talks:
+            self.put_talk(talk)
+
+    @property
+    def frontier(self) -> WorldTime | None:
+        """All that happens before it is settled: no event earlier than this can come any more. None: nobody lives."""
+        first, turn = self.agenda.first, self._turns.first
+        return first if first is None or turn is None else min(first, turn)
+
+    def position(self, person_id: str, t: WorldTime) -> Position:
+        """Where the character is at a remembered time, or at one it is committed to. Raises: KeyError."""
+        return self.people[person_id].position_at(t)
+
+    def levels(self, person_id: str, t: WorldTime) -> dict[str, float]:
+        """The character's needs at a remembered time. Raises: KeyError."""
+        return self.setting.catalogue.needs.at(self.people[person_id].during(t).levels, t)
+
+    def near(self, nodes: Collection[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
+        """Everybody whom the snapshot of `t` has on one of the nodes, with what began last and where; in no order."""
+        for person_id in self._who_visits(nodes):
+            person = self.people[person_id]
+            activity = person.before(t)
+            node_id = node_at(activity.segment, t)
+            if node_id in nodes:
+                yield person, activity, node_id
+
+    def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
+        """How many hold a seat at `t`, those included who took theirs at `t`."""
+        seat, taken = (facility_id, action_id), 0
+        for person_id in self._who_visits(self.setting.world_map.facility(facility_id).node_ids):
+            activity = self.people[person_id].during(t)
+            taken += activity.seat == seat and activity.start <= t < activity.end
+        return taken
+
+    def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> Talk | None:
+        """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
+        for talk_id in reversed(self._npc_talks.get(npc_id, ())):
+            talk = self.talks[talk_id]
+            if talk.takes(t) and (talk.start < t or not seen):
+                return talk
+        return None
+
+    def unclosed(self, npc_id: str) -> str | None:
+        """The id of the NPC's oldest talk that is not yet remembered, if there is one."""
+        return next((i for i in self._npc_talks.get(npc_id, ()) if not self.talks[i].closed), None)
+
+    def put(self, person: Person) -> None:
+        """Somebody new, or changed: with the same past as before and up to two activities more."""
+        for activity in person.past[-2:] if person.id in self.people else person.past:
+            for node_id in activity.segment.path:
+                self._visitors.setdefault(node_id, set()).add(person.id)
+        self.agenda.put(person.id, person.ready)
+        self.spots[person.id] = self.setting.distances.spot(person.node_id)
+        self.people[person.id] = self._forget(person)
+        self.changed_people.add(person.id)
+
+    def put_talk(self, talk: Talk) -> None:
+        """A talk, new or changed."""
+        if talk.with_npc and talk.id not in self.talks:
+            self._npc_talks.setdefault(talk.partner_id, []).append(talk.id)
+        if not talk.over:
+            self._turns.put(talk.id, WorldTime(talk.start + talk.turns))
+        elif talk.id in self._turns:
+            self._turns.drop(talk.id)
+        self.talks[talk.id] = talk
+        self.changed_talks.add(talk.id)
+        if talk.closed:
+            heappush(self._closed, (talk.end, talk.id))
+            self._forget_talks()
+
+    def _who_visits(self, nodes: Collection[str]) -> Iterable[str]:
+        """Everybody who was, is or will be on one of the nodes, in remembered and committed times."""
+        if len(nodes) == 1:
+            return self._visitors.get(next(iter(nodes)), ())
+        return {person_id for node_id in nodes for person_id in self._visitors.get(node_id, ())}
+
+    def _forget(self, person: Person) -> Person:
+        """Drops what nobody can look back to any more."""
+        past, first = person.past, self.agenda.first
+        if self._remember is None or first is None or past[0].end >= first - self._remember or len(past) == 1:
+            return person
+        keep = next((i for i, a in enumerate(past[:-1]) if a.end >= first - self._remember), len(past) - 1)
+        kept = {node_id for activity in past[keep:] for node_id in activity.segment.path}
+        for activity in past[:keep]:
+            for node_id in activity.segment.path:
+                if node_id not in kept:
+                    self._visitors[node_id].discard(person.id)
+        return replace(person, past=past[keep:])
+
+    def _forget_talks(self) -> None:
+        first = self.agenda.first
+        while self._remember is not None and first is not None and self._closed[0][0] < first - self._remember:
+            _, talk_id = heappop(self._closed)
+            talk = self.talks.pop(talk_id)
+            if talk.with_npc:
+                self._npc_talks[talk.partner_id].remove(talk_id)
+            if not self._closed:
+                return

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from sqlalchemy.exc import OperationalError
 
-from service.api import conversations, health, people, problem, world
+from service.api import conversations, health, memory_graph, people, problem, world
 from service.api.deps import House
 from service.cast.load import bundled_content, load_content
 from service.cast.stage import Stage
@@ -80,7 +80,14 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     )
     app.state.models_missing = "none" in speaking.names().values()
     problem.install(app)
-    for router in (conversations.router, world.router, people.router, health.router, pages.router):
+    for router in (
+        conversations.router,
+        world.router,
+        people.router,
+        memory_graph.router,
+        health.router,
+        pages.router,
+    ):
         app.include_router(router)
     if settings.cors_origins:
         app.add_middleware(

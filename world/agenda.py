@@ -9,7 +9,7 @@ from world.time import WorldTime
 class Agenda:
     """One time for each id. Moving somebody costs a search and a shift of pointers; reading goes in order of (time, id).
 
-    A sorted list, not a heap: the gates of causality read all who lag, in order, far more often than anybody moves.
+    A sorted list, not a heap: the gates of causality read those who lag, in order, far more often than anybody moves.
     """
 
     def __init__(self) -> None:
@@ -45,10 +45,9 @@ class Agenda:
         """The earliest time anybody is due; None when nobody is."""
         return self._sorted[0][0] if self._sorted else None
 
-    @property
-    def in_order(self) -> Sequence[tuple[WorldTime, str]]:
-        """Everybody by (time, id). Not a copy: read it before the next `put`."""
-        return self._sorted
+    def behind(self, t: WorldTime) -> Sequence[tuple[WorldTime, str]]:
+        """Everybody due before `t` by (time, id), the least lagging first."""
+        return self._sorted[: bisect_left(self._sorted, (t, ""))][::-1]
 
     def due(self, t: WorldTime) -> Iterator[str]:
         """Who is due exactly at `t`, sorted by id. Read it before the next `put`."""

@@ -148,6 +148,14 @@ class RunningAhead:
             final.append(heappop(self._events)[-1])
         return tuple(final)
 
+    def unsettled(self) -> tuple[Event, ...]:
+        """Events that were not released yet, final or not, in canonical order; they are released by this. For who
+        stores events as they are worked out, and sorts them when they are told.
+        """
+        events = tuple(entry[-1] for entry in sorted(self._events))
+        self._events.clear()
+        return events
+
     def _happened(self, step: Step) -> None:
         self._tell(step.events)
         self._move_on(step.touched)

@@ -19,9 +19,9 @@ from world.time import WorldTime
 
 
 class Gates:
-    """The two gates of one world. Each answers with the id of somebody to wait for, the most lagging found; None: go.
+    """The two gates of one world. Each answers with the id of somebody to wait for; None: go.
 
-    Waiting always leads to an earlier (time, id) or to an open talk, so that nobody waits in a circle.
+    Of several it is the least lagging one: it moves last, so that who waits is woken seldom. Waiting always leads to an earlier (time, id) or to an open talk, so that nobody waits in a circle.
     """
 
     def __init__(self, world: World) -> None:
@@ -38,11 +38,8 @@ class Gates:
         present, npcs = self.sight_row(node_id), self.npcs_row(node_id)
         spots = self.world.spots
         lagging: list[tuple[int, int, str]] = []
-        for since, other in self.world.agenda.in_order:
-            gap = t - since
-            if gap <= 0:
-                break
-            spot = spots[other]
+        for since, other in self.world.agenda.behind(t):
+            gap, spot = t - since, spots[other]
             if present[spot] <= gap or npcs[spot] < gap:
                 return other
             lagging.append((spot, gap, other))
@@ -64,9 +61,11 @@ class Gates:
     def still_blocks(self, blocker: str, person: Person) -> bool:
         """Whether a blocker of gate 1 that has changed can be seen at once to block still; False says nothing."""
         gap = person.ready - self.world.agenda[blocker]
-        if gap <= 0 or person.blind:
+        if gap <= 0:
             return False
         spot = self.world.spots[blocker]
+        if person.blind:
+            return self.talk_row(person.node_id)[spot] < gap
         return self.sight_row(person.node_id)[spot] <= gap or self.npcs_row(person.node_id)[spot] < gap
 
     # What the rule reads; the tests loosen these one by one, and must notice
@@ -140,11 +139,8 @@ class Gates:
     def _lagging(self, row: Row, t: WorldTime) -> str | None:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
         spots = self.world.spots
-        for since, other in self.world.agenda.in_order:
-            gap = t - since
-            if gap <= 0:
-                return None
-            if row[spots[other]] <= gap:
+        for since, other in self.world.agenda.behind(t):
+            if row[spots[other]] <= t - since:
                 return other
         return None
 
@@ -182,10 +178,8 @@ class Gates:
         return None
 
     def _laggards(self, t: WorldTime) -> Iterator[tuple[int, int, str]]:
-        """(spot, minutes it lags behind `t`, id), the most lagging first."""
-        for since, other in self.world.agenda.in_order:
-            if since >= t:
-                return
+        """(spot, minutes it lags behind `t`, id), the least lagging first."""
+        for since, other in self.world.agenda.behind(t):
             yield self.world.spots[other], t - since, other
 
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:

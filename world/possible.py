@@ -83,11 +83,11 @@ def _do_in_facility(
     near = sorted((setting.distances.to_facility(f.id)[spot], f.id, f) for f in facilities)
     offered = 0
     for walk, _, facility in near:
+        if nearest is not None and offered == nearest:
+            return
         one = _in_facility(setting, snapshot, action, facility, walk)
         yield one
         offered += isinstance(one, Option)
-        if nearest is not None and offered == nearest:
-            return
 
 
 def _in_facility(

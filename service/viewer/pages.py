@@ -1,4 +1,4 @@
-"""Owns the pages: the world with its map and people, a conversation as it is spoken, and what a character remembers."""
+"""Owns the pages: the world with map and people, a conversation as it is spoken, a memory and how it hangs together."""
 
 import re
 from collections.abc import Mapping
@@ -143,6 +143,16 @@ async def memory_page(character_id: str, page: Asked, npc_id: str | None = None)
         return page.missing(world)
     data = {"id": character_id, "name": character.name, "npc": npc_id}
     return page.render("memory.html", world, data=data, character=character)
+
+
+@router.get("/view/characters/{character_id}/graph")
+async def graph_page(character_id: str, page: Asked) -> Response:
+    """The character's whole long-term memory, drawn as a graph."""
+    world = await _world(page)
+    character = world.cast.characters.get(character_id)
+    if character is None:
+        return page.missing(world)
+    return page.render("graph.html", world, data={"id": character_id, "name": character.name}, character=character)
 
 
 @router.get("/view/static/{name}")

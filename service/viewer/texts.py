@@ -180,6 +180,26 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "source_whole": {"en": "the conversation", "ja": "会話を見る"},
     "on_mind": {"en": "On the mind these days", "ja": "いま気にかけていること"},
     "today": {"en": "Since the last sleep", "ja": "前に眠ってからの会話"},
+    # a memory as a graph
+    "graph": {"en": "How it hangs together", "ja": "つながり"},
+    "graph_of": {"en": "{name}'s memory as a graph", "ja": "{name}の記憶のつながり"},
+    "graph_link": {"en": "See the whole memory as a graph", "ja": "記憶のつながりを図で見る"},
+    "graph_hint": {
+        "en": "Point at a line or a name, or walk with the arrow keys, to read what it says.",
+        "ja": "線や名前を指すか、矢印キーでたどると、その内容が読めます。",
+    },
+    "show_past": {"en": "show what no longer holds", "ja": "もう違うことも表示する"},
+    "fact_count": {"en": "facts: {count}", "ja": "事実{count}件"},
+    "episode_count": {"en": "conversations: {count}", "ja": "会話{count}件"},
+    "talks": {"en": "talked ×{count}", "ja": "会話{count}回"},
+    "newest_only": {
+        "en": "Shown are the newest {shown} of {total} facts.",
+        "ja": "全{total}件の事実のうち、新しい{shown}件を表示しています。",
+    },
+    "legend_thing": {"en": "thing", "ja": "ものごと"},
+    "legend_said": {"en": "something said", "ja": "語られたこと"},
+    "legend_tie": {"en": "talked together", "ja": "会話した相手"},
+    "legend_fact": {"en": "fact", "ja": "事実"},
     # not there
     "missing": {"en": "There is nothing here", "ja": "ここには何もありません"},
     "missing_why": {

@@ -68,7 +68,13 @@ def test_an_unknown_language_is_the_world_s(client: TestClient) -> None:
 
 def test_every_page_forbids_what_is_not_its_own(client: TestClient) -> None:
     conversation_id = talk(client)
-    for path in ("/", f"/view/conversations/{conversation_id}", "/view/characters/aoi", "/view/nowhere"):
+    for path in (
+        "/",
+        f"/view/conversations/{conversation_id}",
+        "/view/characters/aoi",
+        "/view/characters/aoi/graph",
+        "/view/nowhere",
+    ):
         page = client.get(path)
         policy = page.headers["content-security-policy"]
         assert "default-src 'self'" in policy, path
@@ -99,10 +105,28 @@ def test_a_character_has_a_memory_page(client: TestClient) -> None:
     assert '<option value="npc_taro">太郎</option>' in page.text
 
 
+def test_a_memory_has_a_page_of_its_graph(client: TestClient) -> None:
+    page = client.get("/view/characters/aoi/graph")
+    assert page.status_code == 200
+    assert "<h1>葵の記憶のつながり</h1>" in page.text
+    assert (given(page.text)["id"], given(page.text)["name"]) == ("aoi", "葵")
+    assert 'href="/view/characters/aoi"' in page.text
+    english = client.get("/view/characters/aoi/graph?lang=en&world=other").text
+    assert "show what no longer holds" in english
+    assert 'href="/view/characters/aoi?world=other&amp;lang=en"' in english
+
+
+def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
+    page = client.get("/view/characters/aoi?world=other")
+    assert 'href="/view/characters/aoi/graph?world=other"' in page.text
+
+
 @pytest.mark.parametrize(
     "path",
     [
         "/view/conversations/unknown",
+        "/view/characters/nobody/graph",
+        "/view/characters/npc_taro/graph",
         "/view/characters/nobody",
         "/view/characters/aoi?npc_id=nobody",
         "/view/elsewhere",

@@ -1,16 +1,20 @@
-// Owns where the names on the map go: beside their place, where they cover least of what is drawn already.
+// Owns how wide texts are, and where the names on the map go: beside their place, where they cover least of what is drawn already.
 
 const WIDE = /[\u3000-\u9fff\uff00-\uffef]/u;
 const SIZE = 17;
 const SHIFTS = [0, -0.4, 0.4, -0.8, 0.8, -1.1, 1.1];
 
+/** About how wide a text of one line is, for no text is measured before it is drawn. */
+export const widthOf = (text, size) => [...text].reduce((sum, letter) => sum + (WIDE.test(letter) ? size : size * 0.56), 0);
+
 /** The box of a text of one line around its middle, in the map's units. */
 function box(text, x, y) {
-  const width = [...text].reduce((sum, letter) => sum + (WIDE.test(letter) ? SIZE : SIZE * 0.56), 0);
+  const width = widthOf(text, SIZE);
   return { left: x - width / 2, right: x + width / 2, top: y - SIZE, bottom: y + 5 };
 }
 
-function shared(a, b) {
+/** The area two boxes {left, right, top, bottom} have in common. */
+export function shared(a, b) {
   const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
   const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
   return wide > 0 && high > 0 ? wide * high : 0;

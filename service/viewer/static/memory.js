@@ -3,7 +3,8 @@
 import { api, calm, complain, pressed } from "./api.js";
 import { badge, h } from "./dom.js";
 import { midTerm } from "./changes.js";
-import { $, dayOf, id, link, name, npc, t, when } from "./page.js";
+import { factTold, talk } from "./facts.js";
+import { $, id, link, name, npc, t, when } from "./page.js";
 
 let asked = 0;
 
@@ -51,18 +52,7 @@ function facts({ facts: all, long_term_available: there }) {
   return card(t("facts"), h("ul", { class: "facts" }, all.map(fact)));
 }
 
-function fact({ statement, valid_at, invalid_at, ago, conversation_id, turn }) {
-  const holds = invalid_at
-    ? t("held", { start: dayOf(valid_at), end: dayOf(invalid_at) })
-    : t("holds_since", { time: dayOf(valid_at) });
-  const where = turn === null ? t("source_whole") : t("source", { turn: t("turn", { count: turn }) });
-  return h(
-    "li", { class: invalid_at ? "past" : "" },
-    invalid_at ? h("s", {}, statement) : h("span", {}, statement),
-    h("p", { class: "quiet" }, h("strong", { class: "ago" }, ago), " · ", holds, " · ", talk(conversation_id, where, turn),
-      invalid_at && badge(t("no_longer"), "warn")),
-  );
-}
+const fact = (one) => h("li", { class: one.invalid_at ? "past" : "" }, factTold(one));
 
 function mind({ mid_term: all }) {
   return card(t("on_mind"), all.length ? h("ul", {}, all.map(midTerm)) : h("p", { class: "quiet" }, t("nothing")));
@@ -72,10 +62,6 @@ function today({ today: all }) {
   const one = ({ conversation_id, npc_name, summary, at }) =>
     h("li", {}, h("strong", {}, npc_name), h("p", {}, summary), h("p", { class: "quiet" }, when(at), " · ", talk(conversation_id, t("source_whole"))));
   return card(t("today"), all.length ? h("ul", { class: "facts" }, all.map(one)) : h("p", { class: "quiet" }, t("nothing")));
-}
-
-function talk(conversationId, text, turn = null) {
-  return h("a", { href: link(`/view/conversations/${conversationId}${turn === null ? "" : `#turn-${turn}`}`) }, text);
 }
 
 const npcName = () => $("npc").selectedOptions[0]?.textContent ?? "";

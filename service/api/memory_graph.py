@@ -1,0 +1,161 @@
+"""Owns the endpoint of a character's whole long-term memory as a graph: entities, facts between them, episodes."""
+
+import uuid
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from service.api.deps import Serving, WorldId
+from service.api.problem import describe
+from service.api.schemas import Slug, WorldTimeText
+from service.api.views import told
+from service.cast.stage import World
+from service.memory.graph import Episode, Fact, Group
+from service.memory.lexical import normal
+from world.time import WorldTime, iso
+
+router = APIRouter(tags=["people"])
+
+_NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
+
+
+class EntityOut(BaseModel):
+    """Somebody or something facts are about. Its `id` stays; `person_id` and `kind` if it is one of the cast by name."""
+
+    id: str
+    name: str
+    person_id: str | None
+    kind: Literal["character", "npc"] | None
+    facts: int = Field(description="how many of the facts here touch it")
+
+
+class FactEdgeOut(BaseModel):
+    """A fact from one entity to another: true from `valid_at` to `invalid_at`, and where it was heard."""
+
+    id: str
+    subject: str
+    subject_id: str
+    relation: str
+    object: str
+    object_id: str
+    statement: str
+    valid_at: WorldTimeText
+    invalid_at: WorldTimeText | None
+    learned_at: WorldTimeText
+    expired_at: WorldTimeText | None
+    replaced_by: str | None
+    conversation_id: str
+    turn: int | None
+    holds: bool = Field(description="held true at the world's present moment")
+
+
+class EpisodeOut(BaseModel):
+    """A conversation the character remembers as a whole; `summary` is its prose."""
+
+    id: str
+    name: str
+    summary: str
+    partner_id: str
+    partner_name: str
+    conversation_id: str
+    at: WorldTimeText
+
+
+class MemoryGraphOut(BaseModel):
+    """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
+
+    character_id: str
+    character_name: str
+    now: WorldTimeText
+    entities: list[EntityOut]
+    facts: list[FactEdgeOut]
+    facts_total: int = Field(description="how many facts there are; more than in `facts` where `limit` cut them off")
+    episodes: list[EpisodeOut]
+
+
+@router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))
+async def read_memory_graph(
+    character_id: Slug,
+    house: Serving,
+    world_id: WorldId,
+    history: Annotated[bool, Query(description="Facts that no longer hold, too")] = True,
+    limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts and episodes, the newest")] = 500,
+) -> MemoryGraphOut:
+    """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
+    world = await house.room.database.read(lambda s: house.room.stage.open(s, world_id))
+    character = world.character(character_id)
+    group = Group(world_id=world_id, character_id=character_id)
+    dump = await house.room.graph.export(group)
+    known = [fact for fact in dump.facts if history or not _closed(fact, world.now)]
+    facts = known[::-1][:limit]
+    return MemoryGraphOut(
+        character_id=character_id,
+        character_name=character.name,
+        now=iso(world.now),
+        entities=_entities(group, world, facts),
+        facts=[_fact(group, fact, world.now) for fact in facts],
+        facts_total=len(known),
+        episodes=[_episode(episode, world) for episode in dump.episodes[::-1][:limit]],
+    )
+
+
+def _closed(fact: Fact, now: WorldTime) -> bool:
+    """Whether it is over. A fact that has yet to come true is not, though it does not hold either."""
+    end = fact.invalid_at if fact.expired_at is None else fact.expired_at
+    return end is not None and end <= now
+
+
+def _entity_id(group: Group, name: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, f"{group.id}/{normal(name)}"))
+
+
+def _entities(group: Group, world: World, facts: Sequence[Fact]) -> list[EntityOut]:
+    cast: dict[str, tuple[str, Literal["character", "npc"]]] = {}
+    cast.update({normal(npc.name): (npc.id, "npc") for npc in world.cast.npcs.values()})
+    cast.update({normal(one.name): (one.id, "character") for one in world.cast.characters.values()})
+    names: dict[str, str] = {}  # as the newest fact spells them
+    touched: Counter[str] = Counter()
+    for fact in facts:
+        both = {normal(name): name for name in (fact.object, fact.subject)}
+        names = both | names
+        touched.update(both.keys())
+    return [
+        EntityOut(id=_entity_id(group, key), name=names[key], person_id=person_id, kind=kind, facts=count)
+        for key, count in sorted(touched.items(), key=lambda item: (-item[1], item[0]))
+        for person_id, kind in [cast.get(key, (None, None))]
+    ]
+
+
+def _fact(group: Group, fact: Fact, now: WorldTime) -> FactEdgeOut:
+    return FactEdgeOut(
+        id=fact.id,
+        subject=fact.subject,
+        subject_id=_entity_id(group, fact.subject),
+        relation=fact.relation,
+        object=fact.object,
+        object_id=_entity_id(group, fact.object),
+        statement=fact.statement,
+        valid_at=iso(fact.valid_at),
+        invalid_at=told(fact.invalid_at),
+        learned_at=iso(fact.created_at),
+        expired_at=told(fact.expired_at),
+        replaced_by=fact.replaced_by,
+        conversation_id=fact.conversation_id,
+        turn=fact.turn,
+        holds=fact.known_at(now),
+    )
+
+
+def _episode(episode: Episode, world: World) -> EpisodeOut:
+    return EpisodeOut(
+        id=episode.id,
+        name=episode.name,
+        summary=episode.body,
+        partner_id=episode.partner_id,
+        partner_name=world.name_of(episode.partner_id),
+        conversation_id=episode.conversation_id,
+        at=iso(episode.at),
+    )

@@ -1,0 +1,248 @@
+"""Running ahead tells the same story as lockstep, whatever the world, seed, latency and number of calls in flight."""
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from tests.world.little_worlds import MORNING, random_setting, random_world
+from tests.world.simulation import Mind, Run, lognormal, oracle, reread, run_lockstep, run_out_of_order, turns_of
+from world.ahead import Ask, RunningAhead
+from world.causality import Gates
+from world.distance import FAR, Row
+from world.life import Person
+from world.option import Option
+from world.step import OutOfTurn, World, newcomer
+from world.time import WorldTime
+
+UNTIL = WorldTime(MORNING + 90)
+WORLDS = 220
+SLOWEST_CATCH = 150
+
+
+def lockstep(seed: int) -> Run:
+    return run_lockstep(
+        random_world(seed),
+        until=UNTIL,
+        decide=Mind(seed=seed),
+        turns=turns_of(seed),
+        latency=lognormal(seed),
+        concurrency=8,
+    )
+
+
+def ahead(seed: int, *, gates: Callable[[World], Gates] = Gates, batches: Sequence[WorldTime] = ()) -> Run:
+    """Another latency than lockstep has, now steady, now wild; another number of calls in flight for each seed."""
+    rng = random.Random(f"run {seed}")
+    world = random_world(seed)
+    return run_out_of_order(
+        world,
+        until=UNTIL,
+        decide=Mind(seed=seed),
+        turns=turns_of(seed),
+        latency=lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5])),
+        concurrency=rng.choice([1, 2, 3, 5, 8, 32]),
+        gates=gates(world),
+        batches=batches,
+    )
+
+
+def test_the_story_is_the_same_out_of_order_and_nothing_was_read_too_early() -> None:
+    events = talks = 0
+    for seed in range(WORLDS):
+        straight, run = lockstep(seed), ahead(seed)
+        assert run.log == straight.log, f"seed {seed}"
+        assert run.snapshots == straight.snapshots, f"seed {seed}"
+        assert not reread(run), f"seed {seed}"
+        events += len(run.log)
+        talks += len(run.talks)
+    assert (events > 100 * WORLDS) and (talks > 10 * WORLDS), "the worlds were too quiet to show anything"
+
+
+def test_the_story_is_the_same_whatever_the_latencies_and_the_calls_in_flight() -> None:
+    for seed in range(3):
+        straight = lockstep(seed)
+        for concurrency in (1, 2, 7, 100):
+            for latency_seed in range(4):
+                run = run_out_of_order(
+                    random_world(seed),
+                    until=UNTIL,
+                    decide=Mind(seed=seed),
+                    turns=turns_of(seed),
+                    latency=lognormal(latency_seed, sigma=1.0),
+                    concurrency=concurrency,
+                )
+                assert run.log == straight.log
+
+
+def test_stopping_between_ticks_does_not_change_the_story() -> None:
+    ticks = [WorldTime(t) for t in range(MORNING + 7, UNTIL, 7)]
+    for seed in range(25):
+        assert ahead(seed, batches=ticks).log == lockstep(seed).log, f"seed {seed}"
+
+
+class NoGate(Gates):
+    def to_decide(self, person: Person) -> str | None:
+        return None
+
+
+def _near_only(row: Row) -> Row:
+    return [minutes if minutes == 0 else FAR for minutes in row]
+
+
+class IgnoredReach(Gates):
+    """Only who is there already counts."""
+
+    def sight_row(self, node_id: str) -> Row:
+        return _near_only(super().sight_row(node_id))
+
+    def npcs_row(self, node_id: str) -> Row:
+        return _near_only(super().npcs_row(node_id))
+
+    def talk_row(self, node_id: str) -> Row:
+        return _near_only(super().talk_row(node_id))
+
+
+class LoosenedReach(Gates):
+    """Everybody is thought to need two minutes more than it does."""
+
+    def sight_row(self, node_id: str) -> Row:
+        return [minutes + 2 for minutes in super().sight_row(node_id)]
+
+
+class NoNpcRule(Gates):
+    def npcs_row(self, node_id: str) -> Row:
+        return [FAR for _ in super().npcs_row(node_id)]
+
+
+class NoInterruptibleRule(Gates):
+    def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
+        return ()
+
+
+class NoOpenTalkRule(Gates):
+    def open_talk_in_sight(self, person: Person) -> str | None:
+        return None
+
+
+class NoSecondGate(Gates):
+    def to_claim(self, person: Person) -> str | None:
+        return None
+
+
+class BlindUnbound(Gates):
+    """A blind character is let go although somebody could still speak to it."""
+
+    def to_decide(self, person: Person) -> str | None:
+        return None if person.blind else super().to_decide(person)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        NoGate,
+        IgnoredReach,
+        LoosenedReach,
+        NoNpcRule,
+        NoInterruptibleRule,
+        NoOpenTalkRule,
+        NoSecondGate,
+        BlindUnbound,
+    ],
+)
+def test_each_part_of_the_rule_is_needed(mutation: type[Gates]) -> None:
+    def caught(seed: int) -> bool:
+        try:
+            run = ahead(seed, gates=mutation)
+        except OutOfTurn:
+            return True
+        return bool(reread(run)) or run.log != lockstep(seed).log
+
+    assert any(caught(seed) for seed in range(SLOWEST_CATCH)), f"{mutation.__name__} told the same story every time"
+
+
+def test_no_schedule_beats_the_oracle() -> None:
+    for seed in range(20):
+        run = ahead(seed)
+        rng = random.Random(f"run {seed}")
+        latency = lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5]))
+        assert oracle(run, latency, rng.choice([1, 2, 3, 5, 8, 32])) <= run.seconds + 1e-6
+
+
+def test_running_ahead_is_faster_than_lockstep() -> None:
+    spent = [(lockstep(seed).seconds, run_same(seed).seconds) for seed in range(20)]
+    assert sum(a for _, a in spent) < sum(s for s, _ in spent)
+
+
+def run_same(seed: int) -> Run:
+    """As `lockstep`, with the same latencies and calls in flight."""
+    return run_out_of_order(
+        random_world(seed),
+        until=UNTIL,
+        decide=Mind(seed=seed),
+        turns=turns_of(seed),
+        latency=lognormal(seed),
+        concurrency=8,
+    )
+
+
+def test_a_world_stored_at_any_moment_goes_on_with_the_same_story() -> None:
+    for seed in range(20):
+        rng = random.Random(f"stop {seed}")
+        told = list(lockstep(seed).log)
+        world, mind, turns = random_world(seed), Mind(seed=seed), turns_of(seed)
+        driver = RunningAhead(world, until=UNTIL)
+        released = []
+        while not driver.idle:
+            flying = []
+            while (call := driver.take()) is not None:
+                flying.append((call, driver.snapshot(call) if call.ask is Ask.DECISION else None))
+            # Some of the answers come, in any order; then everything but the people and talks is lost.
+            rng.shuffle(flying)
+            for call, snapshot in flying[: rng.randint(1, len(flying))]:
+                if snapshot is not None:
+                    option, alarm = mind(world.setting, snapshot)
+                    driver.decided(call, option, wake_at=alarm)
+                elif call.ask is Ask.CLOSING:
+                    driver.closed(call)
+                else:
+                    assert call.talk_id is not None
+                    driver.turned(call, last=call.index + 1 >= turns(call.talk_id))
+            released.extend(driver.unsettled())
+            world = World(world.setting, world.people.values(), world.talks.values(), remember=None)
+            driver = RunningAhead(world, until=UNTIL)
+        released.extend(driver.unsettled())
+        assert sorted((e for e in released if e.time < UNTIL), key=lambda e: e.order) == told
+
+
+def test_an_answer_to_a_question_that_is_no_longer_open_is_refused() -> None:
+    setting = random_setting(1)
+    home = min(setting.world_map.open_graph)
+    world = World(setting, [newcomer(setting, "aoi", home, MORNING)])
+    driver = RunningAhead(world, until=UNTIL)
+    call = driver.take()
+    assert call is not None
+    driver.decided(call, Option(action_id="rest", node_id=home, minutes=5))
+    with pytest.raises(OutOfTurn, match="not an open question"):
+        driver.decided(call, Option(action_id="rest", node_id=home, minutes=5))
+
+
+def test_what_an_author_changes_voids_the_question_that_was_open() -> None:
+    setting = random_setting(1)
+    home = min(setting.world_map.open_graph)
+    world = World(setting, [newcomer(setting, "aoi", home, MORNING)])
+    driver = RunningAhead(world, until=UNTIL)
+    call = driver.take()
+    assert call is not None
+    driver.changed(world.amend("aoi", MORNING, needs={"energy": 5}))
+    with pytest.raises(OutOfTurn, match="not an open question"):
+        driver.decided(call, Option(action_id="rest", node_id=home, minutes=5))
+    again = driver.take()
+    assert again is not None
+    assert again.time == MORNING + 1
+
+
+def test_time_only_goes_forward() -> None:
+    driver = RunningAhead(random_world(1), until=UNTIL)
+    with pytest.raises(ValueError, match="already runs to"):
+        driver.extend(MORNING)

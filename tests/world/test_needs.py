@@ -1,0 +1,85 @@
+"""Needs: levels computed from (level, since, drift), and when one becomes critical."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.world.maps import modest
+from world.needs import Need, Needs
+from world.time import WorldTime
+
+T0 = WorldTime(1_000_000)
+ENERGY = Need(id="energy", start=80, critical=20, drift_per_hour=-6)
+MONEY = Need(id="money", highest=1000, start=30)
+NEEDS = Needs(all=(ENERGY, MONEY))
+
+
+def at(minutes: int) -> WorldTime:
+    return WorldTime(T0 + minutes)
+
+
+def test_a_need_drifts_by_the_hour_and_another_does_not() -> None:
+    levels = NEEDS.first(T0)
+    assert NEEDS.at(levels, at(90)) == {"energy": 71.0, "money": 30.0}
+
+
+def test_a_level_never_leaves_its_bounds() -> None:
+    levels = NEEDS.first(T0)
+    assert NEEDS.of(levels, "energy", at(60 * 24)) == 0.0
+    assert NEEDS.of(NEEDS.begin(levels, T0, per_hour={"energy": 600}), "energy", at(60)) == 100.0
+
+
+def test_a_cost_is_paid_at_once_and_an_effect_comes_evenly() -> None:
+    levels = NEEDS.begin(NEEDS.first(T0), at(10), cost={"money": 12}, per_hour={"energy": 36})
+    assert NEEDS.of(levels, "money", at(10)) == 18.0
+    assert NEEDS.of(levels, "energy", at(10)) == 79.0
+    assert NEEDS.of(levels, "energy", at(40)) == 94.0
+
+
+def test_an_effect_ends_when_the_next_thing_begins() -> None:
+    eating = NEEDS.begin(NEEDS.first(T0), T0, per_hour={"energy": 12})
+    resting = NEEDS.begin(eating, at(60))
+    assert NEEDS.of(resting, "energy", at(120)) == 80 + 12 - 6 - 6
+
+
+def test_an_author_can_set_a_level_within_its_bounds() -> None:
+    levels = NEEDS.put(NEEDS.first(T0), at(5), {"money": 5000})
+    assert NEEDS.of(levels, "money", at(5)) == 1000.0
+    with pytest.raises(KeyError):
+        NEEDS.put(levels, at(5), {"luck": 1})
+
+
+def test_when_a_need_becomes_critical_is_computed() -> None:
+    assert NEEDS.next_critical(NEEDS.first(T0), at(10_000)) == (at(600), "energy")
+    assert NEEDS.next_critical(NEEDS.first(T0), at(600)) is None
+
+
+def test_a_need_that_is_critical_already_does_not_become_so_again() -> None:
+    levels = NEEDS.first(T0, {"energy": 15})
+    assert NEEDS.critical(levels, T0) == ("energy",)
+    assert NEEDS.next_critical(levels, at(10_000)) is None
+
+
+def test_a_need_that_rises_never_becomes_critical() -> None:
+    assert NEEDS.next_critical(NEEDS.begin(NEEDS.first(T0), T0, per_hour={"energy": 6}), at(10_000)) is None
+
+
+@modest
+@given(start=st.floats(0, 100), critical=st.floats(0, 100), drift=st.floats(-200, 50))
+def test_the_computed_minute_is_the_first_critical_one(start: float, critical: float, drift: float) -> None:
+    needs = Needs(all=(Need(id="n", start=start, critical=critical, drift_per_hour=drift),))
+    levels = needs.first(T0)
+    until = at(24 * 60)
+    stepped = next((t for t in range(T0 + 1, until) if needs.critical(levels, WorldTime(t))), None)
+    found = needs.next_critical(levels, until)
+    if needs.critical(levels, T0):
+        assert found is None
+    else:
+        assert (found and found[0]) == stepped
+
+
+def test_a_need_must_start_within_its_bounds() -> None:
+    with pytest.raises(ValueError, match="between its bounds"):
+        Need(id="energy", start=120)
+    with pytest.raises(ValueError, match="two needs"):
+        Needs(all=(ENERGY, ENERGY))

@@ -33,10 +33,10 @@ from service.conversation.transcript import end
 from service.jobs.outbox import Outbox
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
-from service.memory.embed import Vectors
+from service.memory.embedding.embedder import Vectors
 from service.memory.graph import Group, MemoryGraph
-from service.memory.graphiti import GraphitiGraph
-from service.memory.graphiti_episode import EpisodeGraphitiGraph, ExtractionModel
+from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
+from service.memory.graphiti.graph import GraphitiGraph
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import TurnRow

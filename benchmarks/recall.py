@@ -17,10 +17,10 @@ import numpy as np
 from pydantic import SecretStr
 
 from benchmarks.neo4j import neo4j_server
-from service.memory.embed import Vectors
+from service.memory.embedding.embedder import Vectors
 from service.memory.graph import Episode, FactDraft, Group, MemoryGraph, episode_id, fact_id
-from service.memory.graphiti import GraphitiGraph
-from service.memory.sqlite import SqliteGraph
+from service.memory.graphiti.graph import GraphitiGraph
+from service.memory.sqlite.graph import SqliteGraph
 from world.time import WorldTime
 
 SIZES = (100, 1_000, 10_000, 100_000)

@@ -12,7 +12,7 @@ from service.api import conversations, health, memory_graph, people, problem, wo
 from service.api.deps import House
 from service.cast.load import bundled_content, load_content
 from service.cast.stage import Stage
-from service.conversation.rehearse import HANDLERS as SPEAKERS
+from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.errors import Misconfigured
@@ -21,7 +21,7 @@ from service.llm.choose import Models, choose_models
 from service.llm.rehearsal import RehearsalModel
 from service.memory.choose import choose_graph
 from service.memory.graph import MemoryGraph
-from service.memory.rehearse import HANDLERS as KEEPERS
+from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.session import Database

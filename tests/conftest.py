@@ -11,7 +11,7 @@ from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 from service.store.session import Database
 

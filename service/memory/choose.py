@@ -2,10 +2,10 @@
 
 from service.errors import Misconfigured
 from service.llm.openai import is_openai
-from service.memory.embed import Embedder
-from service.memory.embed_choose import choose_embedder
+from service.memory.embedding.choose import choose_embedder
+from service.memory.embedding.embedder import Embedder
 from service.memory.graph import MemoryGraph
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 
 
@@ -23,8 +23,8 @@ def choose_graph(settings: Settings) -> MemoryGraph:
 
 def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:
     # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQLite needs neither.
-    from service.memory.graphiti import GraphitiGraph
-    from service.memory.graphiti_episode import EpisodeGraphitiGraph, ExtractionModel
+    from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
+    from service.memory.graphiti.graph import GraphitiGraph
 
     memory = settings.memory
     where = (memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)

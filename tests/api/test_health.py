@@ -13,7 +13,7 @@ from service.errors import GraphUnavailable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group, Recalled
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from tests.api.play import TALK, problem, script_sister, settings_for, talk
 
 

@@ -16,7 +16,7 @@ from service.jobs.outbox import Outbox, waiting
 from service.jobs.runner import Runner
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.jobs.patience import until

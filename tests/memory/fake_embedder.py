@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from service.errors import GraphUnavailable
-from service.memory.embed import Vectors
+from service.memory.embedding.embedder import Vectors
 from service.memory.lexical import tokens
 
 

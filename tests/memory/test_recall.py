@@ -11,7 +11,7 @@ from service.cast.stage import Stage
 from service.errors import GraphUnavailable
 from service.memory.graph import Episode, FactDraft, Group, Recalled, episode_id, fact_id
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import MidTermRow

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
-from service.memory.sqlite import SqliteGraph
+from service.memory.sqlite.graph import SqliteGraph
 from tests.viewer.test_browser import is_wider_than_the_screen, looking, playing, serving
 from world.time import parse_time
 
@@ -115,7 +115,7 @@ def test_facts_are_drawn_read_and_walked(chromium_browser: Browser, tmp_path: Pa
         expect(page.locator(".entity.character")).to_have_count(2)  # 葵, and 澪 of whom she heard
         expect(page.locator(".entity.npc")).to_have_count(2)
         expect(page.locator(".entity.npc", has_text="春江")).to_have_attribute("aria-label", "春江 — 事実0件")
-        expect(page.locator(".tie")).to_have_count(2)
+        expect(page.locator("g.tie")).to_have_count(2)
         expect(page.locator(".entity.thing")).to_have_count(3)
         slip = page.locator(".entity.said")
         expect(slip).to_contain_text("…")

@@ -1,0 +1,1 @@
+"""The rehearsal's speakers: who says what when no language model speaks."""

@@ -1,0 +1,1 @@
+"""Embedding models: what turns a text into a vector."""

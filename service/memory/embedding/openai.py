@@ -1,0 +1,95 @@
+"""Owns embeddings made by any OpenAI-compatible server (``/v1/embeddings``)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import openai
+
+from service.errors import GraphUnavailable
+from service.memory.embedding.embedder import Vectors
+
+OPENAI_URL = "https://api.openai.com/v1"
+BATCH = 128
+_MAX_CHARS = 4000
+
+
+class OpenAIEmbedder:
+    """One model of one server. `api_key` None: the server wants none."""
+
+    def __init__(self, *, model: str, base_url: str | None, api_key: str | None, timeout_seconds: float) -> None:
+        # The address is always given: the client would otherwise take one from the environment, and the key there.
+        self._base_url = base_url or OPENAI_URL
+        self._model = model
+        self._dimensions = 0
+        self._client = openai.AsyncOpenAI(
+            base_url=self._base_url, api_key=api_key or "none", timeout=timeout_seconds, max_retries=1
+        )
+
+    @property
+    def name(self) -> str:
+        """``openai:`` and the model."""
+        return f"openai:{self._model}"
+
+    @property
+    def base_url(self) -> str:
+        """Where the texts are sent."""
+        return self._base_url
+
+    @property
+    def dimensions(self) -> int:
+        """0 until the server's first answer has shown it."""
+        return self._dimensions
+
+    async def query(self, text: str) -> Vectors:
+        """Raises: GraphUnavailable: the server cannot be reached, refuses, or answers something else."""
+        return await self.passages([text])
+
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """Raises: GraphUnavailable: the server cannot be reached, refuses, or answers something else."""
+        if not texts:
+            return np.empty((0, self._dimensions), dtype=np.float32)
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        vectors = np.concatenate([await self._batch(batch) for batch in batches])
+        self._dimensions = vectors.shape[1]
+        return vectors
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        await self._client.close()
+
+    async def _batch(self, texts: Sequence[str]) -> Vectors:
+        try:
+            # Floats, for not every compatible server knows the client's own base64.
+            answer = await self._client.embeddings.create(
+                model=self._model, input=[_clean(text) for text in texts], encoding_format="float"
+            )
+        except openai.OpenAIError as exc:
+            raise self._unavailable(str(exc), _setting(exc)) from exc
+        rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        if len(rows) != len(texts) or len({len(row) for row in rows}) != 1:
+            raise self._unavailable(f"{len(rows)} vectors for {len(texts)} texts", "KATARIBE_EMBEDDING__MODEL")
+        vectors = np.array(rows, dtype=np.float32)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            raise self._unavailable("a vector without a direction", "KATARIBE_EMBEDDING__MODEL")
+        return np.asarray(vectors / lengths, dtype=np.float32)
+
+    def _unavailable(self, reason: str, setting: str) -> GraphUnavailable:
+        reason = f"{self._model} at {self._base_url}: {reason}"
+        return GraphUnavailable(backend="embedding", reason=reason, setting=setting)
+
+
+def _setting(exc: openai.OpenAIError) -> str:
+    """Where to look first."""
+    if isinstance(exc, openai.AuthenticationError | openai.PermissionDeniedError):
+        return "KATARIBE_EMBEDDING__API_KEY"
+    if isinstance(exc, openai.NotFoundError | openai.BadRequestError):
+        return "KATARIBE_EMBEDDING__MODEL"
+    if isinstance(exc, openai.APITimeoutError):
+        return "KATARIBE_EMBEDDING__TIMEOUT_SECONDS"
+    return "KATARIBE_EMBEDDING__BASE_URL"
+
+
+def _clean(text: str) -> str:
+    """What every server takes: not empty, no half of a surrogate pair, within a small model's context or nearly."""
+    return text[:_MAX_CHARS].encode("utf-8", "ignore").decode("utf-8").strip() or " "

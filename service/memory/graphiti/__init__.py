@@ -1,0 +1,1 @@
+"""The memory graph on graphiti-core and Neo4j."""

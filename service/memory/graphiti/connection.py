@@ -1,0 +1,236 @@
+"""Owns the connection to Neo4j: one driver an event loop, the schema made once, every driver error in our words."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
+
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, NotificationMinimumSeverity, Record
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    ConfigurationError,
+    DatabaseUnavailable,
+    DriverError,
+    Neo4jError,
+    UnsupportedServerProduct,
+)
+from pydantic import SecretStr
+
+from service.errors import GraphUnavailable
+from service.memory.graphiti.schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major, wrong
+from service.memory.graphiti.vendor import Neo4jDriver
+
+URI = "KATARIBE_MEMORY__NEO4J_URI"
+USER = "KATARIBE_MEMORY__NEO4J_USER"
+PASSWORD = "KATARIBE_MEMORY__NEO4J_PASSWORD"  # noqa: S105 (the setting's name)
+DATABASE = "KATARIBE_MEMORY__NEO4J_DATABASE"
+
+SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+NO_ADDRESS = "this is no address of a Neo4j (bolt://host:7687 or neo4j://host:7687)"
+
+CONNECT_SECONDS = 3.0
+RETRY_SECONDS = 2.0
+INDEX_SECONDS = 30
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class _PerLoop:
+    """What belongs to one event loop. `ready`: version and schema have been seen to since the driver was made."""
+
+    driver: AsyncDriver
+    graphiti: Neo4jDriver | None = None
+    ready: bool = False
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+
+
+class Neo4jConnection:
+    """Reads and writes in transactions that are retried for `RETRY_SECONDS` where a retry can help.
+
+    A driver reconnects by itself when the server is back. Nothing here ever puts the password into an error.
+    """
+
+    def __init__(self, uri: str, user: str, password: SecretStr, database: str) -> None:
+        self._uri = uri
+        self._auth = (user, password)
+        self._database = database
+        self._loops: dict[asyncio.AbstractEventLoop, _PerLoop] = {}
+
+    @property
+    def database(self) -> str:
+        """Name of the database within the server."""
+        return self._database
+
+    async def read(self, query: str, **given: Any) -> list[Record]:
+        """All records of one reading query.
+
+        Raises:
+            GraphUnavailable.
+        """
+
+        async def work(tx: AsyncManagedTransaction) -> list[Record]:
+            return await run(tx, query, **given)
+
+        driver = await self.driver()
+        with self._translated():
+            async with driver.session(database=self._database) as session:
+                return await session.execute_read(work)
+
+    async def write(self, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
+        """Do the work in one transaction: all of it or nothing.
+
+        Raises:
+            GraphUnavailable: nothing was written, or it is not known whether; the same work may be done again.
+        """
+        driver = await self.driver()
+        with self._translated():
+            async with driver.session(database=self._database) as session:
+                return await session.execute_write(work)
+
+    async def driver(self) -> AsyncDriver:
+        """The running loop's driver, with version and schema seen to.
+
+        Raises:
+            GraphUnavailable.
+        """
+        mine = self._mine()
+        async with mine.opening:
+            if not mine.ready:
+                with self._translated():
+                    await self._prepare(mine.driver)
+                mine.ready = True
+        return mine.driver
+
+    async def graphiti(self) -> Neo4jDriver:
+        """Graphiti's driver over the running loop's own, with our time-outs and without its index building.
+
+        Raises:
+            GraphUnavailable.
+        """
+        driver = await self.driver()
+        mine = self._mine()
+        if mine.graphiti is None:
+            user, password = self._auth
+            graphiti = Neo4jDriver(self._uri, user, password.get_secret_value(), self._database)
+            # It makes a driver and starts to build indexes at once: both are stopped before they reach the server.
+            await graphiti.close()
+            graphiti.client = driver
+            mine.graphiti = graphiti
+        return mine.graphiti
+
+    async def check(self) -> None:
+        """Ask the server again for version and schema, and make what is missing.
+
+        Raises:
+            GraphUnavailable.
+        """
+        self._mine().ready = False
+        await self.driver()
+
+    @asynccontextmanager
+    async def one_at_a_time(self, group_id: str) -> AsyncIterator[None]:
+        """Hold the group for one writer of this event loop; between processes Neo4j's own lock does."""
+        lock = self._mine().locks.setdefault(group_id, asyncio.Lock())
+        async with lock:
+            yield
+
+    async def aclose(self) -> None:
+        """Close the drivers of every loop that still runs."""
+        here = asyncio.get_running_loop()
+        for loop, held in list(self._loops.items()):
+            del self._loops[loop]
+            if loop is here:
+                await held.driver.close()
+            elif loop.is_running():
+                await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(held.driver.close(), loop))
+
+    def _mine(self) -> _PerLoop:
+        loop = asyncio.get_running_loop()
+        if loop not in self._loops:
+            user, password = self._auth
+            # The driver knows http too, as an experiment that is no Bolt.
+            if urlsplit(self._uri).scheme not in SCHEMES:
+                raise unavailable(NO_ADDRESS, URI)
+            try:
+                driver = AsyncGraphDatabase.driver(
+                    self._uri,
+                    auth=(user, password.get_secret_value()),
+                    connection_timeout=CONNECT_SECONDS,
+                    connection_acquisition_timeout=2 * CONNECT_SECONDS,
+                    max_transaction_retry_time=RETRY_SECONDS,
+                    # Hints for whoever writes queries ("this property is not there yet") are no warnings for a game.
+                    notifications_min_severity=NotificationMinimumSeverity.OFF,
+                    telemetry_disabled=True,
+                )
+            except (ConfigurationError, ValueError) as error:
+                raise translate(error) from error
+            self._loops[loop] = _PerLoop(driver=driver)
+        return self._loops[loop]
+
+    async def _prepare(self, driver: AsyncDriver) -> None:
+        agent = (await driver.get_server_info()).agent
+        if major(agent) < MIN_VERSION:
+            raise unavailable(f"{agent} is too old or no Neo4j; {MIN_VERSION} or later is needed", URI)
+        found = {record["name"]: record for record in await self._query(driver, SHOW)}
+        for name, record in found.items():
+            if name in SCHEMA and (reason := wrong(name, record["state"], record["type"], record["options"])):
+                raise unavailable(reason, DATABASE)
+        missing = [statement for name, statement in SCHEMA.items() if name not in found]
+        for statement in missing:
+            await self._query(driver, statement)
+        if missing or any(record["state"] != "ONLINE" for record in found.values()):
+            await self._query(driver, AWAIT, seconds=INDEX_SECONDS)
+
+    async def _query(self, driver: AsyncDriver, query: str, **given: Any) -> list[Record]:
+        result = await driver.execute_query(query, parameters_=given, database_=self._database)
+        return result.records
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Turn what the driver raises into GraphUnavailable."""
+        try:
+            yield
+        except (Neo4jError, DriverError, OSError) as error:
+            found = translate(error)
+            if found.facts["setting"] == DATABASE:
+                # An index may be missing: see to the schema again before the next query.
+                self._mine().ready = False
+            raise found from error
+
+
+async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
+    """All records of a query within a transaction."""
+    result = await tx.run(query, given)
+    return [record async for record in result]
+
+
+def unavailable(reason: str, setting: str) -> GraphUnavailable:
+    """Our error, with the setting to look at."""
+    return GraphUnavailable(backend="neo4j", reason=reason, setting=setting)
+
+
+def translate(error: BaseException) -> GraphUnavailable:
+    """What a driver's error means for the person who runs the service. Texts of the driver are not passed on."""
+    code = getattr(error, "code", None) or type(error).__name__
+    if isinstance(error, AuthError) or code == "Neo.ClientError.Security.AuthenticationRateLimit":
+        return unavailable("the server refuses user name and password", f"{USER}, {PASSWORD}")
+    if code == "Neo.ClientError.Security.Forbidden":
+        return unavailable("the user may not do what is needed (read, write, make indexes)", USER)
+    if code == "Neo.ClientError.Database.DatabaseNotFound" or isinstance(error, DatabaseUnavailable):
+        return unavailable("the server has no such database, or it is not online", DATABASE)
+    if isinstance(error, UnsupportedServerProduct):
+        return unavailable(f"the server speaks no Bolt of Neo4j {MIN_VERSION} or later", URI)
+    if isinstance(error, ConfigurationError | ValueError):
+        return unavailable(NO_ADDRESS, URI)
+    if isinstance(error, ClientError):
+        # The one client error that our own queries can meet: an index that somebody dropped under a running service.
+        return unavailable(
+            f"a query was refused ({code}); if an index is missing it is made at the next call", DATABASE
+        )
+    return unavailable(f"no answer from the server ({code})", URI)

@@ -1,0 +1,268 @@
+"""Owns the other way in: Graphiti's own `add_episode` reads the episode with a language model and finds the facts.
+
+It costs several model calls an episode (docs/measurements.md); the direct way costs none. What Graphiti writes with
+the machine's clock is set to world time afterwards, in the transaction that makes its facts ours.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from neo4j import AsyncManagedTransaction
+from neo4j.exceptions import DriverError, Neo4jError
+from pydantic import SecretStr, ValidationError
+
+from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTimeout, ModelUnreachable
+from service.llm.failure import failure
+from service.memory.embedding.embedder import Embedder
+from service.memory.graph import Episode, FactDraft, Group
+from service.memory.graphiti.connection import Neo4jConnection, run, translate
+from service.memory.graphiti.graph import GraphitiGraph
+from service.memory.graphiti.rows import episode_marks, episode_node, episode_uuid, moment, pack, term
+from service.memory.graphiti.search import GroupReader
+from service.memory.graphiti.vendor import (
+    CrossEncoderClient,
+    EmbedderClient,
+    EpisodeType,
+    Graphiti,
+    LLMConfig,
+    OpenAIGenericClient,
+)
+from service.memory.graphiti.write import GroupWriter, Write
+from service.memory.lexical import tokens
+
+PREVIOUS_EPISODES = 10
+
+_BEFORE = """
+    MATCH (n:Episodic {group_id: $group}) WHERE n.episode_id IS NOT NULL AND n.valid_at <= $at
+    RETURN n.uuid AS uuid ORDER BY n.valid_at DESC LIMIT $limit
+"""
+# Graphiti writes entities, facts and mentions of an episode in one transaction: one mention tells that it did.
+_EXTRACTED = "MATCH (n:Episodic {uuid: $uuid}) RETURN EXISTS { (n)-[:MENTIONS]->() } AS extracted"
+_FOUND = """
+    MATCH (n:Episodic {uuid: $uuid})
+    UNWIND n.entity_edges AS uuid
+    MATCH (a)-[e:RELATES_TO]->(b) WHERE e.uuid = uuid AND e.group_id = $group AND e.fact_id IS NULL
+    RETURN e.uuid AS uuid, a.name AS subject, e.name AS relation, b.name AS object, e.fact AS statement,
+        e.fact_embedding AS embedding
+    ORDER BY e.uuid
+"""
+_ADOPT = """
+    UNWIND $rows AS row
+    MATCH ()-[e:RELATES_TO]->() WHERE e.uuid = row.uuid
+    SET e += row, e.created_at = $at, e.valid_at = coalesce(e.valid_at, $at), e.reference_time = $at,
+        e.expired_at = CASE WHEN e.expired_at IS NULL THEN NULL ELSE $at END
+"""
+# What Graphiti closed for this episode: the machine's clock stands in `expired_at`, and nothing says who did it.
+_CLOSED = """
+    MATCH (n:Episodic {uuid: $uuid})
+    UNWIND n.entity_edges AS uuid
+    MATCH ()-[e:RELATES_TO]->()
+    WHERE e.uuid = uuid AND e.group_id = $group AND e.episode_id <> $episode AND e.expired_at IS NOT NULL
+        AND e.replaced_by IS NULL AND e.closed_in IS NULL
+    SET e.expired_at = CASE WHEN $at < e.created_at THEN e.created_at ELSE $at END,
+        e.invalid_at = CASE WHEN e.invalid_at < e.valid_at THEN e.valid_at ELSE e.invalid_at END,
+        e.closed_in = $episode, e.revision = $revision
+"""
+_DATE = """
+    MATCH (n:Episodic {uuid: $uuid}) SET n += $marks, n.created_at = $at
+    WITH n MATCH (n)-[m:MENTIONS]->(x:Entity) SET m.created_at = $at
+    WITH x WHERE COUNT { (x)<-[:MENTIONS]-() } = 1 SET x.created_at = $at
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionModel:
+    """The OpenAI-compatible server that finds the facts."""
+
+    model: str
+    base_url: str | None
+    api_key: SecretStr | None
+    timeout_seconds: float = 60
+
+
+class EpisodeGraphitiGraph(GraphitiGraph):
+    """A GraphitiGraph whose `remember` leaves the finding of facts to Graphiti and passes over the drafts it is given.
+
+    Everything else is the same. Facts found this way cite no turn, and Graphiti does not say which fact closed which:
+    `replaced_by` of those it closed is None.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        user: str,
+        password: SecretStr,
+        database: str,
+        embedder: Embedder,
+        extraction: ExtractionModel,
+        **given: Any,
+    ) -> None:
+        super().__init__(uri, user, password, database, embedder, **given)
+        self._passage_embedder = embedder
+        self._extraction = extraction
+
+    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """See MemoryGraph. An episode that Graphiti has read already is not read again.
+
+        Raises:
+            GraphUnavailable.
+            ModelError: the model or its server failed; the same call may be made again.
+        """
+        async with self._connection.one_at_a_time(group.id):
+            if await GroupReader(self._connection, group).has_episode(episode.id):
+                return
+            uuid = episode_uuid(group, episode.id)
+            rows = await self._connection.read(_EXTRACTED, uuid=uuid)
+            if not rows or not rows[0]["extracted"]:
+                await _announce(self._connection, group, episode)
+                await self._extract(group, episode)
+            await _Adoption(self._connection, group, episode, self._model).adopt()
+
+    async def _extract(self, group: Group, episode: Episode) -> None:
+        at = moment(episode.at)
+        before = await self._connection.read(_BEFORE, group=group.id, at=at, limit=PREVIOUS_EPISODES)
+        asked = self._extraction
+        key = "none" if asked.api_key is None else asked.api_key.get_secret_value()
+        config = LLMConfig(api_key=key, model=asked.model, small_model=asked.model, base_url=asked.base_url)
+        model = OpenAIGenericClient(config=config)
+        model.client = model.client.with_options(timeout=asked.timeout_seconds)
+        try:
+            graphiti = Graphiti(
+                graph_driver=await self._connection.graphiti(),
+                llm_client=model,
+                embedder=_PassageEmbedder(self._passage_embedder),
+                cross_encoder=_NoReranker(),
+            )
+            await graphiti.add_episode(
+                uuid=episode_uuid(group, episode.id),
+                name=episode.name,
+                episode_body=episode.body,
+                source_description=episode.partner_id,
+                reference_time=at,
+                source=EpisodeType.message,
+                group_id=group.id,
+                previous_episode_uuids=[row["uuid"] for row in before],
+            )
+        except (Neo4jError, DriverError, OSError) as error:
+            raise translate(error) from error
+        except Exception as error:
+            known = model_error(error, asked)
+            if known is None:
+                raise
+            raise known from error
+        finally:
+            await model.client.close()
+
+
+class _PassageEmbedder(EmbedderClient):  # type: ignore[misc]  # graphiti_core is not typed for us
+    """Our embedder as Graphiti asks it."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    async def create(self, input_data: Any) -> list[float]:
+        """The vector of a text, or of the first of several."""
+        text = input_data if isinstance(input_data, str) else next(iter(input_data))
+        return (await self.create_batch([text]))[0]
+
+    async def create_batch(self, input_data_list: list[str]) -> list[list[float]]:
+        """One vector a text."""
+        vectors: list[list[float]] = (await self._embedder.passages(input_data_list)).tolist()
+        return vectors
+
+
+class _NoReranker(CrossEncoderClient):  # type: ignore[misc]  # graphiti_core is not typed for us
+    """Keeps the order. Without one, Graphiti would make OpenAI's reranker on its own and ask it."""
+
+    async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
+        """The passages as they came."""
+        return [(passage, 1.0 / (place + 1)) for place, passage in enumerate(passages)]
+
+
+async def _announce(connection: Neo4jConnection, group: Group, episode: Episode) -> None:
+    """Put the episode there under our id: Graphiti then fills it in, and a retry finds it.
+
+    It counts as remembered, and is shown, only once `_Adoption` has marked it.
+    """
+    node = episode_node(group, episode, ())
+
+    async def work(tx: AsyncManagedTransaction) -> None:
+        write = await GroupWriter(connection, group).lock(tx)
+        await write.add_nodes([node])
+
+    await connection.write(work)
+
+
+class _Adoption:
+    """Makes what Graphiti found ours: ids, provenance, full text, vectors, world time. Done twice it changes nothing."""
+
+    def __init__(self, connection: Neo4jConnection, group: Group, episode: Episode, model: str) -> None:
+        self._connection = connection
+        self._group = group
+        self._episode = episode
+        self._model = model
+
+    async def adopt(self) -> None:
+        """In one transaction."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await GroupWriter(self._connection, self._group).lock(tx)
+            given = {
+                "uuid": episode_uuid(self._group, self._episode.id),
+                "group": self._group.id,
+                "episode": self._episode.id,
+                "at": moment(self._episode.at),
+                "revision": write.revision,
+                "marks": episode_marks(self._group, self._episode),
+            }
+            found = await run(tx, _FOUND, **given)
+            await run(tx, _ADOPT, rows=[self._row(row, write) for row in found], at=given["at"])
+            await run(tx, _CLOSED, **given)
+            await run(tx, _DATE, **given)
+            await write.unlock()
+
+        await self._connection.write(work)
+
+    def _row(self, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
+        text = f"{found['subject']} {found['relation']} {found['object']} {found['statement']}"
+        words = tokens(text.replace("_", " "))
+        return {
+            "uuid": found["uuid"],
+            "fact_id": found["uuid"],
+            "subject": found["subject"],
+            "object": found["object"],
+            "episode_id": self._episode.id,
+            "partner_id": self._episode.partner_id,
+            "conversation_id": self._episode.conversation_id,
+            "lexical": " ".join(term(self._group, word) for word in words),
+            "token_count": len(words),
+            "seq": write.take_seq(),
+            "revision": write.revision,
+            "vector": pack(np.array(found["embedding"], dtype=np.float32)),
+            "vector_model": self._model,
+        }
+
+
+def model_error(error: Exception, asked: ExtractionModel) -> ModelError | None:
+    """Our error for what Graphiti's client let through; None for what is no failure of the model or its server."""
+    cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+    status = getattr(cause, "status_code", None)
+    kind = type(cause).__name__
+    if isinstance(status, int):
+        headers = getattr(getattr(cause, "response", None), "headers", {})
+        code = getattr(cause, "code", None)
+        return failure(model=asked.model, status=status, code=code, reason=f"{kind} ({status})", headers=headers)
+    if kind == "APITimeoutError":
+        return ModelTimeout(model=asked.model, seconds=asked.timeout_seconds)
+    if kind == "APIConnectionError":
+        return ModelUnreachable(model=asked.model, base_url=asked.base_url, reason="no connection")
+    if kind == "EmptyResponseError":
+        return ModelEmpty(model=asked.model)
+    if kind == "RefusalError":
+        return ModelRefused(model=asked.model, reason="the extraction was refused")
+    if isinstance(error, json.JSONDecodeError | ValidationError):
+        return ModelBroken(model=asked.model, reason="the extraction is not the JSON asked for")
+    return None

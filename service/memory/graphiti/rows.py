@@ -1,0 +1,237 @@
+"""Owns how episodes and facts look in Neo4j: Graphiti's nodes and edges with what we need beside, and back again.
+
+Graphiti's uuid is unique in the whole database, an id of ours only within its group (a copied group keeps its ids):
+so a uuid is derived from group and id, and the id stays beside it. World times become UTC datetimes and back exactly.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from service.memory.embedding.embedder import Vectors
+from service.memory.graph import Episode, Fact, FactDraft, Group
+from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicEdge, EpisodicNode
+from service.memory.lexical import normal, tokens
+from world.time import WorldTime, parse_time, to_datetime
+
+_NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")
+_MINUTES_BEFORE_1970 = parse_time("1970-01-01T00:00")
+
+NO_VECTOR = [1.0]
+"""What Graphiti is given where we have no vector: it refuses an empty one. It is taken away in the same transaction."""
+
+FACT_COLUMNS = """
+    e.seq AS seq, e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object, e.fact AS statement,
+    e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
+    e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
+    e.replaced_by AS replaced_by, e.episode_id AS episode_id, e.partner_id AS partner_id,
+    e.conversation_id AS conversation_id, e.turn AS turn
+"""
+EPISODE_COLUMNS = """
+    n.episode_id AS id, n.name AS name, n.content AS body, n.partner_id AS partner_id,
+    n.conversation_id AS conversation_id, n.valid_at.epochSeconds AS at
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewFact:
+    """A fact to be written: `vector` half precision bytes of `model`'s, None where there is none yet."""
+
+    fact: Fact
+    seq: int
+    revision: int
+    vector: Vectors | None
+    model: str
+
+
+def moment(t: WorldTime) -> datetime:
+    """World time as Graphiti keeps it."""
+    return to_datetime(t).replace(tzinfo=UTC)
+
+
+def world_time(epoch_seconds: int) -> WorldTime:
+    """World time of a datetime's epoch seconds."""
+    return WorldTime(epoch_seconds // 60 + _MINUTES_BEFORE_1970)
+
+
+def derived(group: Group, kind: str, key: str) -> str:
+    """The uuid of a thing of the group."""
+    # A lone surrogate is no UTF-8; it may be asked for all the same.
+    return str(uuid.uuid5(_NAMESPACE, f"{group.id}/{kind}/{key}".encode(errors="backslashreplace").decode()))
+
+
+def entity_uuid(group: Group, name: str) -> str:
+    """Names that differ in case, width or white space are one entity."""
+    return derived(group, "entity", normal(name))
+
+
+def episode_uuid(group: Group, episode_id: str) -> str:
+    """The uuid of an episode of the group."""
+    return derived(group, "episode", episode_id)
+
+
+def fact_uuid(group: Group, fact_id: str) -> str:
+    """The uuid of a fact of the group."""
+    return derived(group, "fact", fact_id)
+
+
+def fact_tokens(fact: Fact) -> tuple[str, ...]:
+    """What full text finds a fact by."""
+    return tokens(f"{fact.subject} {fact.relation} {fact.object} {fact.statement}".replace("_", " "))
+
+
+def term(group: Group, token: str) -> str:
+    """A token as the full-text index holds it: what other groups know is not even looked at."""
+    return f"{group.id}/{token}"
+
+
+def pack(vector: Vectors) -> bytes:
+    """A vector as it is stored for recall: half precision, a third of what a list of floats takes to be read."""
+    return vector.astype(np.float16).tobytes()
+
+
+def new_fact(draft: FactDraft, episode: Episode) -> Fact:
+    """A draft as it is known from its episode on."""
+    return Fact(
+        id=draft.id,
+        subject=draft.subject,
+        relation=draft.relation,
+        object=draft.object,
+        statement=draft.statement,
+        valid_at=draft.valid_at,
+        invalid_at=None,
+        created_at=episode.at,
+        expired_at=None,
+        replaced_by=None,
+        episode_id=episode.id,
+        partner_id=episode.partner_id,
+        conversation_id=episode.conversation_id,
+        turn=draft.turn,
+    )
+
+
+def episode_node(group: Group, episode: Episode, fact_ids: Sequence[str]) -> EpisodicNode:
+    """Graphiti's episode. What it has no field for is set by `episode_marks`."""
+    return EpisodicNode(
+        uuid=episode_uuid(group, episode.id),
+        name=episode.name,
+        group_id=group.id,
+        labels=[],
+        source=EpisodeType.message,
+        source_description=episode.partner_id,
+        content=episode.body,
+        created_at=moment(episode.at),
+        valid_at=moment(episode.at),
+        entity_edges=[fact_uuid(group, one) for one in fact_ids],
+    )
+
+
+def episode_marks(group: Group, episode: Episode) -> dict[str, Any]:
+    """What Graphiti's episode has no field for."""
+    return {
+        "uuid": episode_uuid(group, episode.id),
+        "episode_id": episode.id,
+        "partner_id": episode.partner_id,
+        "conversation_id": episode.conversation_id,
+    }
+
+
+def entity_node(group: Group, name: str, at: WorldTime, vector: Vectors | None) -> EntityNode:
+    """Graphiti's entity, with the name as it was spelled first."""
+    return EntityNode(
+        uuid=entity_uuid(group, name),
+        name=name,
+        group_id=group.id,
+        labels=["Entity"],
+        created_at=moment(at),
+        summary="",
+        name_embedding=NO_VECTOR if vector is None else vector.tolist(),
+    )
+
+
+def mention(group: Group, episode_id: str, name: str, at: WorldTime) -> EpisodicEdge:
+    """Graphiti's link from an episode to an entity it names."""
+    return EpisodicEdge(
+        uuid=derived(group, "mention", f"{episode_id}/{normal(name)}"),
+        group_id=group.id,
+        source_node_uuid=episode_uuid(group, episode_id),
+        target_node_uuid=entity_uuid(group, name),
+        created_at=moment(at),
+    )
+
+
+def fact_edge(group: Group, new: NewFact) -> EntityEdge:
+    """Graphiti's fact; provenance, order of writing and our vector ride along as attributes."""
+    fact = new.fact
+    found = fact_tokens(fact)
+    return EntityEdge(
+        uuid=fact_uuid(group, fact.id),
+        group_id=group.id,
+        source_node_uuid=entity_uuid(group, fact.subject),
+        target_node_uuid=entity_uuid(group, fact.object),
+        name=fact.relation,
+        fact=fact.statement,
+        episodes=[episode_uuid(group, fact.episode_id)],
+        created_at=moment(fact.created_at),
+        valid_at=moment(fact.valid_at),
+        invalid_at=None if fact.invalid_at is None else moment(fact.invalid_at),
+        expired_at=None if fact.expired_at is None else moment(fact.expired_at),
+        reference_time=moment(fact.created_at),
+        fact_embedding=NO_VECTOR if new.vector is None else new.vector.tolist(),
+        attributes={
+            "fact_id": fact.id,
+            "subject": fact.subject,
+            "object": fact.object,
+            "replaced_by": fact.replaced_by,
+            "episode_id": fact.episode_id,
+            "partner_id": fact.partner_id,
+            "conversation_id": fact.conversation_id,
+            "turn": fact.turn,
+            "lexical": " ".join(term(group, token) for token in found),
+            "token_count": len(found),
+            "seq": new.seq,
+            "revision": new.revision,
+            "vector": None if new.vector is None else pack(new.vector),
+            "vector_model": None if new.vector is None else new.model,
+        },
+    )
+
+
+def read_fact(row: Mapping[str, Any]) -> Fact:
+    """A fact from `FACT_COLUMNS`."""
+    return Fact(
+        id=row["id"],
+        subject=row["subject"],
+        relation=row["relation"],
+        object=row["object"],
+        statement=row["statement"],
+        valid_at=world_time(row["valid_at"]),
+        invalid_at=_maybe(row["invalid_at"]),
+        created_at=world_time(row["created_at"]),
+        expired_at=_maybe(row["expired_at"]),
+        replaced_by=row["replaced_by"],
+        episode_id=row["episode_id"],
+        partner_id=row["partner_id"],
+        conversation_id=row["conversation_id"],
+        turn=row["turn"],
+    )
+
+
+def read_episode(row: Mapping[str, Any]) -> Episode:
+    """An episode from `EPISODE_COLUMNS`."""
+    return Episode(
+        id=row["id"],
+        name=row["name"],
+        body=row["body"],
+        partner_id=row["partner_id"],
+        conversation_id=row["conversation_id"],
+        at=world_time(row["at"]),
+    )
+
+
+def _maybe(epoch_seconds: int | None) -> WorldTime | None:
+    return None if epoch_seconds is None else world_time(epoch_seconds)

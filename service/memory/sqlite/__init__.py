@@ -1,0 +1,1 @@
+"""The memory graph in one SQLite file, without a server."""

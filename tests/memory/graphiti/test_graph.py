@@ -1,0 +1,399 @@
+"""Owns the proof that Graphiti on a real Neo4j is a MemoryGraph, and how it behaves when the server does not."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+from pydantic import SecretStr
+
+from service.errors import GraphUnavailable
+from service.memory.embedding.embedder import Embedder
+from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.graph import GraphitiGraph
+from service.memory.graphiti.rows import fact_uuid, moment
+from service.memory.graphiti.schema import FACT_TEXT, major
+from service.memory.graphiti.search import QUERIES
+from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodicNode
+from tests.memory.contract import (
+    BRIDGE,
+    MONDAY,
+    TARO,
+    THURSDAY,
+    TOWN,
+    TUESDAY,
+    WEDNESDAY,
+    MemoryGraphContract,
+    draft,
+    episode,
+    statements,
+    tell,
+)
+from tests.memory.fake_embedder import FakeEmbedder
+from tests.servers.neo4j import Neo4jServer, neo4j_server, require_neo4j
+from world.time import WorldTime
+
+__all__ = ["neo4j_server"]
+
+pytestmark = pytest.mark.server
+
+
+def graph_on(server: Neo4jServer, embedder: Embedder | None = None, **given: Any) -> GraphitiGraph:
+    """A graph of our settings on that server."""
+    return GraphitiGraph(server.uri, server.user, SecretStr(server.password), server.database, embedder, **given)
+
+
+def empty(server: Neo4jServer) -> None:
+    """Remove all data; the indexes stay."""
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        driver.execute_query("MATCH (n) DETACH DELETE n", database_=server.database)
+
+
+class TestWithoutEmbedder(MemoryGraphContract):
+    @pytest.fixture(autouse=True)
+    def _empty(self, neo4j_server: Neo4jServer) -> None:
+        empty(neo4j_server)
+        self.server = neo4j_server
+
+    def new_graph(self, tmp_path: Path) -> GraphitiGraph:
+        return graph_on(self.server)
+
+
+class TestWithEmbedder(TestWithoutEmbedder):
+    def new_graph(self, tmp_path: Path) -> GraphitiGraph:
+        return graph_on(self.server, FakeEmbedder())
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    """Run an async test."""
+
+    async def awaited() -> None:
+        await work()
+
+    asyncio.run(awaited())
+
+
+def query(server: Neo4jServer, cypher: str, **given: Any) -> list[neo4j.Record]:
+    """What the server itself answers."""
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        records: list[neo4j.Record] = driver.execute_query(cypher, given, database_=server.database).records
+        return records
+
+
+@pytest.fixture
+def server(neo4j_server: Neo4jServer) -> Neo4jServer:
+    """The session's server, without data."""
+    empty(neo4j_server)
+    return neo4j_server
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Neo4jServer]:
+    """A server that the test may kill."""
+    require_neo4j()
+    mine = Neo4jServer(tmp_path / "neo4j")
+    mine.start()
+    try:
+        yield mine
+    finally:
+        mine.stop()
+
+
+# Two replicas
+
+
+def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(server: Neo4jServer) -> None:
+    async def work() -> None:
+        here, there = graph_on(server, FakeEmbedder()), graph_on(server, FakeEmbedder())
+        (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
+        assert statements(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
+        heard = episode(TARO, "c2", TUESDAY)
+        await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
+        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
+        await here.forget(TARO)
+        await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
+        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
+        await here.aclose()
+        await there.aclose()
+
+    run(work)
+
+
+def test_two_replicas_that_write_the_same_episode_at_once_write_it_once(server: Neo4jServer) -> None:
+    async def work() -> None:
+        replicas = [graph_on(server, FakeEmbedder()) for _ in range(4)]
+        await replicas[0].check()
+        heard = episode(TARO, "c1", MONDAY)
+        told = [draft(heard, index, text) for index, text in enumerate(TOWN)]
+        await asyncio.gather(*(one.remember(TARO, heard, told) for one in replicas))
+        assert len((await replicas[0].export(TARO)).facts) == len(TOWN)
+        for one in replicas:
+            await one.aclose()
+
+    run(work)
+    assert query(server, "MATCH (n:Episodic) RETURN count(n) AS n")[0]["n"] == 1
+    assert query(server, "MATCH ()-[e:RELATES_TO]->() RETURN count(e) AS n")[0]["n"] == len(TOWN)
+    assert query(server, "MATCH ()-[e:MENTIONS]->() RETURN count(e) AS n")[0]["n"] == 2
+
+
+# What Graphiti and others see
+
+
+def test_graphiti_reads_what_we_wrote_with_world_time_as_utc(server: Neo4jServer) -> None:
+    async def work() -> None:
+        graph = graph_on(server, FakeEmbedder())
+        (fisher,) = await tell(graph, TARO, "c1", MONDAY, "太郎は漁師だ")
+        heard = episode(TARO, "c2", WEDNESDAY)
+        await graph.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
+        await graph.aclose()
+        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        driver = await connection.graphiti()
+        edge = await EntityEdge.get_by_uuid(driver, fact_uuid(TARO, fisher))
+        assert (edge.fact, edge.name, edge.group_id) == ("太郎は漁師だ", "SAID", "main--taro")
+        assert (edge.valid_at, edge.invalid_at, edge.expired_at) == (moment(MONDAY), moment(TUESDAY), moment(WEDNESDAY))
+        assert edge.attributes["replaced_by"] == draft(heard, 0, "").id
+        (old, new) = await EpisodicNode.get_by_group_ids(driver, [TARO.id])
+        assert {old.valid_at, new.valid_at} == {moment(MONDAY), moment(WEDNESDAY)}
+        assert old.source_description == "hanako"
+        entities = await EntityNode.get_by_group_ids(driver, [TARO.id])
+        assert {one.name for one in entities} == {"太郎", "花子"}
+        await connection.aclose()
+
+    run(work)
+
+
+def test_telemetry_is_off_and_no_env_file_is_loaded() -> None:
+    script = (
+        "import os, service.memory.graphiti.vendor, dotenv\n"
+        "from graphiti_core.telemetry.telemetry import is_telemetry_enabled\n"
+        "print(is_telemetry_enabled(), 'PYTHON_DOTENV_DISABLED' in os.environ)"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "GRAPHITI_TELEMETRY_ENABLED"}
+    told = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("太郎の家族", "太郎は既婚者で子供が2人いる"),
+        ("妻", "次郎には妻がいる"),
+        ("パン屋", "花子はパン屋で働く"),
+        ("farm", "Hanako works near the farms"),
+        ("children of Taro", "Taro has two children"),
+    ],
+)
+def test_full_text_on_the_server_serves_japanese_and_english_alike(server: Neo4jServer, asked: str, found: str) -> None:
+    told = (
+        "太郎は既婚者で子供が2人いる",
+        "次郎には妻がいる",
+        "花子はパン屋で働く",
+        "Hanako works near the farms",
+        "Taro has two children",
+        "嵐で橋が落ちた",
+    )
+
+    async def work() -> None:
+        graph = graph_on(server)
+        await tell(graph, TARO, "c1", MONDAY, *told, subject="x", obj="y")
+        assert statements(await graph.recall(TARO, asked, at=MONDAY))[0] == found
+        await graph.aclose()
+
+    run(work)
+
+
+def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_makes_it(server: Neo4jServer) -> None:
+    async def work() -> None:
+        graph = graph_on(server)
+        await tell(graph, TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "嵐で橋が落ちた", subject="x", obj="y")
+        await graph.aclose()
+        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        await (await connection.graphiti()).build_indices_and_constraints()
+        await connection.aclose()
+
+    run(work)
+    for name in ("edge_name_and_fact", "node_name_and_summary", "episode_content", "community_name"):
+        (row,) = query(server, "SHOW INDEXES YIELD name, options WHERE name = $name RETURN options", name=name)
+        assert row["options"]["indexConfig"]["fulltext.analyzer"] == "cjk"
+    found = query(
+        server,
+        "CALL db.index.fulltext.queryRelationships('edge_name_and_fact', '太郎の家族') YIELD relationship AS e "
+        "RETURN e.fact AS fact",
+    )
+    assert [row["fact"] for row in found] == ["太郎は既婚者で子供が2人いる"]
+
+
+@pytest.mark.parametrize("name", sorted(QUERIES))
+def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
+    async def work() -> None:
+        graph = graph_on(server)
+        old = await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        heard = episode(TARO, "c2", TUESDAY)
+        new = [draft(heard, index, "新しい話", replaces=(one,)) for index, one in enumerate(old)]
+        await graph.remember(TARO, heard, new)
+        await graph.aclose()
+
+    run(work)
+    query(server, "CALL db.resampleOutdatedIndexes()")
+    given = {
+        "group": "g",
+        "model": "m",
+        "terms": ["x"],
+        "revision": 1,
+        "start": 0,
+        "stop": 9,
+        "seqs": [1],
+        "ids": ["a"],
+    }
+    given |= {"uuid": "u", "partner": "p", "limit": 9, "world": "w", "episode": "e", "at": None, "batch": 9}
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        summary = driver.execute_query(f"EXPLAIN {QUERIES[name]}", given, database_=server.database).summary
+    assert summary.plan is not None
+    scans = [kind for kind in operators(summary.plan) if "Scan" in kind]
+    assert scans == []
+    assert any("Seek" in kind or "ProcedureCall" in kind for kind in operators(summary.plan))
+
+
+def operators(plan: dict[str, Any]) -> list[str]:
+    """The operators of a plan."""
+    return [plan["operatorType"], *(kind for child in plan.get("children", []) for kind in operators(child))]
+
+
+# Faults
+
+
+def refused(graph: GraphitiGraph) -> GraphUnavailable:
+    """What `check` raises."""
+    found: list[GraphUnavailable] = []
+
+    async def work() -> None:
+        with pytest.raises(GraphUnavailable) as caught:
+            await graph.check()
+        found.append(caught.value)
+        await graph.aclose()
+
+    run(work)
+    return found[0]
+
+
+def test_a_server_that_is_down_at_start_is_named_and_used_when_it_comes(own_server: Neo4jServer) -> None:
+    own_server.stop()
+
+    async def work() -> None:
+        graph = graph_on(own_server, FakeEmbedder())
+        started = time.monotonic()
+        with pytest.raises(GraphUnavailable, match="KATARIBE_MEMORY__NEO4J_URI"):
+            await graph.check()
+        with pytest.raises(GraphUnavailable):
+            await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        with pytest.raises(GraphUnavailable):
+            await graph.recall(TARO, "太郎", at=MONDAY)
+        assert time.monotonic() - started < 20
+        await asyncio.to_thread(own_server.start)
+        await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        assert len((await graph.export(TARO)).facts) == len(TOWN)
+        await graph.aclose()
+
+    run(work)
+
+
+def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_retry_doubles_nothing(
+    own_server: Neo4jServer,
+) -> None:
+    talks = [episode(TARO, f"c{number}", WorldTime(MONDAY + number)) for number in range(60)]
+    told = {talk.id: [draft(talk, index, f"{talk.name}: {text}") for index, text in enumerate(TOWN)] for talk in talks}
+
+    async def work() -> None:
+        graph = graph_on(own_server, FakeEmbedder())
+        written: list[str] = []
+        under_way = asyncio.Event()
+
+        async def write_all() -> None:
+            for talk in talks:
+                await graph.remember(TARO, talk, told[talk.id])
+                written.append(talk.id)
+                if len(written) == 5:
+                    under_way.set()
+
+        writing = asyncio.create_task(write_all())
+        await under_way.wait()
+        await asyncio.to_thread(own_server.kill)
+        with pytest.raises(GraphUnavailable):
+            await writing
+        assert len(written) < len(talks)
+        await asyncio.to_thread(own_server.start)
+
+        there = await graph.export(TARO)
+        held = {one.id for one in there.episodes}
+        assert held >= set(written)
+        assert {fact.id for fact in there.facts} == {fact.id for key in held for fact in told[key]}
+
+        await write_all()
+        await write_all()
+        whole = await graph.export(TARO)
+        assert [one.id for one in whole.episodes] == [talk.id for talk in talks]
+        assert len(whole.facts) == len({fact.id for fact in whole.facts}) == len(talks) * len(TOWN)
+        assert len(await graph.recall(TARO, "apples", at=THURSDAY, limit=50)) == 50
+        await graph.aclose()
+
+    run(work)
+    assert query(own_server, "MATCH ()-[e:MENTIONS]->() RETURN count(e) AS n")[0]["n"] == 2 * len(talks)
+
+
+def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer) -> None:
+    wrong = "not-the-password"
+    error = refused(GraphitiGraph(server.uri, server.user, SecretStr(wrong), server.database))
+    assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in error.facts["setting"]
+    told = "".join(traceback.format_exception(error))
+    assert wrong not in told
+    assert server.password not in told
+
+
+def test_a_database_that_is_not_there_names_its_setting(server: Neo4jServer) -> None:
+    error = refused(GraphitiGraph(server.uri, server.user, SecretStr(server.password), "nowhere"))
+    assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_DATABASE"
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:1", "nonsense", "bolt://"])
+def test_an_address_that_is_none_names_its_setting(uri: str) -> None:
+    error = refused(GraphitiGraph(uri, "neo4j", SecretStr("password"), "neo4j"))
+    assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_URI"
+
+
+@pytest.mark.parametrize(
+    ("agent", "number"),
+    [("Neo4j/5.26.30", 5), ("Neo4j/2025.01.0", 2025), ("Neo4j/4.4.41", 4), ("Memgraph/3", 0), ("", 0)],
+)
+def test_the_version_is_read_from_what_the_server_calls_itself(agent: str, number: int) -> None:
+    assert major(agent) == number
+
+
+def test_an_index_dropped_under_a_running_service_is_named_and_made_again(server: Neo4jServer) -> None:
+    async def work() -> None:
+        graph = graph_on(server)
+        await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        query(server, f"DROP INDEX {FACT_TEXT}")
+        with pytest.raises(GraphUnavailable, match="index"):
+            await graph.recall(TARO, "橋 bridge", at=MONDAY)
+        assert statements(await graph.recall(TARO, "old bridge", at=MONDAY)) == [BRIDGE]
+        await graph.aclose()
+
+    run(work)
+
+
+def test_an_index_of_our_name_with_another_analyzer_is_refused(server: Neo4jServer) -> None:
+    query(server, f"DROP INDEX {FACT_TEXT} IF EXISTS")
+    query(server, f"CREATE FULLTEXT INDEX {FACT_TEXT} FOR ()-[e:RELATES_TO]-() ON EACH [e.lexical]")
+    try:
+        error = refused(graph_on(server))
+        assert FACT_TEXT in error.facts["reason"]
+        assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_DATABASE"
+    finally:
+        query(server, f"DROP INDEX {FACT_TEXT}")

@@ -1,7 +1,7 @@
 """Owns who is due when: people sorted by the world time of their next undecided moment, the most lagging first."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from world.time import WorldTime
 
@@ -45,9 +45,9 @@ class Agenda:
         """The earliest time anybody is due; None when nobody is."""
         return self._sorted[0][0] if self._sorted else None
 
-    def behind(self, t: WorldTime) -> Sequence[tuple[WorldTime, str]]:
-        """Everybody due before `t` by (time, id), the least lagging first."""
-        return self._sorted[: bisect_left(self._sorted, (t, ""))][::-1]
+    def behind(self, t: WorldTime) -> Iterator[tuple[WorldTime, str]]:
+        """Everybody due before `t` by (time, id), the least lagging first. Read it before the next `put`."""
+        return map(self._sorted.__getitem__, range(bisect_left(self._sorted, (t, "")) - 1, -1, -1))
 
     def due(self, t: WorldTime) -> Iterator[str]:
         """Who is due exactly at `t`, sorted by id. Read it before the next `put`."""

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from world.actions import TALK
 from world.distance import Row
-from world.life import Activity, Person, State
+from world.life import Activity, Person
 from world.option import Option
 from world.people import node_at
 from world.step import World
@@ -126,12 +126,11 @@ class Gates:
         blocker = self._lagging(row, t)
         if blocker is not None:
             return blocker
-        nodes = self.world.setting.world_map.facility(facility_id).node_ids
-        seated = [
-            (other.id, self.talk_row(node_id))
-            for other, activity, node_id in self.world.near(nodes, t)
-            if activity.seat == seat and _could_be_cut(activity, t)
-        ]
+        seated: list[tuple[str, Row]] = []
+        for other in self.world.seated(seat):
+            activity = other.before(t)
+            if activity.seat == seat and _could_be_cut(activity, t):
+                seated.append((other.id, self.talk_row(activity.node_id)))
         if seated:
             blocker = self._blocks_targets(seated, list(self._laggards(t)))
         return blocker or self._before_me(person, row, None)
@@ -184,10 +183,10 @@ class Gates:
 
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:
         """Who is in an open talk whose earliest end is `t`, and with whom."""
-        for other_id in self.world.agenda.due(t):
-            other = self.world.people[other_id]
-            if other.state is State.TALKS and other.last.talk_id is not None:
-                yield other, self.world.talks[other.last.talk_id].partner_id
+        for talk_id in self.world.open_talks.due(t):
+            talk = self.world.talks[talk_id]
+            for person_id in talk.characters:
+                yield self.world.people[person_id], talk.partner_id
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:

@@ -30,9 +30,12 @@ class Lives:
         """Where each is at its `ready` time, as `Distances` numbers the nodes."""
         self.changed_people: set[str] = set()
         self.changed_talks: set[str] = set()
+        self.open_talks = Agenda()
+        """Talks that are not over, by the earliest time at which they can end."""
         self._turns = Agenda()
         self._remember = remember
         self._visitors: dict[str, set[str]] = {}
+        self._seated: dict[tuple[str, str], set[str]] = {}
         self._npc_talks: dict[str, list[str]] = {}
         self._closed: list[tuple[WorldTime, str]] = []
         for person in people:
@@ -65,11 +68,12 @@ class Lives:
 
     def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
         """How many hold a seat at `t`, those included who took theirs at `t`."""
-        seat, taken = (facility_id, action_id), 0
-        for person_id in self._who_visits(self.setting.world_map.facility(facility_id).node_ids):
-            activity = self.people[person_id].during(t)
-            taken += activity.seat == seat and activity.start <= t < activity.end
-        return taken
+        now = (person.during(t) for person in self.seated((facility_id, action_id)))
+        return sum(a.seat == (facility_id, action_id) and a.start <= t < a.end for a in now)
+
+    def seated(self, seat: tuple[str, str]) -> Iterator[Person]:
+        """Everybody who had, has or will have one of these seats, in remembered and committed times; in no order."""
+        return (self.people[person_id] for person_id in self._seated.get(seat, ()))
 
     def npc_talk(self, npc_id: str, t: WorldTime, *, seen: bool) -> Talk | None:
         """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
@@ -88,6 +92,8 @@ class Lives:
         for activity in person.past[-2:] if person.id in self.people else person.past:
             for node_id in activity.segment.path:
                 self._visitors.setdefault(node_id, set()).add(person.id)
+            if activity.seat is not None:
+                self._seated.setdefault(activity.seat, set()).add(person.id)
         self.agenda.put(person.id, person.ready)
         self.spots[person.id] = self.setting.distances.spot(person.node_id)
         self.people[person.id] = self._forget(person)
@@ -99,8 +105,10 @@ class Lives:
             self._npc_talks.setdefault(talk.partner_id, []).append(talk.id)
         if not talk.over:
             self._turns.put(talk.id, WorldTime(talk.start + talk.turns))
+            self.open_talks.put(talk.id, talk.end)
         elif talk.id in self._turns:
             self._turns.drop(talk.id)
+            self.open_talks.drop(talk.id)
         self.talks[talk.id] = talk
         self.changed_talks.add(talk.id)
         if talk.closed:
@@ -120,7 +128,10 @@ class Lives:
             return person
         keep = next((i for i, a in enumerate(past[:-1]) if a.end >= first - self._remember), len(past) - 1)
         kept = {node_id for activity in past[keep:] for node_id in activity.segment.path}
+        seats = {activity.seat for activity in past[keep:]}
         for activity in past[:keep]:
+            if activity.seat is not None and activity.seat not in seats:
+                self._seated[activity.seat].discard(person.id)
             for node_id in activity.segment.path:
                 if node_id not in kept:
                     self._visitors[node_id].discard(person.id)

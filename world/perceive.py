@@ -96,9 +96,8 @@ def _npcs(lives: Lives, here: str, t: WorldTime) -> Iterator[SeenNpc]:
 def _free_seats(lives: Lives, here: str, t: WorldTime) -> dict[tuple[str, str], int]:
     free: dict[tuple[str, str], int] = {}
     for facility in lives.setting.world_map.facilities_at(here):
-        seated = lives.setting.seated[facility.id]
-        free |= {(facility.id, action.id): action.seats or 0 for action in seated}
-        for _, activity, _ in lives.near(facility.node_ids, t) if seated else ():
-            if activity.seat is not None and activity.seat[0] == facility.id and activity.seen_at(t):
-                free[activity.seat] -= 1
+        for action in lives.setting.seated[facility.id]:
+            seat = (facility.id, action.id)
+            doing = (person.before(t) for person in lives.seated(seat))
+            free[seat] = (action.seats or 0) - sum(a.seat == seat and a.seen_at(t) for a in doing)
     return free

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -22,6 +22,7 @@ from service.cast.relation import mood_of, npc_row
 from service.cast.stage import World
 from service.cast.whereabouts import positions, segment_of
 from service.clock.act import Destination, sleep, walk
+from service.clock.forget import forget_character
 from service.errors import Invalid
 from service.memory.extract import learned_facts
 from service.memory.recall import mid_term_memories, recall, todays_conversations
@@ -111,6 +112,20 @@ async def read_memory(
         today=[views.today(row, world) for row in recent.today],
         long_term_available=memory.unavailable is None,
     )
+
+
+@router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
+async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Response:
+    """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
+
+    def work(session: Session) -> None:
+        world = house.room.stage.open(session, world_id, lock=True)
+        world.character(character_id)
+        forget_character(session, world_id, character_id, world.now)
+
+    await house.room.database.write(work)
+    await house.runner.forget(world_id, [character_id])
+    return Response(status_code=204)
 
 
 @router.post(

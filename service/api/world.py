@@ -63,8 +63,8 @@ async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> Worl
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(house: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew."""
-    await house.room.database.write(lambda s: forget_world(s, world_id))
-    await house.room.graph.forget_world(world_id)
+    forgotten = await house.room.database.write(lambda s: forget_world(s, world_id))
+    await house.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 
 

@@ -10,8 +10,8 @@ from sqlmodel import Session, col, func, select
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
-from service.memory.write import outbox_entry
-from service.store.tables import OutboxRow, WorldRow
+from service.memory.write import is_forget, outbox_entry
+from service.store.tables import ConversationRow, OutboxRow
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +42,12 @@ class Outbox:
                     return
 
     async def _hand_over(self, row: OutboxRow) -> bool:
+        group = Group(world_id=row.world_id, character_id=row.character_id)
         try:
-            await self._room.graph.remember(*outbox_entry(row))
+            if is_forget(row):
+                await self._room.graph.forget(group)
+            else:
+                await self._room.graph.remember(*outbox_entry(row))
         except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
             level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
             _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
@@ -51,8 +55,8 @@ class Outbox:
             await self._room.database.write(lambda s: _postpone(s, row.conversation_id, reason))
             return False
         if not await self._room.database.write(lambda s: _done(s, row)):
-            # The world was forgotten while its memory was on the way.
-            await self._room.graph.forget(Group(world_id=row.world_id, character_id=row.character_id))
+            # It was forgotten while it was on the way: the group holds what came before, and is to hold nothing.
+            await self._room.graph.forget(group)
         return True
 
 
@@ -78,11 +82,11 @@ def _entry(session: Session, conversation_id: str) -> OutboxRow | None:
 
 
 def _done(session: Session, delivered: OutboxRow) -> bool:
-    """Take it off the list; whether its world is still there."""
+    """Take it off the list; False where what was remembered has been forgotten meanwhile."""
     row = _entry(session, delivered.conversation_id)
     if row is not None:
         session.delete(row)
-    return session.get(WorldRow, delivered.world_id) is not None
+    return is_forget(delivered) or session.get(ConversationRow, delivered.conversation_id) is not None
 
 
 def _postpone(session: Session, conversation_id: str, reason: str) -> None:

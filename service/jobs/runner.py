@@ -7,7 +7,7 @@ keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-th
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, or_, update
@@ -71,6 +71,11 @@ class Runner:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
         self.submit(conversation_id)
+
+    async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
+        """Let the memory graph forget these now; where it is away, the outbox sees to it when it is back."""
+        for character_id in character_ids:
+            await self._outbox.deliver(Group(world_id=world_id, character_id=character_id))
 
     async def wait(self, conversation_id: str) -> None:
         """Return when the conversation is closed, or its closing has failed."""

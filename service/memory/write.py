@@ -14,7 +14,7 @@ from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
 from service.memory.grounding import are_same, contradict
 from service.settings import MemorySettings
 from service.store.events import note
-from service.store.ids import derived_id
+from service.store.ids import derived_id, new_id
 from service.store.tables import (
     CharacterRow,
     ConversationRow,
@@ -239,6 +239,18 @@ def _said_at(session: Session, conversation: ConversationRow, turn: int) -> Worl
 def _episode_name(world: World, npc_id: str) -> str:
     name = world.name_of(npc_id)
     return f"{name}との会話" if world.language == "ja" else f"Conversation with {name}"
+
+
+def forget_entry(world_id: str, character_id: str) -> OutboxRow:
+    """An outbox row that makes the graph forget the character's group, after all that was left for it before."""
+    return OutboxRow(
+        conversation_id=f"forget-{new_id()}", world_id=world_id, character_id=character_id, payload={"forget": True}
+    )
+
+
+def is_forget(row: OutboxRow) -> bool:
+    """Whether the row asks to forget."""
+    return "forget" in row.payload
 
 
 def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.clock.forget import forget_world
+from service.clock.forget import forget_character, forget_world
 from service.conversation.loop import converse
 from service.conversation.phase import Phase
 from service.conversation.room import Room
@@ -13,6 +13,7 @@ from service.llm.scripted import ScriptedModel
 from service.store.tables import ConversationRow
 from tests.clock.worlds import converse_silently, fill, of_world, snapshot
 from tests.conversation.talks import talk
+from world.time import WorldTime
 
 
 def _forget(room: Room, world_id: str) -> None:
@@ -26,7 +27,30 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
     assert set(before) - filled == {"characters", "engagements"}
     _forget(room, "main")
     after = snapshot(room)
-    assert after == of_world(before, "other")
+    left = of_world(after, "main")
+    asked = {row["character_id"]: row["payload"] for row in left.pop("outbox")}
+    assert asked == {"aoi": {"forget": True}, "mio": {"forget": True}}, "the memory graph is yet to forget"
+    assert not any(left.values())
+    assert of_world(after, "other") == of_world(before, "other")
+
+
+def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room, script: ScriptedModel) -> None:
+    fill(room, script)
+    before = snapshot(room)
+    room.database.write_now(lambda s: forget_character(s, "main", "aoi", WorldTime(0)))
+    after = snapshot(room)
+    talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
+    assert talks
+    assert [row for row in before["turns"] if row["conversation_id"] not in talks] == after["turns"]
+    for name in ("conversations", "summaries", "daily_conversations", "mid_term_memories", "relations"):
+        kept = [row for row in before[name] if (row["world_id"], row["character_id"]) != ("main", "aoi")]
+        assert len(kept) < len(before[name]), f"{name} held nothing to forget"
+        assert kept == after[name]
+    assert [row["payload"] for row in of_world(after, "main")["outbox"] if row["character_id"] == "aoi"] == [
+        {"forget": True}
+    ]
+    for name in ("npcs", "npc_facts", "movements", "worlds", "usage"):
+        assert after[name] == before[name]
 
 
 def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
@@ -53,4 +77,4 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
         lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSING_FAILED)
     )
     _forget(room, "main")
-    assert of_world(snapshot(room), "main") == {name: [] for name in snapshot(room)}
+    assert {name for name, found in of_world(snapshot(room), "main").items() if found} == {"outbox"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session
 
-from service.clock.forget import forget_world
+from service.clock.forget import forget_character, forget_world
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
@@ -17,7 +17,7 @@ from service.jobs.runner import Runner
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group
 from service.memory.sqlite.graph import SqliteGraph
-from service.store.tables import OutboxRow
+from service.store.tables import ConversationRow, OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.jobs.patience import until
 from world.time import WorldTime
@@ -35,9 +35,16 @@ class Graph(SqliteGraph):
     slow: asyncio.Event | None = None
     taken: list[str]
 
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+    async def forget(self, group: Group) -> None:
+        self._require()
+        await super().forget(group)
+
+    def _require(self) -> None:
         if self.away:
             raise GraphUnavailable(backend="fake", reason="connection refused", setting="KATARIBE_MEMORY__NEO4J_URI")
+
+    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        self._require()
         if episode.conversation_id == self.refused:
             raise ValueError("cannot be written, ever")
         if self.slow is not None:
@@ -90,7 +97,20 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
     )
 
     def leave(session: Session) -> None:
-        house.stage.open(session, group.world_id, lock=True)
+        session.add(
+            ConversationRow(
+                id=conversation_id,
+                world_id=group.world_id,
+                character_id=group.character_id,
+                npc_id="npc_taro",
+                node_id="tavern_door",
+                language="en",
+                max_turns=10,
+                phase=Phase.CLOSED,
+                started_at=1000,
+                models={},
+            )
+        )
         session.add(row)
 
     house.database.write_now(leave)
@@ -208,14 +228,26 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house:
         _leave(house, "c1")
         delivery = asyncio.create_task(Outbox(house).deliver(AOI))
         await asyncio.sleep(0.05)
-        await house.database.write(lambda s: forget_world(s, "main"))
-        await graph.forget_world("main")
+        assert await house.database.write(lambda s: forget_world(s, "main")) == ["aoi"]
         graph.slow.set()
         await delivery
 
     asyncio.run(run())
     assert graph.taken == ["c1"]
     assert _episodes(house) == []
+    assert _waiting(house) == []
+
+
+def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house: Room, graph: Graph) -> None:
+    _leave(house, "c1")
+    asyncio.run(Outbox(house).deliver(AOI))
+    graph.away = True
+    house.database.write_now(lambda s: forget_character(s, "main", "aoi", WorldTime(2000)))
+    asyncio.run(Outbox(house).deliver(AOI))
+    assert _episodes(house) == ["c1"]
+    graph.away = False
+    asyncio.run(Outbox(house).deliver(AOI))
+    assert (_episodes(house), _waiting(house)) == ([], [])
 
 
 def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) -> None:

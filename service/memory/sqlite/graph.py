@@ -9,9 +9,9 @@ from typing import Literal
 from service.errors import KataribeError
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.graph import Episode, Fact, FactDraft, Group, GroupDump, Recalled
-from service.memory.sqlite.database import SqliteDatabase
 from service.memory.sqlite import read as sqlite_read
 from service.memory.sqlite import write as sqlite_write
+from service.memory.sqlite.database import SqliteDatabase
 from service.memory.sqlite.search import Found, Question, search
 from service.memory.sqlite.vector_cache import DEFAULT_BYTES, VectorCache
 from service.memory.sqlite.write import GroupWriter

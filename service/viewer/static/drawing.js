@@ -14,7 +14,7 @@ const STOPS = [0.44, 0.5, 0.38, 0.56, 0.32, 0.62];
 export function draw({ nodes, ties, edges }, label, aspect) {
   const near = 64 + 12 * Math.sqrt(edges.length); // room for the leaves between neighbours
   const crowd = new Map(nodes.map((node) => [node.id, Math.min(12, node.facts)]));
-  const room = ({ from, to, relation }) => widthOf(relation, RELATION) + 28 + 6 * Math.max(crowd.get(from), crowd.get(to));
+  const room = ({ from, to, relation }) => widthOf(relation, RELATION) + 38 + 6 * Math.max(crowd.get(from), crowd.get(to));
   const links = [
     ...ties.map((tie) => ({ ...tie, near })),
     ...edges.map((edge) => ({ ...edge, near: room(edge) })),
@@ -22,6 +22,7 @@ export function draw({ nodes, ties, edges }, label, aspect) {
   layout(nodes, links, aspect);
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const taken = nodes.map((node) => grown(node, 1));
+  for (const { from, to, bend } of edges) taken.push(tip(way(byId.get(from), byId.get(to), bend).at(0.97)));
   const lines = ties.map((tie) => tied(tie, byId, taken));
   const relations = new Map(edges.map((edge) => [edge.fact.id, related(edge, byId, taken)]));
   const shapes = new Map(nodes.map((node) => [node.id, shape(node)]));
@@ -45,7 +46,10 @@ function grown({ x, y, width, height }, by) {
   return { left: x - width / 2 - by, right: x + width / 2 + by, top: y - height / 2 - by, bottom: y + height / 2 + by };
 }
 
-const arrow = (id) => svg("marker", { id, viewBox: "0 0 8 8", refX: 6, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0,0.5L8,4L0,7.5Z" }));
+/** Where an arrow's head is: no word goes there. */
+const tip = ({ x, y }) => ({ left: x - 6, right: x + 6, top: y - 6, bottom: y + 6 });
+
+const arrow = (id) => svg("marker", { id, viewBox: "0 0 8 8", refX: 6, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 11, markerHeight: 11, orient: "auto" }, svg("path", { d: "M0,0.5L8,4L0,7.5Z" }));
 
 function tied({ from, to, talks }, byId, taken) {
   const { path, at } = way(byId.get(from), byId.get(to));

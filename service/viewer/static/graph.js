@@ -7,7 +7,7 @@ import { factTold } from "./facts.js";
 import { $, id, link, name, t } from "./page.js";
 import { shapes } from "./shapes.js";
 
-const LIMIT = 500;
+const LIMIT = 200; // facts: more make no picture that anybody reads
 const MANY = 36; // nodes: beyond, the drawing takes the whole width, the list comes below
 const NARROW = 620; // pixels: below, the drawing grows down instead of sideways
 const SMALLEST = 0.74; // of its own size; beyond, the box scrolls

@@ -3,7 +3,7 @@
 
 const ROUNDS = 320;
 const GAP = 16;
-const PUSH = 2400;
+const PUSH = 19200;
 const PULL = 0.07;
 const CENTRE = 0.012;
 const CLEAR = 0.3;
@@ -36,7 +36,7 @@ export function layout(nodes, links, aspect) {
     for (const node of nodes) move(node, aspect, heat);
     if (round > ROUNDS / 3) part(nodes);
   }
-  for (let round = 0; round < 200 && part(nodes); round++);
+  for (let round = 0; round < 400 && part(nodes); round++);
 }
 
 /** Where to begin: a tree seen from its fixed middle, every branch with as much of the circle as it has leaves. */
@@ -80,7 +80,7 @@ function fanOut(nodes, ends, aspect) {
 function attract(ends, heat) {
   for (const { a, b, near } of ends) {
     const [dx, dy] = [b.x - a.x, b.y - a.y];
-    const far = Math.hypot(dx, dy) || 1;
+    const far = Math.sqrt(dx * dx + dy * dy) || 1;
     const wanted = near + reach(a, dx, dy, far) + reach(b, dx, dy, far);
     const force = (PULL * heat * (far - wanted)) / far;
     const share = a.degree / (a.degree + b.degree);
@@ -99,14 +99,16 @@ function reach(box, dx, dy, far) {
 function repel(nodes, heat) {
   for (let i = 0; i < nodes.length; i++) {
     for (let j = i + 1; j < nodes.length; j++) {
-      const [a, b] = [nodes[i], nodes[j]];
-      const [dx, dy] = [b.x - a.x, b.y - a.y];
-      const force = (PUSH * heat) / Math.max(dx * dx + dy * dy, 900);
-      const far = Math.hypot(dx, dy) || 1;
-      a.vx -= (dx / far) * force * 8;
-      a.vy -= (dy / far) * force * 8;
-      b.vx += (dx / far) * force * 8;
-      b.vy += (dy / far) * force * 8;
+      const a = nodes[i];
+      const b = nodes[j];
+      const dx = b.x - a.x;
+      const dy = b.y - a.y;
+      const square = dx * dx + dy * dy || 1;
+      const force = (PUSH * heat) / (Math.max(square, 900) * Math.sqrt(square));
+      a.vx -= dx * force;
+      a.vy -= dy * force;
+      b.vx += dx * force;
+      b.vy += dy * force;
     }
   }
 }
@@ -120,8 +122,9 @@ function clear(nodes, ends, heat) {
       if (node === a || node === b || node.fixed) continue;
       const part = ((node.x - a.x) * dx + (node.y - a.y) * dy) / long;
       if (part < 0.05 || part > 1) continue;
-      const [ox, oy] = [node.x - a.x - part * dx, node.y - a.y - part * dy];
-      const off = Math.hypot(ox, oy) || 1;
+      const ox = node.x - a.x - part * dx;
+      const oy = node.y - a.y - part * dy;
+      const off = Math.sqrt(ox * ox + oy * oy) || 1;
       const wanted = reach(node, ox, oy, off) + GAP / 2;
       if (off >= wanted) continue;
       const force = (CLEAR * heat * (wanted - off)) / off;
@@ -146,11 +149,14 @@ function move(node, aspect, heat) {
 /** Moves boxes that cover each other apart, the shorter way. Answers whether there were any. */
 function part(nodes) {
   let any = false;
-  for (let i = 0; i < nodes.length; i++) {
-    for (let j = i + 1; j < nodes.length; j++) {
-      const [a, b] = [nodes[i], nodes[j]];
+  const start = (node) => node.x - node.width / 2;
+  const swept = [...nodes].sort((a, b) => start(a) - start(b)); // from left to right: only neighbours can meet
+  for (let i = 0; i < swept.length; i++) {
+    for (let j = i + 1; j < swept.length; j++) {
+      const [a, b] = [swept[i], swept[j]];
       const wide = (a.width + b.width) / 2 + GAP - Math.abs(b.x - a.x);
       const high = (a.height + b.height) / 2 + GAP - Math.abs(b.y - a.y);
+      if (start(b) > a.x + a.width / 2 + GAP) break;
       if (wide <= 0 || high <= 0) continue;
       any = true;
       const axis = wide < high ? "x" : "y";

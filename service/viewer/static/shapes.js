@@ -39,7 +39,8 @@ function circle({ name, facts, owner }) {
 function plate({ name, facts }) {
   const said = widthOf(name, 1) > LONGEST_THING;
   const size = said ? SAID : Math.min(19, THING + 1.5 * (facts - 1));
-  const lines = said ? wrapped(name, LINE, 2) : [name];
+  const even = Math.ceil(widthOf(name, 1) / 2) + 1; // two lines of about the same length, if that is all of it
+  const lines = said ? wrapped(name, Math.min(LINE, even), 2) : [name];
   const width = Math.max(...lines.map((line) => widthOf(line, size))) + (said ? 18 : 24);
   return { shape: said ? "said" : "thing", lines, size, width, height: lines.length * size * 1.4 + 11, lift: 0 };
 }

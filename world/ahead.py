@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from world.causality import Gates
 from world.events import Event
 from world.life import State
-from world.option import Option
+from world.option import Leash, Option
 from world.perceive import Snapshot
 from world.step import OutOfTurn, Step, World
 from world.time import WorldTime
@@ -94,10 +94,12 @@ class RunningAhead:
         self._open(call)
         return self.world.perceive(call.person_id)
 
-    def decided(self, call: Call, option: Option, *, wake_at: WorldTime | None = None) -> None:
-        """The answer to a decision. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
+    def decided(
+        self, call: Call, option: Option, *, wake_at: WorldTime | None = None, leash: Leash | None = None
+    ) -> None:
+        """The answer to a decision, as `World.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
         self._open(call)
-        step = self.world.decide(call.person_id, option, wake_at=wake_at)
+        step = self.world.decide(call.person_id, option, wake_at=wake_at, leash=leash)
         del self._asked[call.id]
         self._happened(step)
 

@@ -66,6 +66,10 @@ class Lives:
             if node_id in nodes:
                 yield person, activity, node_id
 
+    def visitors(self, nodes: Collection[str]) -> Iterator[Person]:
+        """Everybody who was, is or will be on one of the nodes, in remembered and committed times; in no order."""
+        return (self.people[person_id] for person_id in self._who_visits(nodes))
+
     def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
         """How many hold a seat at `t`, those included who took theirs at `t`."""
         now = (person.during(t) for person in self.seated((facility_id, action_id)))

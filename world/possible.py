@@ -10,7 +10,7 @@ from world.perceive import Snapshot
 from world.places import Facility
 from world.routes import Path
 from world.setting import Setting
-from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
+from world.time import MINUTES_PER_DAY, WorldTime, iso, minute_of_day
 
 _WAIT_MINUTES = 15
 
@@ -27,9 +27,25 @@ def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -
     found.extend(_talk(setting, snapshot, nearest))
     found.extend(_go(setting, snapshot))
     found.append(Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES))
+    found = [_bound(setting, snapshot, one) if isinstance(one, Option) else one for one in found]
     return Possibilities(
         options=tuple(one for one in found if isinstance(one, Option)),
         refusals=tuple(one for one in found if isinstance(one, Refusal)),
+    )
+
+
+def _bound(setting: Setting, snapshot: Snapshot, option: Option) -> Option | Refusal:
+    leash = snapshot.leash
+    if leash is None or option.node_id == snapshot.node_id:
+        return option
+    if leash.nodes.issuperset(setting.routes.path(snapshot.node_id, option.node_id).nodes):
+        return option
+    return Refusal(
+        action_id=option.action_id,
+        reason=Reason.BOUND,
+        facility_id=option.facility_id,
+        target_id=option.target_id,
+        facts={"until": iso(leash.until)},
     )
 
 

@@ -13,11 +13,11 @@ from world.errors import WorldError
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
 from world.lives import Lives
-from world.option import Option, Reason
+from world.option import Leash, Option, Reason
 from world.people import Segment, node_at
 from world.perceive import Snapshot, perceive
 from world.setting import Setting
-from world.time import WorldTime
+from world.time import WorldTime, iso
 
 
 class OutOfTurn(WorldError):
@@ -46,13 +46,16 @@ class World(Lives):
         """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided."""
         return perceive(self, person_id, at)
 
-    def decide(self, person_id: str, option: Option, *, wake_at: WorldTime | None = None) -> Step:
+    def decide(
+        self, person_id: str, option: Option, *, wake_at: WorldTime | None = None, leash: Leash | None = None
+    ) -> Step:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
 
-        `wake_at`: it decides anew then, if what it does can be interrupted.
+        `wake_at`: it decides anew then, if what it does can be interrupted. `leash`: what it binds itself to, once it is
+        there; a leash it has holds until its time is over.
 
         Raises:
-            OutOfTurn: the character is not deciding.
+            OutOfTurn: the character is not deciding, or has bound itself to its place.
             Unreachable, UnknownPlace: no way leads there.
         """
         person = self._expect(person_id, State.DECIDES, "decide")
@@ -60,6 +63,9 @@ class World(Lives):
         events = [] if last.action_id in (WALK, TALK) else [_ended(person, t)]
         events.append(Event(time=t, kind=Kind.DECIDED, person_id=person_id, data=_what(option, node_id=option.node_id)))
         path = self.setting.routes.path(last.node_id, option.node_id)
+        bound = person.leash if person.leash and t < person.leash.until else None
+        if bound is not None and path.minutes and not bound.nodes.issuperset(path.nodes):
+            raise OutOfTurn(person_id, f"is bound to its place until {iso(bound.until)}", f"go to {option.node_id!r}")
         past = person.past
         levels = last.levels
         arrival = t
@@ -73,7 +79,15 @@ class World(Lives):
             )
             events.append(Event(time=t, kind=Kind.DEPARTED, person_id=person_id, data={"node_id": last.node_id}))
             events.append(Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id}))
-        person = replace(person, past=past, ready=arrival, alarm=wake_at, decided_at=t, version=person.version + 1)
+        person = replace(
+            person,
+            past=past,
+            ready=arrival,
+            alarm=wake_at,
+            leash=bound or leash,
+            decided_at=t,
+            version=person.version + 1,
+        )
         if option.action_id == GO and path.minutes:
             self.put(person)
         elif self._needs_claim(option):
@@ -223,6 +237,7 @@ class World(Lives):
                 ready=end,
                 state=State.DECIDES,
                 claim=None,
+                leash=None,
                 version=person.version + 1,
             )
         )

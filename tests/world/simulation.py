@@ -10,22 +10,31 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from heapq import heappop, heappush
 from time import perf_counter
+from typing import NamedTuple
 
-from world.actions import TALK
+from world.actions import GO, TALK
 from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.events import Event, canonical
 from world.life import State, Talk
-from world.option import Option
+from world.option import Leash, Option
 from world.perceive import Snapshot
 from world.possible import possible
 from world.setting import Setting
 from world.step import World
 from world.time import WorldTime, minute_of_day
 
-Decider = Callable[[Setting, Snapshot], tuple[Option, WorldTime | None]]
+Decider = Callable[[Setting, Snapshot], "Chosen"]
 Turns = Callable[[str], int]
 Latency = Callable[[str], float]
+
+
+class Chosen(NamedTuple):
+    """What somebody decided, as `World.decide` takes it."""
+
+    option: Option
+    wake_at: WorldTime | None = None
+    leash: Leash | None = None
 
 
 def draw(*parts: object) -> float:
@@ -36,12 +45,15 @@ def draw(*parts: object) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Mind:
-    """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can."""
+    """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can, `bound` how often it
+    binds itself to the place it chose.
+    """
 
     seed: int
     social: float = 0.5
+    bound: float = 0.0
 
-    def __call__(self, setting: Setting, snapshot: Snapshot) -> tuple[Option, WorldTime | None]:
+    def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
         found = possible(setting, snapshot)
         key = (self.seed, sight(snapshot))
         talks = [option for option in found.options if option.action_id == TALK]
@@ -51,7 +63,12 @@ class Mind:
         alarm = WorldTime(snapshot.time + 40) if draw(*key, "alarm") < 0.1 else None
         if option.minutes:
             option = replace(option, minutes=max(1, int(option.minutes * (0.5 + draw(*key, "minutes")))))
-        return option, alarm
+        leash = None
+        if option.action_id != GO and draw(*key, "leash") < self.bound:
+            place = setting.world_map.facilities.get(option.facility_id or "")
+            nodes = frozenset(place.node_ids if place else (option.node_id,)) - setting.world_map.closed_nodes
+            leash = Leash(nodes=nodes, until=WorldTime(snapshot.time + 20 + int(50 * draw(*key, "until"))))
+        return Chosen(option, alarm, leash)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,19 +79,28 @@ class Day:
 
     seed: int
     social: float = 0.25
+    bound: bool = False
 
-    def __call__(self, setting: Setting, snapshot: Snapshot) -> tuple[Option, WorldTime | None]:
+    def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
         found = possible(setting, snapshot)
         key = (self.seed, sight(snapshot))
         here = [o for o in found.options if o.action_id == TALK and o.walk_minutes <= 3]
         hour = minute_of_day(WorldTime(snapshot.time + int(40 * draw(self.seed, snapshot.person_id, "shift")))) // 60
         if here and 7 <= hour < 22 and draw(*key, "social") < self.social:
-            return here[int(draw(*key, "whom") * len(here))], None
+            return Chosen(here[int(draw(*key, "whom") * len(here))])
         options = {o.action_id: o for o in reversed(found.options) if o.action_id != TALK}
         for action_id in self._wishes(hour, snapshot.levels, draw(*key, "mood")):
             if action_id in options:
-                return options[action_id], None
-        return found.options[-1], None
+                return Chosen(options[action_id], leash=self._leash(setting, snapshot, options[action_id], hour))
+        return Chosen(found.options[-1])
+
+    def _leash(self, setting: Setting, snapshot: Snapshot, option: Option, hour: int) -> Leash | None:
+        """Who works binds itself to the place until noon, or until the evening."""
+        if not self.bound or option.action_id != "work" or option.facility_id is None:
+            return None
+        left = (12 if hour < 12 else 17) * 60 - minute_of_day(snapshot.time)
+        nodes = frozenset(setting.world_map.facility(option.facility_id).node_ids) - setting.world_map.closed_nodes
+        return Leash(nodes=nodes, until=WorldTime(snapshot.time + left)) if left > 0 else None
 
     def _wishes(self, hour: int, levels: Mapping[str, float], mood: float) -> tuple[str, ...]:
         if hour >= 22 or hour < 5:
@@ -149,27 +175,26 @@ def run_out_of_order(
     thinking = 0.0
     for stop in stops:
         ahead.extend(stop)
-        flying: list[tuple[float, str, Call, Option | None, WorldTime | None]] = []
+        flying: list[tuple[float, str, Call, Chosen | None]] = []
         while True:
             while len(flying) < concurrency and (call := ahead.take()) is not None:
-                option: Option | None = None
-                alarm: WorldTime | None = None
+                chosen: Chosen | None = None
                 blind = False
                 if call.ask is Ask.DECISION:
                     snapshot = ahead.snapshot(call)
                     before = perf_counter()
                     _note(run, snapshot, keep_snapshots)
-                    option, alarm = decide(world.setting, snapshot)
+                    chosen = decide(world.setting, snapshot)
                     blind = world.people[call.person_id].blind
                     thinking += perf_counter() - before
                 seconds = 0.0 if blind else latency(call.id)
                 run.work += seconds
                 run.calls += not blind
-                heappush(flying, (run.seconds + seconds, call.id, call, option, alarm))
+                heappush(flying, (run.seconds + seconds, call.id, call, chosen))
             if not flying:
                 break
-            run.seconds, _, call, option, alarm = heappop(flying)
-            _answer(ahead, world, call, option, alarm, turns)
+            run.seconds, _, call, chosen = heappop(flying)
+            _answer(ahead, call, chosen, turns)
             if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
             events.extend(ahead.release())
@@ -181,16 +206,14 @@ def run_out_of_order(
     return run
 
 
-def _answer(
-    ahead: RunningAhead, world: World, call: Call, option: Option | None, alarm: WorldTime | None, turns: Turns
-) -> None:
+def _answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns) -> None:
     if call.ask is Ask.CLOSING:
         ahead.closed(call)
     elif call.talk_id is not None:
         ahead.turned(call, last=call.index + 1 >= turns(call.talk_id))
     else:
-        assert option is not None
-        ahead.decided(call, option, wake_at=alarm)
+        assert chosen is not None
+        ahead.decided(call, chosen.option, wake_at=chosen.wake_at, leash=chosen.leash)
 
 
 def run_lockstep(
@@ -210,7 +233,7 @@ def run_lockstep(
     events: list[Event] = []
     while (t := _next_minute(world)) is not None and t < until:
         due = list(world.agenda.due(t))
-        chosen: dict[str, tuple[Option, WorldTime | None]] = {}
+        chosen: dict[str, Chosen] = {}
         ids: list[str] = []
         for person_id in due:
             if world.people[person_id].state is State.DECIDES:
@@ -225,8 +248,8 @@ def run_lockstep(
         opened: list[str] = []
         for person_id in due:
             if person_id in chosen:
-                option, alarm = chosen[person_id]
-                events.extend(world.decide(person_id, option, wake_at=alarm).events)
+                option, alarm, leash = chosen[person_id]
+                events.extend(world.decide(person_id, option, wake_at=alarm, leash=leash).events)
             person = world.people[person_id]
             if person.state is State.CLAIMS and person.ready == t:
                 step = world.claim(person_id)
@@ -274,7 +297,7 @@ def _pass(run: Run, ids: list[str], latency: Latency, concurrency: int) -> None:
 def _note(run: Run, snapshot: Snapshot, keep: bool) -> None:
     run.decisions += 1
     if keep:
-        run.snapshots[snapshot.person_id, snapshot.time] = sight(snapshot)
+        run.snapshots[snapshot.person_id, snapshot.time] = sight(replace(snapshot, leash=None))
     seen = [(other.id, run.world.people[other.id].before(snapshot.time)) for other in snapshot.people]
     run.causes[snapshot.person_id, snapshot.time] = tuple((i, doing.decided_at, doing.talk_id) for i, doing in seen)
 
@@ -327,5 +350,5 @@ def reread(run: Run) -> list[str]:
     return [
         f"{person_id} at {t}"
         for (person_id, t), read in run.snapshots.items()
-        if sight(run.world.perceive(person_id, t)) != read
+        if sight(replace(run.world.perceive(person_id, t), leash=None)) != read
     ]

@@ -1,0 +1,130 @@
+"""Owns the tests of the whole service with its long-term memory on a real Neo4j that comes and goes."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.cast.load import bundled_content
+from tests.end_to_end.process import Service
+from tests.servers.neo4j import Neo4jServer, require_neo4j
+
+pytestmark = pytest.mark.server
+
+PAIR = {"character_id": "aoi", "npc_id": "npc_umekichi"}
+
+
+@pytest.fixture
+def neo4j() -> Iterator[Neo4jServer]:
+    """A server of this test alone, which the test may stop; it runs."""
+    require_neo4j()
+    with tempfile.TemporaryDirectory(prefix="kataribe-neo4j-") as directory:
+        server = Neo4jServer(Path(directory))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _settings(server: Neo4jServer, **changed: str) -> dict[str, str]:
+    return {
+        "KATARIBE_LLM__PROVIDER": "rehearsal",
+        "KATARIBE_WORLD__LANGUAGE": "ja",
+        "KATARIBE_MEMORY__BACKEND": "graphiti",
+        "KATARIBE_MEMORY__NEO4J_URI": server.uri,
+        "KATARIBE_MEMORY__NEO4J_USER": server.user,
+        "KATARIBE_MEMORY__NEO4J_PASSWORD": server.password,
+        **changed,
+    }
+
+
+def _walk_up(client: httpx.Client) -> None:
+    way = client.post("/characters/aoi/actions", json={"type": "move", "npc_id": PAIR["npc_id"]}).raise_for_status()
+    client.post("/world/tick", json={"ticks": max(1, way.json()["minutes"])}).raise_for_status()
+
+
+def _talk(client: httpx.Client) -> dict[str, Any]:
+    _walk_up(client)
+    started = client.post("/conversations/start", params={"wait": "true"}, json=PAIR, timeout=60)
+    talk: dict[str, Any] = started.raise_for_status().json()
+    assert talk["phase"] == "closed", talk
+    return talk
+
+
+def _memory(client: httpx.Client, query: str = "") -> dict[str, Any]:
+    path = f"/characters/{PAIR['character_id']}/memory"
+    found: dict[str, Any] = (
+        client.get(path, params={"npc_id": PAIR["npc_id"], "query": query}).raise_for_status().json()
+    )
+    return found
+
+
+def _until_delivered(client: httpx.Client, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while client.get("/world").json()["memories_waiting"]:
+        assert time.monotonic() < deadline, "the memory was not delivered"
+        time.sleep(0.2)
+
+
+def test_a_talk_is_remembered_on_neo4j_and_found_in_japanese(tmp_path: Path, neo4j: Neo4jServer) -> None:
+    with Service(tmp_path, bundled_content(), _settings(neo4j)) as service:
+        assert service.client.get("/readyz").json() == {
+            "status": "ok",
+            "checks": {"database": "ok", "memory": "ok", "models": "rehearsal"},
+        }
+        talk = _talk(service.client)
+        told = talk["changes"]["facts"][0]["statement"]
+        memory = _memory(service.client, told[3:20])
+        assert memory["long_term_available"]
+        assert memory["facts"][0]["statement"] == told
+        assert memory["facts"][0]["conversation_id"] == talk["id"]
+        service.client.delete("/characters/aoi/memory").raise_for_status()
+        assert _memory(service.client)["facts"] == []
+
+
+def test_while_neo4j_is_away_people_talk_and_what_they_said_is_delivered_when_it_is_back(
+    tmp_path: Path, neo4j: Neo4jServer
+) -> None:
+    neo4j.stop()
+    with Service(tmp_path, bundled_content(), _settings(neo4j)) as service:
+        ready = service.client.get("/readyz")
+        assert ready.status_code == 503
+        assert "KATARIBE_MEMORY__NEO4J_URI" in ready.json()["checks"]["memory"]
+        talk = _talk(service.client)
+        assert service.client.get("/world").json()["memories_waiting"] == 1
+        away = _memory(service.client)
+        assert (away["long_term_available"], away["facts"]) == (False, [])
+        assert away["last_meeting"]["conversation_id"] == talk["id"], "what SQL holds is there all the same"
+        neo4j.start()
+        _until_delivered(service.client)
+        back = _memory(service.client)
+        assert sorted(f["statement"] for f in back["facts"]) == sorted(f["statement"] for f in talk["changes"]["facts"])
+
+
+def test_neo4j_killed_between_talks_loses_nothing_and_doubles_nothing(tmp_path: Path, neo4j: Neo4jServer) -> None:
+    told = []
+    with Service(tmp_path, bundled_content(), _settings(neo4j)) as service:
+        told += _talk(service.client)["changes"]["facts"]
+        neo4j.kill()
+        service.client.post("/world/tick", json={"ticks": 1500}).raise_for_status()
+        told += _talk(service.client)["changes"]["facts"]
+        neo4j.start()
+        _until_delivered(service.client)
+        remembered = _memory(service.client)["facts"]
+    assert sorted(f["id"] for f in remembered) == sorted(f["id"] for f in told)
+
+
+def test_a_wrong_password_is_told_by_its_setting_and_nobody_is_kept_from_talking(
+    tmp_path: Path, neo4j: Neo4jServer
+) -> None:
+    wrong = _settings(neo4j, KATARIBE_MEMORY__NEO4J_PASSWORD="not-this-one")
+    with Service(tmp_path, bundled_content(), wrong) as service:
+        told = service.client.get("/readyz").json()["checks"]["memory"]
+        assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in told
+        assert "not-this-one" not in told
+        assert _talk(service.client)["turns"]

@@ -152,11 +152,12 @@ class Gates:
         """Somebody of a lower id who is there at the same minute, and may still claim the same."""
         mine = person.claim
         assert mine is not None  # noqa: S101  only asked about somebody who claims
-        for other_id in takewhile(lambda i: i < person.id, self.world.agenda.due(person.ready)):
-            other = self.world.people[other_id]
+        before = list(takewhile(lambda i: i < person.id, self.world.agenda.due(person.ready)))
+        for other_id in reversed(before):
             if other_id == target_id or row[self.world.spots[other_id]]:
                 continue
-            if other.claim is None or _same(mine, other.claim):
+            theirs = self.world.people[other_id].claim
+            if theirs is None or _same(mine, theirs):
                 return other_id
         return None
 

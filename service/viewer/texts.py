@@ -85,6 +85,7 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "event_departed": {"en": "{person} set out for {place}", "ja": "{person}が{place}へ向かった"},
     "event_arrived": {"en": "{person} arrived at {place}", "ja": "{person}が{place}に着いた"},
     "event_slept": {"en": "{person} slept", "ja": "{person}が眠った"},
+    "event_forgot": {"en": "{person} forgot everything", "ja": "{person}がすべてを忘れた"},
     "event_memory_expired": {"en": "{person} let go of: {content}", "ja": "{person}の気がかりが消えた: {content}"},
     "event_day_began": {"en": "A new day", "ja": "新しい一日"},
     "event_conversation_started": {"en": "{person} began to talk with {npc}", "ja": "{person}が{npc}と話し始めた"},

@@ -4,12 +4,16 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
+import httpx
 import pytest
+
+from tests.servers.postgres import free_port
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -18,17 +22,21 @@ WHEEL_TARGET = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
 pytestmark = pytest.mark.server  # half a minute of building and installing: CI runs it, `make test` does not
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """What a command prints, in an environment that says nothing of this checkout or of Kataribe's settings."""
-    environment = {
+def environment() -> dict[str, str]:
+    """The machine's, without what speaks of this checkout or of Kataribe's settings."""
+    return {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("KATARIBE_", "PYTHON", "COV_", "OPENAI_")) and name != "VIRTUAL_ENV"
     }
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What a command prints, in an environment that says nothing of this checkout or of Kataribe's settings."""
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
-        env=environment | {"COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
+        env=environment() | {"COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -111,3 +119,32 @@ def test_the_installed_command_explains_itself(installed: Path, tmp_path: Path) 
 
 def test_the_installed_command_finds_and_checks_its_own_content(installed: Path, tmp_path: Path) -> None:
     run(installed / "kataribe", "check", cwd=tmp_path)
+
+
+def test_the_installed_service_serves_its_own_village_and_pages(installed: Path, tmp_path: Path) -> None:
+    port = free_port()
+    command: list[str | Path] = [installed / "kataribe", "serve", "--rehearsal", "--port", str(port), "--data", tmp_path / "data"]
+    with (
+        subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as service,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client,
+    ):
+        try:
+            until_it_answers(client, service)
+            assert len(client.get("/npcs").raise_for_status().json()) >= 8
+            for page in ("/", "/view/static/world.js"):
+                assert client.get(page).status_code == 200, page
+        finally:
+            service.terminate()
+
+
+def until_it_answers(client: httpx.Client, service: "subprocess.Popen[bytes]") -> None:
+    """Wait for the service to come up."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and service.poll() is None:
+        try:
+            client.get("/healthz").raise_for_status()
+        except httpx.TransportError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("the service did not start")

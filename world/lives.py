@@ -10,6 +10,9 @@ from world.people import Position, node_at
 from world.setting import Setting
 from world.time import WorldTime
 
+_KEPT = 4
+"""Activities of a character kept in any case."""
+
 
 class Lives:
     """People and talks, held by id and replaced as they change.
@@ -128,7 +131,8 @@ class Lives:
     def _forget(self, person: Person) -> Person:
         """Drops what nobody can look back to any more."""
         past, first = person.past, self.agenda.first
-        if self._remember is None or first is None or past[0].end >= first - self._remember or len(past) == 1:
+        # Not at every change: it costs more than a few activities do.
+        if self._remember is None or first is None or len(past) <= _KEPT or past[0].end >= first - self._remember:
             return person
         keep = next((i for i, a in enumerate(past[:-1]) if a.end >= first - self._remember), len(past) - 1)
         kept = {node_id for activity in past[keep:] for node_id in activity.segment.path}

@@ -123,7 +123,15 @@ def test_the_installed_command_finds_and_checks_its_own_content(installed: Path,
 
 def test_the_installed_service_serves_its_own_village_and_pages(installed: Path, tmp_path: Path) -> None:
     port = free_port()
-    command: list[str | Path] = [installed / "kataribe", "serve", "--rehearsal", "--port", str(port), "--data", tmp_path / "data"]
+    command: list[str | Path] = [
+        installed / "kataribe",
+        "serve",
+        "--rehearsal",
+        "--port",
+        str(port),
+        "--data",
+        tmp_path / "data",
+    ]
     with (
         subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL) as service,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=30) as client,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from heapq import heappop, heappush
-from time import perf_counter
+from time import process_time
 from typing import NamedTuple
 
 from world.actions import GO, TALK
@@ -170,7 +170,7 @@ def run_out_of_order(
     run = Run(world=world)
     stops = [*batches, until]
     events: list[Event] = []
-    started = perf_counter()
+    started = process_time()
     ahead = RunningAhead(world, until=stops[0], gates=gates)
     thinking = 0.0
     for stop in stops:
@@ -182,11 +182,11 @@ def run_out_of_order(
                 blind = False
                 if call.ask is Ask.DECISION:
                     snapshot = ahead.snapshot(call)
-                    before = perf_counter()
+                    before = process_time()
                     _note(run, snapshot, keep_snapshots)
                     chosen = decide(world.setting, snapshot)
                     blind = world.people[call.person_id].blind
-                    thinking += perf_counter() - before
+                    thinking += process_time() - before
                 seconds = 0.0 if blind else latency(call.id)
                 run.work += seconds
                 run.calls += not blind
@@ -201,7 +201,7 @@ def run_out_of_order(
         assert ahead.idle
     events.extend(ahead.release())
     run.log = tuple(events)
-    run.cpu = perf_counter() - started - thinking
+    run.cpu = process_time() - started - thinking
     run.checks = ahead.gates.checks
     return run
 

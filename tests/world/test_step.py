@@ -306,7 +306,7 @@ def test_the_past_is_forgotten_behind_the_most_lagging() -> None:
     world = World(stage, [newcomer(stage, "aoi", "home", MORNING)])
     for _ in range(30):
         world.decide("aoi", replace(REST, node_id="home", minutes=5))
-    assert len(world.people["aoi"].past) <= 3
+    assert len(world.people["aoi"].past) <= 5
 
 
 def test_what_changed_is_collected_for_the_store() -> None:

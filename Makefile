@@ -32,7 +32,7 @@ test: setup
 # What CI runs before `make test`: all gates, and all tests including those that need servers.
 check: setup lint
 	rm -f .coverage
-	$(BIN)/pytest -q --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: setup
 	$(BIN)/ruff format --check .

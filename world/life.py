@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from world.needs import Levels
 from world.option import Leash, Option
-from world.people import Position, Segment, node_at, position_at
+from world.people import Position, Segment, position_at
 from world.time import WorldTime
 
 
@@ -110,18 +110,9 @@ class Person:
             return past[-1]
         return past[max(0, bisect_right(past, t, key=_start) - 1)]
 
-    def seen(self, t: WorldTime) -> Activity | None:
-        """What the snapshot of `t` shows it doing; None: it has just ended something."""
-        activity = self.before(t)
-        return activity if activity.seen_at(t) else None
-
     def before(self, t: WorldTime) -> Activity:
         """The last activity that began before `t`."""
         return self.during(WorldTime(t - 1))
-
-    def node_at(self, t: WorldTime) -> str:
-        """The last node reached by `t`, remembered times only."""
-        return node_at(self.during(t).segment, t)
 
     def position_at(self, t: WorldTime) -> Position:
         """Where on the map, remembered times only."""

@@ -19,7 +19,9 @@ class Lives:
 
     `remember` minutes of everybody's past are kept, counted back from the most lagging character (None: all of it);
     positions and snapshots of remembered times can be asked for. `changed_people` and `changed_talks` collect the ids
-    of what changed, for whoever stores the world: take them out when they are written.
+    of what changed, for whoever stores the world: take them out when they are written. To restore a world, give it all
+    people as they last were, and all talks that are open, unclosed, or ended at the most lagging character's time or
+    later.
     """
 
     def __init__(
@@ -36,15 +38,17 @@ class Lives:
         self.open_talks = Agenda()
         """Talks that are not over, by the earliest time at which they can end."""
         self._turns = Agenda()
-        self._remember = remember
+        self._remember: int | None = None
         self._visitors: dict[str, set[str]] = {}
         self._seated: dict[tuple[str, str], set[str]] = {}
         self._npc_talks: dict[str, list[str]] = {}
         self._closed: list[tuple[WorldTime, str]] = []
         for person in people:
             self.put(person)
-        for talk in talks:
+        for talk in sorted(talks, key=lambda talk: (talk.start, talk.id)):
             self.put_talk(talk)
+        # Only when all are here is it known who lags most, and how much may be forgotten.
+        self._remember = remember
 
     @property
     def frontier(self) -> WorldTime | None:

@@ -13,6 +13,7 @@ from world.errors import WorldError
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
 from world.lives import Lives
+from world.needs import Levels
 from world.option import Leash, Option, Reason
 from world.people import Segment, node_at
 from world.perceive import Snapshot, perceive
@@ -66,36 +67,32 @@ class World(Lives):
         bound = person.leash if person.leash and t < person.leash.until else None
         if bound is not None and path.minutes and not bound.nodes.issuperset(path.nodes):
             raise OutOfTurn(person_id, f"is bound to its place until {iso(bound.until)}", f"go to {option.node_id!r}")
-        past = person.past
-        levels = last.levels
-        arrival = t
+        past, levels, arrival = person.past, last.levels, t
         if path.minutes:
             walk = Segment.walk(path, t)
             arrival = walk.arrival
             levels = self.setting.catalogue.needs.begin(levels, t)
-            past = (
-                *past,
-                Activity(action_id=WALK, start=t, end=arrival, segment=walk, levels=levels, decided_at=t),
-            )
+            past = (*past, Activity(action_id=WALK, start=t, end=arrival, segment=walk, levels=levels, decided_at=t))
             events.append(Event(time=t, kind=Kind.DEPARTED, person_id=person_id, data={"node_id": last.node_id}))
             events.append(Event(time=arrival, kind=Kind.ARRIVED, person_id=person_id, data={"node_id": option.node_id}))
-        person = replace(
-            person,
-            past=past,
-            ready=arrival,
-            alarm=wake_at,
-            leash=bound or leash,
-            decided_at=t,
-            version=person.version + 1,
-        )
-        if option.action_id == GO and path.minutes:
-            self.put(person)
-        elif self._needs_claim(option):
-            self.put(replace(person, state=State.CLAIMS, claim=option))
-        else:
-            activity = self._begin(person, option, arrival)
+        ready, claims = arrival, self._needs_claim(option)
+        if not claims and (option.action_id != GO or not path.minutes):
+            activity = self._begin(option, arrival, levels, decided_at=t, alarm=wake_at)
             events.append(_started(person_id, activity))
-            self.put(replace(person, past=(*past, activity), ready=activity.end))
+            past, ready = (*past, activity), activity.end
+        self.put(
+            replace(
+                person,
+                past=past,
+                ready=ready,
+                state=State.CLAIMS if claims else State.DECIDES,
+                claim=option if claims else None,
+                alarm=wake_at,
+                leash=bound or leash,
+                decided_at=t,
+                version=person.version + 1,
+            )
+        )
         return Step(events=tuple(events), touched=(person_id,))
 
     def claim(self, person_id: str) -> Step:
@@ -114,18 +111,7 @@ class World(Lives):
         action = self.setting.catalogue.action(option.action_id)
         if self.seats_taken(option.facility_id, option.action_id, person.ready) >= (action.seats or 0):
             return self._fail(person, option, Reason.NO_SEAT)
-        activity = self._begin(person, option, person.ready)
-        self.put(
-            replace(
-                person,
-                past=(*person.past, activity),
-                ready=activity.end,
-                state=State.DECIDES,
-                claim=None,
-                version=person.version + 1,
-            )
-        )
-        return Step(events=(_started(person_id, activity),), touched=(person_id,))
+        return self._take_up(person, option)
 
     def turn(self, talk_id: str, *, last: bool) -> Step:
         """The next turn of an open talk has been spoken; `last`: nothing more will be said.
@@ -304,9 +290,16 @@ class World(Lives):
         )
 
     def _fail(self, person: Person, option: Option, reason: Reason) -> Step:
-        t = person.ready
+        failed = Event(time=person.ready, kind=Kind.FAILED, person_id=person.id, data=_what(option, reason=reason))
         wait = Option(action_id=WAIT, node_id=person.node_id, minutes=self.setting.rules.retry)
-        activity = self._begin(person, wait, t)
+        step = self._take_up(person, wait)
+        return replace(step, events=(failed, *step.events))
+
+    def _take_up(self, person: Person, option: Option) -> Step:
+        """Whoever claimed begins something, where it is and now."""
+        activity = self._begin(
+            option, person.ready, person.last.levels, decided_at=person.decided_at, alarm=person.alarm
+        )
         self.put(
             replace(
                 person,
@@ -317,15 +310,16 @@ class World(Lives):
                 version=person.version + 1,
             )
         )
-        failed = Event(time=t, kind=Kind.FAILED, person_id=person.id, data=_what(option, reason=reason))
-        return Step(events=(failed, _started(person.id, activity)), touched=(person.id,))
+        return Step(events=(_started(person.id, activity),), touched=(person.id,))
 
-    def _begin(self, person: Person, option: Option, t: WorldTime) -> Activity:
+    def _begin(
+        self, option: Option, t: WorldTime, levels: Levels, *, decided_at: WorldTime, alarm: WorldTime | None
+    ) -> Activity:
         """The activity from `t` on; what can be interrupted ends early when a need becomes critical or it is time."""
         catalogue = self.setting.catalogue
         action = None if option.action_id in (WAIT, GO) else catalogue.action(option.action_id)
         levels = catalogue.needs.begin(
-            person.last.levels,
+            levels,
             t,
             cost=action.cost if action else None,
             per_hour=action.per_hour if action else None,
@@ -336,8 +330,8 @@ class World(Lives):
             crossing = catalogue.needs.next_critical(levels, end)
             if crossing is not None:
                 end, because = crossing[0], Because.NEED
-            if person.alarm is not None and t < person.alarm < end:
-                end, because = person.alarm, Because.ALARM
+            if alarm is not None and t < alarm < end:
+                end, because = alarm, Because.ALARM
         seated = action is not None and action.seats is not None and option.facility_id is not None
         return Activity(
             action_id=option.action_id if action else WAIT,
@@ -345,7 +339,7 @@ class World(Lives):
             end=end,
             segment=Segment.stay(option.node_id, t),
             levels=levels,
-            decided_at=person.decided_at,
+            decided_at=decided_at,
             interruptible=interruptible,
             facility_id=option.facility_id,
             seat=(option.facility_id, option.action_id) if seated and option.facility_id else None,

@@ -5,12 +5,14 @@ overhead of a turn is the time from one answer of the model to its next question
 """
 
 import itertools
+import multiprocessing
 import statistics
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +113,8 @@ def _measure(language: Language) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(data_dir=Path(directory), world={"language": language})
         app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
-        with _served(app) as url, httpx.Client(base_url=url, timeout=60) as http:
-            talks = [_talk(http, model) for _ in range(WARM_UP + CONVERSATIONS)]
+        with _served(app) as url, httpx.Client(base_url=url, timeout=60) as http, _listening(url) as listener:
+            talks = [_talk(http, model, listener) for _ in range(WARM_UP + CONVERSATIONS)]
             usage = http.get("/usage").raise_for_status().json()
     prefix_share = _prefix_share([prompt for talk in talks for prompt in talk["prompts"]])
     talks = talks[WARM_UP:]
@@ -130,7 +132,7 @@ def _measure(language: Language) -> dict[str, float]:
     }
 
 
-def _talk(http: httpx.Client, model: Stopwatch) -> dict[str, Any]:
+def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]") -> dict[str, Any]:
     """One conversation of a character that meets the same NPC again and again; then a world day passes."""
     way = http.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).raise_for_status().json()
     if way["minutes"]:
@@ -140,9 +142,8 @@ def _talk(http: httpx.Client, model: Stopwatch) -> dict[str, Any]:
     goal = {"goal": "Hear the news", "success_criteria": "Something happened that was not known before"}
     body = {"character_id": "aoi", "npc_id": "npc_taro", **goal}
     started = http.post("/conversations/start", json=body).raise_for_status().json()
-    with http.stream("GET", f"/conversations/{started['id']}/events") as events:
-        for _ in events.iter_lines():
-            pass
+    listener.send(f"/conversations/{started['id']}/events")
+    listener.recv()
     talk = http.get(f"/conversations/{started['id']}").raise_for_status().json()
     if talk["phase"] != "closed" or len(talk["turns"]) != TURNS:
         raise RuntimeError(f"the conversation went wrong: {talk}")
@@ -197,6 +198,28 @@ def _recollection(prompt: Prompt[Any]) -> Recollection:
             stance="friendly",
         ),
     )
+
+
+@contextmanager
+def _listening(url: str) -> Iterator["Connection[str, str]"]:
+    """A client in a process of its own, as a game is: what it costs to read is not the service's."""
+    here, there = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_listen, args=(url, there), daemon=True)
+    process.start()
+    try:
+        yield here
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _listen(url: str, told: "Connection[str, str]") -> None:
+    with httpx.Client(base_url=url, timeout=60) as http:
+        while True:
+            with http.stream("GET", told.recv()) as events:
+                for _ in events.iter_lines():
+                    pass
+            told.send("closed")
 
 
 @contextmanager

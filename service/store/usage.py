@@ -1,27 +1,42 @@
 """Owns the count of model calls and tokens per world, world day and role."""
 
+from functools import cache
+
+from sqlalchemy import Executable
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, col, select
+from sqlmodel import Session, SQLModel, col, select
 
 from service.llm.chat import Role, Usage
 from service.store.tables import UsageRow
 
+_SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")
+
 
 def count(session: Session, world_id: str, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
     """Add what a call cost to its row; safe when others add at the same moment."""
-    values = {
+    added = {
+        "world_id": world_id,
+        "day": day,
+        "role": role,
         "calls": usage.calls,
         "failures": failures,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cached_tokens": usage.cached_tokens,
+        "estimated": usage.estimated,
     }
-    dialect = session.get_bind().dialect.name
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
-    statement = insert(UsageRow).values(world_id=world_id, day=day, role=role, estimated=usage.estimated, **values)
-    added = {name: getattr(UsageRow, name) + statement.excluded[name] for name in values}
-    added["estimated"] = col(UsageRow.estimated) | statement.excluded["estimated"]
-    session.execute(statement.on_conflict_do_update(index_elements=["world_id", "day", "role"], set_=added))
+    session.connection().execute(_adding(session.get_bind().dialect.name), added)
+
+
+@cache
+def _adding(dialect: str) -> Executable:
+    """The statement that inserts the row or adds to it; made once, for it is run at every turn."""
+    table = SQLModel.metadata.tables[str(UsageRow.__tablename__)]
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    sums = {name: table.c[name] + insert.excluded[name] for name in _SUMS}
+    estimated = table.c["estimated"] | insert.excluded["estimated"]
+    key = [column.name for column in table.primary_key]
+    return insert.on_conflict_do_update(index_elements=key, set_={**sums, "estimated": estimated})
 
 
 def usage_rows(session: Session, world_id: str) -> list[UsageRow]:

@@ -26,7 +26,6 @@ CONFIGURATION = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = off
-synchronous_commit = off
 full_page_writes = off
 max_connections = 100
 shared_buffers = 32MB

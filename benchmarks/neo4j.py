@@ -1,11 +1,16 @@
 """Starts the real Neo4j that the tests use, for benchmarks; built by ``mvn -q -B -f tests/neo4j-server package``."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers.neo4j import Neo4jServer
+from tests.servers.neo4j import PROJECT, Neo4jServer
+
+
+class NotHere(Exception):
+    """This machine has no Neo4j to measure; the message says how to get it."""
 
 
 @contextmanager
@@ -13,9 +18,11 @@ def neo4j_server() -> Iterator[Neo4jServer]:
     """A fresh server with an empty database.
 
     Raises:
-        FileNotFoundError: there is no Java.
-        RuntimeError: it did not start, for example because it was not built.
+        NotHere: there is no Java, or the server was not built.
+        RuntimeError: it did not start.
     """
+    if shutil.which("java") is None or not (PROJECT / "target" / "neo4j-server.jar").exists():
+        raise NotHere("needs Java 17 and: mvn -q -B -f tests/neo4j-server package")
     with tempfile.TemporaryDirectory(prefix="kataribe-bench-neo4j-") as directory:
         server = Neo4jServer(Path(directory))
         server.start()

@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import SecretStr
 
-from benchmarks.neo4j import neo4j_server
+from benchmarks.neo4j import NotHere, neo4j_server
 from service.memory.embedding.embedder import Vectors
 from service.memory.graph import Episode, FactDraft, Group, MemoryGraph, episode_id, fact_id
 from service.memory.graphiti.graph import GraphitiGraph
@@ -67,10 +68,14 @@ async def _run() -> dict[str, float]:
         graph = SqliteGraph(Path(directory) / "memory.db", TableEmbedder())
         figures |= await _measure("sqlite", graph)
         await graph.aclose()
-    with neo4j_server() as server:
-        served = GraphitiGraph(server.uri, server.user, SecretStr(server.password), server.database, TableEmbedder())
-        figures |= await _measure("neo4j", served)
-        await served.aclose()
+    try:
+        with neo4j_server() as server:
+            where = (server.uri, server.user, SecretStr(server.password), server.database)
+            served = GraphitiGraph(*where, TableEmbedder())
+            figures |= await _measure("neo4j", served)
+            await served.aclose()
+    except NotHere as exc:
+        print(f"recall: Neo4j is left out, {exc}", file=sys.stderr)
     return figures
 
 

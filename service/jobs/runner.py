@@ -78,13 +78,13 @@ class Runner:
             await self._outbox.deliver(Group(world_id=world_id, character_id=character_id))
 
     async def wait(self, conversation_id: str) -> None:
-        """Return when the conversation is closed, or its closing has failed."""
+        """Return when the conversation is closed, its closing has failed, or it is forgotten."""
         while True:
             task = self._tasks.get(conversation_id)
             if task is not None:
                 await asyncio.wait([task])
-            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
-            if row.phase not in _DUE and conversation_id not in self._tasks:
+            row = await self._room.database.read(lambda s: s.get(ConversationRow, conversation_id))
+            if (row is None or row.phase not in _DUE) and conversation_id not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 

@@ -78,6 +78,14 @@ def test_a_request_that_failed_may_be_sent_again_with_its_key(client: TestClient
     client.post(f"{answer.headers['location']}/end")
 
 
+def test_the_key_of_a_talk_that_is_forgotten_leads_to_nothing(client: TestClient, script: ScriptedModel) -> None:
+    path, body, _ = CALLS["start"]
+    script_short(script)
+    client.post(path, json=body, headers=KEY).raise_for_status()
+    client.delete(f"/characters/{body['character_id']}/memory").raise_for_status()
+    problem(client.post(path, json=body, headers=KEY), 404, "not-found")
+
+
 def test_keys_of_two_worlds_do_not_meet(client: TestClient) -> None:
     for world in ("main", "other"):
         ticked = client.post("/world/tick", json={"ticks": 5}, headers={**KEY, "X-World-Id": world}).json()

@@ -18,7 +18,9 @@ WAIT = "wait"
 """Do nothing for a while; also what follows when something chosen turns out to be impossible."""
 WALK = "walk"
 """The way to where something is done; nobody chooses it."""
-BUILT_IN = frozenset({GO, TALK, WAIT, WALK})
+HOLD = "hold"
+"""Stand until somebody outside says what to do: a character in a client's hands. Nobody speaks to who holds."""
+BUILT_IN = frozenset({GO, TALK, WAIT, WALK, HOLD})
 
 
 class Where(StrEnum):
@@ -107,6 +109,10 @@ class Catalogue:
     def action(self, action_id: str) -> ActionDef:
         """Raises: KeyError."""
         return self._by_id[action_id]
+
+    def knows(self, action_id: str) -> bool:
+        """Whether there is such an action, built in or the author's."""
+        return action_id in BUILT_IN or action_id in self._by_id
 
     @cached_property
     def _by_id(self) -> Mapping[str, ActionDef]:

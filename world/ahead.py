@@ -7,10 +7,11 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from heapq import heappop, heappush
 
 from world.causality import Gates
-from world.events import Event
+from world.events import Event, Untold
 from world.life import State
 from world.option import Leash, Option
 from world.perceive import Snapshot
@@ -29,7 +30,7 @@ class Ask(StrEnum):
     """What is remembered of `talk_id`."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Call:
     """A question that may be asked now. `priority`: the world time it holds up, smaller is more urgent.
 
@@ -43,7 +44,7 @@ class Call:
     talk_id: str | None = None
     index: int = 0
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Names the question within the story."""
         return f"{self.ask}:{self.talk_id or self.person_id}:{self.index if self.talk_id else self.time}"
@@ -68,8 +69,7 @@ class RunningAhead:
         self._parked: set[str] = set()
         self._held: dict[str, list[str]] = {}
         self._later_turns: set[str] = set()
-        self._events: list[tuple[tuple[int, int, str, str], int, Event]] = []
-        self._told = 0
+        self._untold = Untold()
         for talk in sorted(world.talks.values(), key=lambda talk: (talk.start, talk.id)):
             if not talk.closed:
                 self._next_in_talk(talk.id)
@@ -82,12 +82,18 @@ class RunningAhead:
 
     def take(self) -> Call | None:
         """The most urgent question that may be asked now; None: wait for an answer, or all is done."""
-        if not self._ready:
-            return None
-        call = heappop(self._ready)[-1]
-        self._known.discard(call.id)
-        self._asked[call.id] = call
-        return call
+        while self._ready:
+            call = heappop(self._ready)[-1]
+            self._known.discard(call.id)
+            if call.ask is not Ask.DECISION or self._decides(call):
+                self._asked[call.id] = call
+                return call
+        return None
+
+    def _decides(self, call: Call) -> bool:
+        """Whether the question is still the character's: somebody may have stopped it since."""
+        person = self.world.people[call.person_id]
+        return person.state is State.DECIDES and person.ready == call.time
 
     def snapshot(self, call: Call) -> Snapshot:
         """What the one who decides perceives. Raises: OutOfTurn: the call is not open."""
@@ -95,11 +101,20 @@ class RunningAhead:
         return self.world.perceive(call.person_id)
 
     def decided(
-        self, call: Call, option: Option, *, wake_at: WorldTime | None = None, leash: Leash | None = None
+        self,
+        call: Call,
+        option: Option,
+        *,
+        wake_at: WorldTime | None = None,
+        leash: Leash | None = None,
+        at: WorldTime | None = None,
     ) -> None:
         """The answer to a decision, as `World.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
         self._open(call)
-        step = self.world.decide(call.person_id, option, wake_at=wake_at, leash=leash)
+        if not self._decides(call):
+            del self._asked[call.id]
+            raise OutOfTurn(call.person_id, "does something else by now", "decide")
+        step = self.world.decide(call.person_id, option, wake_at=wake_at, leash=leash, at=at)
         del self._asked[call.id]
         self._happened(step)
 
@@ -122,12 +137,14 @@ class RunningAhead:
         self._happened(step)
 
     def changed(self, step: Step) -> None:
-        """Somebody else changed the world (`rouse`, `amend`): questions to whom it touched are void, their answers
-        will be refused.
+        """Somebody else changed the world (`rouse`, `stop`, `amend`, `linger`): questions to whom it touched are void,
+        their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):
             if call.ask is Ask.DECISION and call.person_id in step.touched:
                 del self._asked[call_id]
+        if step.since is not None:
+            self._untold.drop(step.voids)
         self._happened(step)
 
     def extend(self, until: WorldTime) -> None:
@@ -144,19 +161,13 @@ class RunningAhead:
     def release(self) -> tuple[Event, ...]:
         """Events that are final and were not released before, in canonical order: all before the slowest character."""
         frontier = self.world.frontier
-        settled = self.until if frontier is None else min(frontier, self.until)
-        final: list[Event] = []
-        while self._events and self._events[0][0][0] < settled:
-            final.append(heappop(self._events)[-1])
-        return tuple(final)
+        return self._untold.take(self.until if frontier is None else min(frontier, self.until))
 
     def unsettled(self) -> tuple[Event, ...]:
         """Events that were not released yet, final or not, in canonical order; they are released by this. For who
         stores events as they are worked out, and sorts them when they are told.
         """
-        events = tuple(entry[-1] for entry in sorted(self._events))
-        self._events.clear()
-        return events
+        return self._untold.take()
 
     def _happened(self, step: Step) -> None:
         self._tell(step.events)
@@ -164,8 +175,7 @@ class RunningAhead:
 
     def _tell(self, events: Iterable[Event]) -> None:
         for event in events:
-            self._told += 1
-            heappush(self._events, (event.order, self._told, event))
+            self._untold.add(event)
 
     def _move_on(self, people: Iterable[str]) -> None:
         """Try those who changed, and those who waited for them; a claim that succeeds changes others in turn."""

@@ -40,15 +40,13 @@ class Gates:
         t, node_id = person.ready, person.node_id
         present, npcs = self.sight_row(node_id), self.npcs_row(node_id)
         spots = self.world.spots
-        lagging: list[tuple[int, int, str]] = []
         for since, other in self.world.agenda.behind(t):
             gap, spot = t - since, spots[other]
             if (present[spot] <= gap and not self._held_back(other, present, t)) or (
                 npcs[spot] < gap and not self._held_back(other, npcs, t - 1)
             ):
                 return other
-            lagging.append((spot, gap, other))
-        blocker = self._blocks_targets(self.targets(person, t), lagging, t)
+        blocker = self._blocks_targets(self.targets(person, t), t)
         return blocker or self.open_talk_in_sight(person)
 
     def to_claim(self, person: Person) -> str | None:
@@ -137,7 +135,7 @@ class Gates:
             if activity.seat == seat and _could_be_cut(activity, t):
                 seated.append((other.id, self.talk_row(activity.node_id)))
         if seated:
-            blocker = self._blocks_targets(seated, list(self._laggards(t)), t)
+            blocker = self._blocks_targets(seated, t)
         return blocker or self._before_me(person, row, None)
 
     def _lagging(self, row: Row, t: WorldTime) -> str | None:
@@ -167,24 +165,25 @@ class Gates:
         """A blind character reads nothing of others; only being spoken to before its time could change its mind."""
         if not _could_be_cut(person.last, person.ready):
             return None
+        if not len(self.world.sighted):
+            return None
         row = self.talk_row(person.node_id)
-        for spot, gap, other in self._laggards(person.ready):
+        for spot, gap, other in self._speakers(person.ready):
             if row[spot] < gap and not self._held_back(other, row, person.ready - 1):
                 return other
         return None
 
-    def _blocks_targets(
-        self, targets: Sequence[tuple[str, Row]], lagging: Sequence[tuple[int, int, str]], t: int
-    ) -> str | None:
+    def _blocks_targets(self, targets: Sequence[tuple[str, Row]], t: WorldTime) -> str | None:
+        lagging = list(self._speakers(t)) if targets else []
         for target_id, row in targets:
             for spot, gap, other in lagging:
                 if row[spot] < gap and other != target_id and not self._held_back(other, row, t - 1):
                     return other
         return None
 
-    def _laggards(self, t: WorldTime) -> Iterator[tuple[int, int, str]]:
-        """(spot, minutes it lags behind `t`, id), the least lagging first."""
-        for since, other in self.world.agenda.behind(t):
+    def _speakers(self, t: WorldTime) -> Iterator[tuple[int, int, str]]:
+        """(spot, minutes it lags behind `t`, id) of who may yet speak to a character, the least lagging first."""
+        for since, other in self.world.sighted.behind(t):
             yield self.world.spots[other], t - since, other
 
     def _held_back(self, person_id: str, row: Row, t: int) -> bool:
@@ -224,6 +223,19 @@ class Gates:
             talk = self.world.talks[talk_id]
             for person_id in talk.characters:
                 yield self.world.people[person_id], talk.partner_id
+
+
+class NoGates(Gates):
+    """For a clock that does not wait: everybody decides and claims at once, on what there is. No story repeats itself."""
+
+    def to_decide(self, person: Person) -> None:
+        return None
+
+    def to_claim(self, person: Person) -> None:
+        return None
+
+    def still_blocks(self, blocker: str, person: Person) -> bool:
+        return False
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:

@@ -1,19 +1,14 @@
 """Owns how near things are in walking minutes: what is in sight of a node, who can talk, how far to either."""
 
-from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import cached_property
-from heapq import heappop, heappush
 from typing import Protocol
 
 from world.errors import WorldError
 from world.places import WorldMap
-
-Row = Sequence[int]
-"""Walking minutes to one goal from every open node, indexed by `Distances.spot`; FAR where no way leads."""
-
-FAR = 1 << 30
-"""More minutes than any walk takes."""
+from world.reach import FAR as FAR
+from world.reach import Reach
+from world.reach import Row as Row
 
 
 class TalkTooShort(WorldError):
@@ -80,22 +75,17 @@ def assert_talk_long_enough(distances: Distances, talk_min: int) -> None:
 
 
 class MapDistances:
-    """Of one map held in memory. Each row is searched when first asked for and kept: 4 bytes a node.
+    """Of one map held in memory. `reach`: to share rows with others.
 
     In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who is
     next to one (`WorldMap.next_to`) and within `sight_minutes`.
     """
 
-    def __init__(self, world_map: WorldMap, *, sight_minutes: int = 3) -> None:
+    def __init__(self, world_map: WorldMap, reach: Reach | None = None, *, sight_minutes: int = 3) -> None:
         self._map = world_map
         self._sight_minutes = sight_minutes
-        self._ids = tuple(sorted(world_map.open_graph))
-        self._spots = {node_id: i for i, node_id in enumerate(self._ids)}
-        self._steps = tuple(
-            tuple((self._spots[other], int(way["minutes"])) for other, way in world_map.open_graph.adj[node_id].items())
-            for node_id in self._ids
-        )
-        self._rows: dict[frozenset[str], Row] = {}
+        self._reach = reach or Reach(world_map)
+        self._ids, self._spots = self._reach.ids, self._reach.spots
         self._named: dict[tuple[str, str], Row] = {}
         self._sights: dict[str, Mapping[str, int]] = {}
         self._talks: dict[str, frozenset[str]] = {}
@@ -153,22 +143,18 @@ class MapDistances:
 
     def _look_around(self, node_id: str) -> Mapping[str, int]:
         wanted = {n for f in self._map.facilities_at(node_id) for n in f.node_ids} | set(self._map.beside(node_id))
-        minutes = self._search(frozenset((node_id,)), at_most=self._sight_minutes)
+        minutes = self._reach.search(frozenset((node_id,)), at_most=self._sight_minutes)
         near = {self._ids[i]: m for i, m in enumerate(minutes) if m <= self._sight_minutes}
         far = [n for n in wanted if n in self._spots and n not in near]
         if far:
-            minutes = self._search(frozenset((node_id,)))
+            minutes = self._reach.row(frozenset((node_id,)))
             near |= {n: minutes[self._spots[n]] for n in far if minutes[self._spots[n]] < FAR}
         return dict(sorted(near.items()))
 
     def _row(self, what: str, key: str) -> Row:
         row = self._named.get((what, key))
         if row is None:
-            goals = frozenset(self._goals(what, key))
-            row = self._rows.get(goals)
-            if row is None:
-                row = self._rows[goals] = self._search(goals)
-            self._named[what, key] = row
+            row = self._named[what, key] = self._reach.row(frozenset(self._goals(what, key)))
         return row
 
     def _goals(self, what: str, key: str) -> Collection[str]:
@@ -181,21 +167,3 @@ class MapDistances:
         if what == "npcs":
             return {n for npc_id in self.npcs_in_sight(key) for n in self._beside[npc_id]}
         return self._map.facility(key).node_ids
-
-    def _search(self, goals: frozenset[str], *, at_most: int = FAR) -> Row:
-        """Dijkstra from the goals outwards; (minutes, node) travel as one number, which a heap compares faster."""
-        size = len(self._ids)
-        minutes = array("i", [FAR]) * size
-        heap = [self._spots[goal] for goal in sorted(goals) if goal in self._spots]
-        for i in heap:
-            minutes[i] = 0
-        while heap:
-            so_far, i = divmod(heappop(heap), size)
-            if so_far > minutes[i]:
-                continue
-            for other, step in self._steps[i]:
-                through = so_far + step
-                if through < minutes[other] and through <= at_most:
-                    minutes[other] = through
-                    heappush(heap, through * size + other)
-        return minutes

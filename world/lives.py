@@ -1,8 +1,10 @@
 """Owns everybody's lives by id, and finds who is where at a moment; keeps of the past what somebody may still see."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
+from types import MappingProxyType
 
 from world.agenda import Agenda
 from world.life import Activity, Person, Talk
@@ -22,15 +24,30 @@ class Lives:
     of what changed, for whoever stores the world: take them out when they are written. To restore a world, give it all
     people as they last were, and all talks that are open, unclosed, or ended at the most lagging character's time or
     later.
+
+    `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it only
+    when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later, is
+    remembered however far everybody has run ahead of it (None: it may be forgotten).
     """
 
     def __init__(
-        self, setting: Setting, people: Iterable[Person], talks: Iterable[Talk] = (), *, remember: int | None = 0
+        self,
+        setting: Setting,
+        people: Iterable[Person],
+        talks: Iterable[Talk] = (),
+        *,
+        remember: int | None = 0,
+        engaged: Mapping[str, str] = MappingProxyType({}),
+        now: WorldTime | None = None,
     ) -> None:
         self.setting = setting
+        self.engaged = engaged
+        self.now = now
         self.people: dict[str, Person] = {}
         self.talks: dict[str, Talk] = {}
         self.agenda = Agenda()
+        self.sighted = Agenda()
+        """Of these, those who can speak to a character: who is blind sees none."""
         self.spots: dict[str, int] = {}
         """Where each is at its `ready` time, as `Distances` numbers the nodes."""
         self.changed_people: set[str] = set()
@@ -39,8 +56,8 @@ class Lives:
         """Talks that are not over, by the earliest time at which they can end."""
         self._turns = Agenda()
         self._remember: int | None = None
-        self._visitors: dict[str, set[str]] = {}
-        self._seated: dict[tuple[str, str], set[str]] = {}
+        self._visitors: defaultdict[str, set[str]] = defaultdict(set)
+        self._seated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._npc_talks: dict[str, list[str]] = {}
         self._closed: list[tuple[WorldTime, str]] = []
         for person in people:
@@ -102,10 +119,14 @@ class Lives:
         """Somebody new, or changed: with the same past as before and up to two activities more."""
         for activity in person.past[-2:] if person.id in self.people else person.past:
             for node_id in activity.segment.path:
-                self._visitors.setdefault(node_id, set()).add(person.id)
+                self._visitors[node_id].add(person.id)
             if activity.seat is not None:
-                self._seated.setdefault(activity.seat, set()).add(person.id)
+                self._seated[activity.seat].add(person.id)
         self.agenda.put(person.id, person.ready)
+        if not person.blind:
+            self.sighted.put(person.id, person.ready)
+        elif person.id in self.sighted:
+            self.sighted.drop(person.id)
         self.spots[person.id] = self.setting.distances.spot(person.node_id)
         self.people[person.id] = self._forget(person)
         self.changed_people.add(person.id)
@@ -134,24 +155,36 @@ class Lives:
 
     def _forget(self, person: Person) -> Person:
         """Drops what nobody can look back to any more."""
-        past, first = person.past, self.agenda.first
+        past, oldest = person.past, self._oldest
         # Not at every change: it costs more than a few activities do.
-        if self._remember is None or first is None or len(past) <= _KEPT or past[0].end >= first - self._remember:
+        if oldest is None or len(past) <= _KEPT or past[0].end >= oldest:
             return person
-        keep = next((i for i, a in enumerate(past[:-1]) if a.end >= first - self._remember), len(past) - 1)
-        kept = {node_id for activity in past[keep:] for node_id in activity.segment.path}
-        seats = {activity.seat for activity in past[keep:]}
-        for activity in past[:keep]:
-            if activity.seat is not None and activity.seat not in seats:
-                self._seated[activity.seat].discard(person.id)
-            for node_id in activity.segment.path:
-                if node_id not in kept:
-                    self._visitors[node_id].discard(person.id)
+        keep = next((i for i, a in enumerate(past[:-1]) if a.end >= oldest), len(past) - 1)
+        self._unlist(person.id, past[:keep], past[keep:])
         return replace(person, past=past[keep:])
 
-    def _forget_talks(self) -> None:
+    def _unlist(self, person_id: str, gone: Iterable[Activity], kept: Collection[Activity]) -> None:
+        """Its way through some activities is found no more, except where others that are kept lead there as well."""
+        nodes = {node_id for activity in kept for node_id in activity.segment.path}
+        seats = {activity.seat for activity in kept}
+        for activity in gone:
+            if activity.seat is not None and activity.seat not in seats:
+                self._seated[activity.seat].discard(person_id)
+            for node_id in activity.segment.path:
+                if node_id not in nodes:
+                    self._visitors[node_id].discard(person_id)
+
+    @property
+    def _oldest(self) -> WorldTime | None:
+        """The earliest moment to be remembered; None: nothing is to be forgotten."""
         first = self.agenda.first
-        while self._remember is not None and first is not None and self._closed[0][0] < first - self._remember:
+        if self._remember is None or first is None:
+            return None
+        return WorldTime((first if self.now is None else min(first, self.now)) - self._remember)
+
+    def _forget_talks(self) -> None:
+        oldest = self._oldest
+        while oldest is not None and self._closed[0][0] < oldest:
             _, talk_id = heappop(self._closed)
             talk = self.talks.pop(talk_id)
             if talk.with_npc:

@@ -63,6 +63,14 @@ class Needs:
     def _drifts(self) -> tuple[float, ...]:
         return tuple(need.drift_per_hour for need in self.all)
 
+    @cached_property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(need.id for need in self.all)
+
+    @cached_property
+    def _bounds(self) -> tuple[tuple[float, float], ...]:
+        return tuple((need.lowest, need.highest) for need in self.all)
+
     def __contains__(self, need_id: object) -> bool:
         return need_id in self._index
 
@@ -85,7 +93,7 @@ class Needs:
 
     def at(self, levels: Levels, t: WorldTime) -> dict[str, float]:
         """Every need's level at `t`, at or after `levels.since`."""
-        return {need.id: self._value(levels, i, t) for i, need in enumerate(self.all)}
+        return dict(zip(self._ids, self._values(levels, t), strict=True))
 
     def begin(
         self,
@@ -113,7 +121,12 @@ class Needs:
 
     def critical(self, levels: Levels, t: WorldTime) -> tuple[str, ...]:
         """The needs that are critical at `t`, in the author's order."""
-        return tuple(need.id for i, need in enumerate(self.all) if self._is_critical(levels, i, t))
+        values = self._values(levels, t)
+        return tuple(
+            need.id
+            for need, value in zip(self.all, values, strict=True)
+            if need.critical is not None and value <= need.critical
+        )
 
     def next_critical(self, levels: Levels, until: WorldTime) -> tuple[WorldTime, str] | None:
         """When, after `levels.since` and before `until`, a need first becomes critical that was not, and which one."""
@@ -121,6 +134,8 @@ class Needs:
         for i, need in enumerate(self.all):
             if need.critical is None or levels.rates[i] >= 0 or levels.values[i] <= need.critical:
                 continue
+            if not self._is_critical(levels, i, until):
+                continue  # not so soon, if ever: a need may fall so slowly that no number holds the minutes
             t = self._crossing(levels, i, need.critical)
             if t < until and (found is None or t < found[0]):
                 found = (t, need.id)
@@ -139,9 +154,16 @@ class Needs:
     def _values(self, levels: Levels, t: WorldTime) -> tuple[float, ...]:
         if t == levels.since:
             return levels.values
-        return tuple(self._value(levels, i, t) for i in range(len(self.all)))
+        minutes = t - levels.since
+        return tuple(
+            _moved(value, rate, minutes, bounds)
+            for value, rate, bounds in zip(levels.values, levels.rates, self._bounds, strict=True)
+        )
 
     def _value(self, levels: Levels, i: int, t: WorldTime) -> float:
-        need = self.all[i]
-        moved = levels.values[i] + levels.rates[i] * (t - levels.since) / MINUTES_PER_HOUR
-        return min(max(moved, need.lowest), need.highest)
+        return _moved(levels.values[i], levels.rates[i], t - levels.since, self._bounds[i])
+
+
+def _moved(value: float, rate: float, minutes: int, bounds: tuple[float, float]) -> float:
+    moved, (lowest, highest) = value + rate * minutes / MINUTES_PER_HOUR, bounds
+    return lowest if moved < lowest else highest if moved > highest else moved

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from operator import lt
 from typing import Self
 
 from world.places import WorldMap
@@ -45,7 +45,7 @@ class Segment:
     def __post_init__(self) -> None:
         if not self.path or len(self.path) != len(self.times):
             raise ValueError(f"a segment has one time a node: {self.path}, {self.times}")
-        if any(later <= earlier for earlier, later in pairwise(self.times)):
+        if not all(map(lt, self.times, self.times[1:])):
             raise ValueError(f"every step of a walk takes a minute or more: {self.times}")
 
     @classmethod
@@ -67,6 +67,11 @@ class Segment:
     def arrival(self) -> WorldTime:
         """When the last node is reached; of a stay, when it begins."""
         return self.times[-1]
+
+    def until(self, t: WorldTime) -> Self:
+        """Only what of it was reached by `t`, which is no earlier than its start: who stops there is on the last node."""
+        reached = bisect_right(self.times, t)
+        return self if reached == len(self.path) else type(self)(path=self.path[:reached], times=self.times[:reached])
 
     def cut(self, t: WorldTime) -> Self:
         """What follows when the person stops at `t`: a stay from `t` on, at the last node reached by then."""

@@ -93,7 +93,7 @@ def _people(lives: Lives, person_id: str, here: str, t: WorldTime) -> Iterator[S
 def _npcs(lives: Lives, here: str, t: WorldTime) -> Iterator[SeenNpc]:
     for npc_id in lives.setting.distances.npcs_in_sight(here):
         talk = lives.npc_talk(npc_id, t, seen=True)
-        yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else None)
+        yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else lives.engaged.get(npc_id))
 
 
 def _free_seats(lives: Lives, here: str, t: WorldTime) -> dict[tuple[str, str], int]:

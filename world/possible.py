@@ -27,16 +27,41 @@ def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -
     found.extend(_talk(setting, snapshot, nearest))
     found.extend(_go(setting, snapshot))
     found.append(Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES))
-    found = [_bound(setting, snapshot, one) if isinstance(one, Option) else one for one in found]
+    found = [_bound(setting, snapshot, one) for one in found]
     return Possibilities(
         options=tuple(one for one in found if isinstance(one, Option)),
         refusals=tuple(one for one in found if isinstance(one, Refusal)),
     )
 
 
-def _bound(setting: Setting, snapshot: Snapshot, option: Option) -> Option | Refusal:
+def possible_one(
+    setting: Setting, snapshot: Snapshot, action_id: str, facility_id: str | None = None
+) -> Option | Refusal:
+    """One of the author's actions, or waiting: in that facility, or where it is nearest and possible. Looks at no other.
+
+    Raises:
+        KeyError: there is no such action.
+        UnknownPlace: there is no such facility.
+    """
+    if action_id == WAIT:
+        return Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES)
+    action = setting.catalogue.action(action_id)
+    if facility_id is None or action.where is not Where.FACILITY:
+        found = [_bound(setting, snapshot, one) for one in _do(setting, snapshot, action, 1)]
+        return next((one for one in found if isinstance(one, Option)), found[0])
+    facility = setting.world_map.facility(facility_id)
+    if not facility.tags & action.tags:
+        return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+    refusal = why_not(setting, snapshot, action)
+    if refusal is not None:
+        return refusal
+    walk = setting.distances.to_facility(facility_id)[setting.distances.spot(snapshot.node_id)]
+    return _bound(setting, snapshot, _in_facility(setting, snapshot, action, facility, walk))
+
+
+def _bound(setting: Setting, snapshot: Snapshot, option: Option | Refusal) -> Option | Refusal:
     leash = snapshot.leash
-    if leash is None or option.node_id == snapshot.node_id:
+    if leash is None or isinstance(option, Refusal) or option.node_id == snapshot.node_id:
         return option
     if leash.nodes.issuperset(setting.routes.path(snapshot.node_id, option.node_id).nodes):
         return option
@@ -120,11 +145,12 @@ def _in_facility(
     if snapshot.free_seats.get((facility.id, action.id)) == 0:
         facts = {"seats": action.seats or 0}
         return Refusal(action_id=action.id, reason=Reason.NO_SEAT, facility_id=facility.id, facts=facts)
-    path = setting.routes.path_to_any(snapshot.node_id, facility.node_ids)
+    node_ids = facility.node_ids
+    goal = node_ids[0] if len(node_ids) == 1 else setting.routes.path_to_any(snapshot.node_id, node_ids).nodes[-1]
     return Option(
         action_id=action.id,
-        node_id=path.nodes[-1],
-        walk_minutes=path.minutes,
+        node_id=goal,
+        walk_minutes=walk,
         minutes=min(action.minutes, minutes_open(facility, arrival)),
         facility_id=facility.id,
     )

@@ -3,16 +3,13 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from heapq import heappop, heappush
-from itertools import pairwise
+from operator import lt
 
 import networkx as nx
 
 from world.errors import Unreachable
 from world.places import WorldMap
-
-Field = Mapping[str, tuple[int, str]]
-"""For every node that can reach a destination: minutes still to walk, and the next node (itself on arrival)."""
+from world.reach import FAR, Reach
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +26,7 @@ class Path:
     def __post_init__(self) -> None:
         if not self.nodes or len(self.nodes) != len(self.offsets) or self.offsets[0] != 0:
             raise ValueError(f"a path has one offset a node, from 0 on: {self.nodes}, {self.offsets}")
-        if any(later <= earlier for earlier, later in pairwise(self.offsets)):
+        if not all(map(lt, self.offsets, self.offsets[1:])):
             raise ValueError(f"every step of a path takes a minute or more: {self.offsets}")
 
     @property
@@ -41,18 +38,12 @@ class Path:
 class Routes:
     """Shortest ways over the open nodes of one map. Of ways equally long, each step takes the smallest node id.
 
-    One reverse search per destination, kept for good: a walk to a known destination only follows it. The cache is
-    an unbounded dict, for there are no more destinations than nodes, posts and node sets of facilities; each costs
-    one entry a node. Safe for concurrent readers: two that ask first may both search, with the same result.
+    A walk to a known destination only follows its row (`world.reach`). `reach`: to share rows with others.
     """
 
-    def __init__(self, world_map: WorldMap) -> None:
+    def __init__(self, world_map: WorldMap, reach: Reach | None = None) -> None:
         self._map = world_map
-        self._steps: dict[str, tuple[tuple[str, int], ...]] = {
-            node: tuple((other, edge["minutes"]) for other, edge in ways.items())
-            for node, ways in world_map.open_graph.adjacency()
-        }
-        self._fields: dict[frozenset[str], Field] = {}
+        self._reach = reach or Reach(world_map)
 
     def minutes(self, start: str, goal: str) -> int:
         """Minutes to walk from one node to the other.
@@ -61,10 +52,10 @@ class Routes:
             Unreachable: no open way; also when either end is closed, even if both are the same.
             UnknownPlace: a node the map does not have.
         """
-        field = self._field(frozenset((goal,)))
-        if start not in field:
+        row, spot = self._reach.row(frozenset((goal,))), self._reach.spots.get(start)
+        if spot is None or row[spot] == FAR:
             raise self._unreachable(start, goal)
-        return field[start][0]
+        return row[spot]
 
     def path(self, start: str, goal: str) -> Path:
         """The shortest way from one node to the other.
@@ -113,46 +104,19 @@ class Routes:
         return {node: region for region in regions for node in region}
 
     def _path(self, start: str, goals: frozenset[str], named: str) -> Path:
-        field = self._field(goals)
-        if start not in field:
+        reach = self._reach
+        row, spot = reach.row(goals), reach.spots.get(start)
+        if spot is None or row[spot] == FAR:
             raise self._unreachable(start, named)
-        left, ahead = field[start]
-        total = left
+        total = row[spot]
+        if not total:
+            return Path(nodes=(start,), offsets=(0,))
         nodes, offsets = [start], [0]
-        while left:
-            nodes.append(ahead)
-            left, ahead = field[ahead]
+        for ahead, left in reach.steps(spot, row):
+            nodes.append(reach.ids[ahead])
             offsets.append(total - left)
         return Path(nodes=tuple(nodes), offsets=tuple(offsets))
 
     def _unreachable(self, start: str, goal: str) -> Unreachable:
         self._map.node(start)
         return Unreachable(start, goal)
-
-    def _field(self, goals: frozenset[str]) -> Field:
-        field = self._fields.get(goals)
-        if field is None:
-            for goal in goals:
-                self._map.node(goal)
-            field = self._fields[goals] = self._search(goals)
-        return field
-
-    def _search(self, goals: frozenset[str]) -> Field:
-        """Dijkstra from the goals outwards; ways are the same length in both directions."""
-        field = {goal: (0, goal) for goal in goals if goal in self._steps}
-        heap = sorted((0, goal) for goal in field)
-        done: set[str] = set()
-        while heap:
-            minutes, node = heappop(heap)
-            if node in done:
-                continue
-            done.add(node)
-            for other, step in self._steps[node]:
-                through = (minutes + step, node)
-                known = field.get(other)
-                # Comparing (minutes, next node) is the tie break: the smallest next node wins.
-                if known is None or through < known:
-                    field[other] = through
-                    if known is None or through[0] < known[0]:
-                        heappush(heap, (through[0], other))
-        return field

@@ -6,41 +6,23 @@ apply in the order of ids and are seen from t + 1 on.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from world.actions import GO, TALK, WAIT, WALK
-from world.errors import WorldError
+from world.actions import GO, HOLD, TALK, WAIT, WALK
+from world.change import OutOfTurn as OutOfTurn
+from world.change import Step as Step
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
-from world.lives import Lives
 from world.needs import Levels
 from world.option import Leash, Option, Reason
+from world.outside import Outside
 from world.people import Segment, node_at
 from world.perceive import Snapshot, perceive
 from world.setting import Setting
 from world.time import WorldTime, iso
 
 
-class OutOfTurn(WorldError):
-    """Somebody was made to do what is not its turn: an answer came twice, or to a question nobody asked."""
-
-    def __init__(self, who: str, state: str, wanted: str) -> None:
-        super().__init__(f"{who!r} {state}: it cannot {wanted} now")
-        self.who = who
-        self.state = state
-        self.wanted = wanted
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """What one change did: events (some of them later than the change itself), whose lives it touched, a talk begun."""
-
-    events: tuple[Event, ...] = ()
-    touched: tuple[str, ...] = ()
-    talk_id: str | None = None
-
-
-class World(Lives):
+class World(Outside):
     """Everybody's lives, and the changes that may happen to them. Restored from the people and talks it last had."""
 
     def perceive(self, person_id: str, at: WorldTime | None = None) -> Snapshot:
@@ -48,20 +30,30 @@ class World(Lives):
         return perceive(self, person_id, at)
 
     def decide(
-        self, person_id: str, option: Option, *, wake_at: WorldTime | None = None, leash: Leash | None = None
+        self,
+        person_id: str,
+        option: Option,
+        *,
+        wake_at: WorldTime | None = None,
+        leash: Leash | None = None,
+        at: WorldTime | None = None,
     ) -> Step:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
 
         `wake_at`: it decides anew then, if what it does can be interrupted. `leash`: what it binds itself to, once it is
-        there; a leash it has holds until its time is over.
+        there; a leash it has holds until its time is over. `at`: a clock that does not wait shows this by now; until
+        then the character stood and thought.
 
         Raises:
-            OutOfTurn: the character is not deciding, or has bound itself to its place.
+            OutOfTurn: the character is not deciding, has bound itself to its place, or speaks to somebody though blind.
             Unreachable, UnknownPlace: no way leads there.
         """
         person = self._expect(person_id, State.DECIDES, "decide")
+        if person.blind and option.target_id in self.people:
+            raise OutOfTurn(person_id, "sees nobody", f"speak to {option.target_id!r}")
+        events = [] if person.last.action_id in (WALK, TALK) else [_ended(person, person.ready)]
+        person = self._idle(person, at or person.ready)
         t, last = person.ready, person.last
-        events = [] if last.action_id in (WALK, TALK) else [_ended(person, t)]
         events.append(Event(time=t, kind=Kind.DECIDED, person_id=person_id, data=_what(option, node_id=option.node_id)))
         path = self.setting.routes.path(last.node_id, option.node_id)
         bound = person.leash if person.leash and t < person.leash.until else None
@@ -135,20 +127,20 @@ class World(Lives):
         if last:
             data = {"talk_id": talk_id, "partner_id": talk.partner_id, "turns": talk.turns}
             events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
-        self.put_talk(talk)
-        touched = talk.characters
-        for person_id in touched:
-            person = self.people[person_id]
-            self.put(
-                replace(
-                    person,
-                    past=(*person.past[:-1], replace(person.last, end=talk.end)),
-                    ready=talk.end,
-                    state=State.CLOSES if last else State.TALKS,
-                    version=person.version + 1,
-                )
-            )
-        return Step(events=tuple(events), touched=touched)
+        return replace(self._go_on(talk), events=tuple(events))
+
+    def linger(self, talk_id: str, t: WorldTime) -> Step:
+        """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk goes
+        on in silence, and ends no earlier than `t`.
+
+        Raises:
+            OutOfTurn: the talk is closed.
+            KeyError: there is no such talk.
+        """
+        talk = self.talks[talk_id]
+        if talk.closed:
+            raise OutOfTurn(talk_id, "is closed", "go on")
+        return self._go_on(replace(talk, shortest=max(talk.shortest, t - talk.start)))
 
     def close(self, talk_id: str) -> Step:
         """What is remembered of the talk has been written: those who talked may go on.
@@ -168,67 +160,21 @@ class World(Lives):
             self.put(replace(person, state=State.DECIDES, version=person.version + 1))
         return Step(touched=touched)
 
-    def rouse(self, person_id: str, t: WorldTime) -> Step:
-        """What the character does ends at `t`, and it decides. For a moment when nobody lags behind `t`.
-
-        Raises:
-            OutOfTurn: it does nothing that can be interrupted at `t`.
-        """
-        person = self._expect(person_id, State.DECIDES, "be roused")
-        if not person.last.approachable(t):
-            raise OutOfTurn(person_id, f"does {person.last.action_id}", "be roused")
-        self.put(
-            replace(
-                person,
-                past=(*person.past[:-1], replace(person.last, end=t, because=Because.ROUSED)),
-                ready=t,
-                version=person.version + 1,
+    def _go_on(self, talk: Talk) -> Step:
+        """The talk has changed, and those in it are in it for as long as it lasts now."""
+        self.put_talk(talk)
+        for person_id in talk.characters:
+            person = self.people[person_id]
+            self.put(
+                replace(
+                    person,
+                    past=(*person.past[:-1], replace(person.last, end=talk.end)),
+                    ready=talk.end,
+                    state=State.CLOSES if talk.over else State.TALKS,
+                    version=person.version + 1,
+                )
             )
-        )
-        return Step(touched=(person_id,))
-
-    def amend(
-        self, person_id: str, t: WorldTime, *, node_id: str | None = None, needs: Mapping[str, float] | None = None
-    ) -> Step:
-        """An author's hand at `t`: the character stands on `node_id`, its needs are set; it decides a minute later.
-
-        For a moment when nobody lags behind `t`.
-
-        Raises:
-            OutOfTurn: it is in a talk, or somebody lags behind `t`.
-            UnknownPlace, KeyError: a node or need there is not.
-        """
-        person = self.people[person_id]
-        if person.state in (State.TALKS, State.CLOSES) or (self.frontier or t) < t:
-            raise OutOfTurn(person_id, person.state, "be amended")
-        now = person.during(t)
-        stay = Segment.stay(self.setting.world_map.node(node_id or node_at(now.segment, t)).id, t)
-        levels = self.setting.catalogue.needs.put(now.levels, t, needs or {})
-        past = tuple(activity for activity in person.past if activity.start < t)
-        if past and past[-1].end > t:
-            past = (*past[:-1], replace(past[-1], end=t, because=Because.ROUSED))
-        end = WorldTime(t + 1)
-        activity = Activity(
-            action_id=WAIT,
-            start=t,
-            end=end,
-            segment=stay,
-            levels=self.setting.catalogue.needs.begin(levels, t),
-            decided_at=t,
-        )
-        self.put(
-            replace(
-                person,
-                past=(*past, activity),
-                ready=end,
-                state=State.DECIDES,
-                claim=None,
-                leash=None,
-                version=person.version + 1,
-            )
-        )
-        data = {**({"node_id": node_id} if node_id else {}), "needs": ", ".join(sorted(needs or {}))}
-        return Step(events=(Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data),), touched=(person_id,))
+        return Step(touched=talk.characters)
 
     def _claim_talk(self, person: Person, option: Option, target_id: str) -> Step:
         t = person.ready
@@ -237,7 +183,7 @@ class World(Lives):
         if with_npc:
             if distances.to_npc(target_id)[distances.spot(person.node_id)]:
                 return self._fail(person, option, Reason.GONE)
-            if self.npc_talk(target_id, t, seen=False):
+            if target_id in self.engaged or self.npc_talk(target_id, t, seen=False):
                 return self._fail(person, option, Reason.BUSY)
         else:
             partner = self.people[target_id]
@@ -317,7 +263,7 @@ class World(Lives):
     ) -> Activity:
         """The activity from `t` on; what can be interrupted ends early when a need becomes critical or it is time."""
         catalogue = self.setting.catalogue
-        action = None if option.action_id in (WAIT, GO) else catalogue.action(option.action_id)
+        action = None if option.action_id in (WAIT, GO, HOLD) else catalogue.action(option.action_id)
         levels = catalogue.needs.begin(
             levels,
             t,
@@ -325,7 +271,7 @@ class World(Lives):
             per_hour=action.per_hour if action else None,
         )
         end, because = WorldTime(t + max(1, option.minutes)), Because.DONE
-        interruptible = action is None or action.interruptible
+        interruptible = action.interruptible if action else option.action_id != HOLD
         if interruptible:
             crossing = catalogue.needs.next_critical(levels, end)
             if crossing is not None:
@@ -334,7 +280,7 @@ class World(Lives):
                 end, because = alarm, Because.ALARM
         seated = action is not None and action.seats is not None and option.facility_id is not None
         return Activity(
-            action_id=option.action_id if action else WAIT,
+            action_id=WAIT if option.action_id == GO else option.action_id,
             start=t,
             end=end,
             segment=Segment.stay(option.node_id, t),
@@ -349,15 +295,9 @@ class World(Lives):
     def _needs_claim(self, option: Option) -> bool:
         if option.action_id == TALK:
             return True
-        if option.action_id in (WAIT, GO) or option.facility_id is None:
+        if option.action_id in (WAIT, GO, HOLD) or option.facility_id is None:
             return False
         return self.setting.catalogue.action(option.action_id).seats is not None
-
-    def _expect(self, person_id: str, state: State, wanted: str) -> Person:
-        person = self.people[person_id]
-        if person.state is not state:
-            raise OutOfTurn(person_id, person.state, wanted)
-        return person
 
 
 def newcomer(

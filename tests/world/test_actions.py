@@ -12,7 +12,7 @@ from tests.world.little_worlds import MORNING, NEEDS
 from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Where, read_catalogue
 from world.option import Leash, Option, Possibilities, Reason, Refusal
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
-from world.possible import minutes_open, possible
+from world.possible import minutes_open, possible, possible_one
 from world.setting import Setting
 from world.step import World, newcomer
 from world.time import WorldTime, parse_time
@@ -198,6 +198,40 @@ def test_who_has_bound_itself_to_a_place_is_offered_nothing_elsewhere() -> None:
     assert [(r.reason, r.facts) for r in refusals(found, "work")] == [(Reason.BOUND, {"until": "2026-04-01T10:00"})]
     world.decide("aoi", Option(action_id="rest", node_id="inn", minutes=60))
     assert option(possible(setting, world.perceive("aoi")), "work").node_id == "field"
+
+
+@pytest.mark.parametrize("at", ["2026-04-01T06:00", "2026-04-01T09:00", "2026-04-01T21:00"])
+@pytest.mark.parametrize("node_id", ["home", "inn", "isle"])
+@pytest.mark.parametrize("energy", [20, 80])
+def test_one_action_alone_is_judged_as_among_all(at: str, node_id: str, energy: int) -> None:
+    setting = village()
+    person = newcomer(setting, "aoi", "home", parse_time(at), node_id=node_id, needs={"energy": energy, "money": 5})
+    snapshot = World(setting, [person]).perceive("aoi")
+    every = possible(setting, snapshot, nearest=None)
+    judged: list[Option | Refusal] = [*every.options, *every.refusals]
+    for one in judged:
+        if one.action_id not in (GO, TALK):
+            assert possible_one(setting, snapshot, one.action_id, one.facility_id) == one
+
+
+def test_one_action_alone_is_done_where_it_is_nearest() -> None:
+    setting = village(more=(Edge(a="field", b="isle", minutes=9),))
+    for node_id, place in (("square", "inn"), ("isle", "isle")):
+        found = possible_one(
+            setting, World(setting, [newcomer(setting, "aoi", node_id, MORNING)]).perceive("aoi"), "eat"
+        )
+        assert isinstance(found, Option)
+        assert found.facility_id == place
+
+
+def test_one_action_alone_is_refused_where_it_is_not_done_and_unknown_when_nobody_made_it() -> None:
+    setting = village()
+    snapshot = World(setting, [newcomer(setting, "aoi", "inn", MORNING)]).perceive("aoi")
+    assert possible_one(setting, snapshot, "eat", "field") == Refusal(
+        action_id="eat", reason=Reason.NO_FACILITY, facility_id="field"
+    )
+    with pytest.raises(KeyError):
+        possible_one(setting, snapshot, "fly")
 
 
 def test_only_the_nearest_are_offered_when_asked() -> None:

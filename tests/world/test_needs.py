@@ -1,7 +1,7 @@
 """Needs: levels computed from (level, since, drift), and when one becomes critical."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.world.maps import modest
@@ -66,6 +66,7 @@ def test_a_need_that_rises_never_becomes_critical() -> None:
 
 @modest
 @given(start=st.floats(0, 100), critical=st.floats(0, 100), drift=st.floats(-200, 50))
+@example(start=1.0, critical=0.0, drift=-2.2e-311)
 def test_the_computed_minute_is_the_first_critical_one(start: float, critical: float, drift: float) -> None:
     needs = Needs(all=(Need(id="n", start=start, critical=critical, drift_per_hour=drift),))
     levels = needs.first(T0)

@@ -289,9 +289,9 @@ def test_an_author_can_move_somebody_and_set_a_need() -> None:
     world.decide("aoi", SLEEP)
     step = world.amend("aoi", at(30), node_id="field", needs={"money": 500})
     assert kinds(step.events) == [(Kind.CHANGED, 30)]
-    assert (world.people["aoi"].ready, world.people["aoi"].node_id) == (at(31), "field")
+    assert (world.people["aoi"].ready, world.people["aoi"].node_id) == (at(30), "field")
     assert world.perceive("aoi").levels["money"] == 500
-    assert world.position("aoi", at(29)).node_id == "home"
+    assert world.position("aoi", at(28)).node_id == "home"
 
 
 def test_an_author_may_not_change_what_lies_behind_others() -> None:
@@ -314,3 +314,11 @@ def test_what_changed_is_collected_for_the_store() -> None:
     world.changed_people.clear()
     world.decide("ben", REST)
     assert world.changed_people == {"ben"}
+
+
+def test_who_is_blind_speaks_to_no_character() -> None:
+    world = world_of(aoi="inn", ben="inn")
+    world.put(replace(world.people["aoi"], blind=True))
+    with pytest.raises(OutOfTurn, match="sees nobody"):
+        world.decide("aoi", Option(action_id=TALK, node_id="inn", target_id="ben"))
+    world.decide("aoi", ASK_BAKER)

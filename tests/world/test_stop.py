@@ -1,0 +1,398 @@
+"""What comes from outside: a character is stopped, held, amended; an NPC is engaged elsewhere; a clock does not wait."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from tests.world.little_worlds import MORNING, random_world
+from tests.world.simulation import Chosen, Mind, Run, draw, lognormal, reread, run_lockstep, run_out_of_order, turns_of
+from tests.world.test_step import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
+from world.actions import HOLD, TALK, WAIT
+from world.ahead import Ask, Call, RunningAhead
+from world.causality import NoGates
+from world.events import Event, Kind, canonical
+from world.life import Because, State
+from world.option import Leash, Option, Reason
+from world.perceive import Snapshot
+from world.possible import possible
+from world.setting import Setting
+from world.step import OutOfTurn, World, newcomer
+from world.time import WorldTime
+
+STOP = at(40)
+UNTIL = at(90)
+WORLDS = 60
+
+
+class MindHeld:
+    """As a mind, but who was stopped at `STOP` is then held for a while, now and then."""
+
+    def __init__(self, seed: int) -> None:
+        self._mind = Mind(seed=seed, bound=0.2)
+        self._seed = seed
+
+    def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
+        if snapshot.time == STOP and draw(self._seed, snapshot.person_id) < 0.4:
+            return Chosen(Option(action_id=HOLD, node_id=snapshot.node_id, minutes=17))
+        return self._mind(setting, snapshot)
+
+
+def lived(seed: int, *, in_order: bool) -> Run:
+    world = random_world(seed)
+    if in_order:
+        return run_lockstep(
+            world, until=STOP, decide=MindHeld(seed), turns=turns_of(seed), latency=lognormal(seed), concurrency=9
+        )
+    return run_out_of_order(
+        world, until=STOP, decide=MindHeld(seed), turns=turns_of(seed), latency=lognormal(seed + 1), concurrency=5
+    )
+
+
+def lived_on(seed: int, world: World, *, in_order: bool) -> Run:
+    if in_order:
+        return run_lockstep(
+            world, until=UNTIL, decide=MindHeld(seed), turns=turns_of(seed), latency=lognormal(seed), concurrency=9
+        )
+    return run_out_of_order(
+        world, until=UNTIL, decide=MindHeld(seed), turns=turns_of(seed), latency=lognormal(seed + 1), concurrency=5
+    )
+
+
+def stop_some(world: World, seed: int) -> list[str]:
+    stopped = []
+    for person_id in sorted(world.people):
+        if draw(seed, "stop", person_id) < 0.6:
+            try:
+                world.stop(person_id, STOP)
+            except OutOfTurn:
+                continue
+            stopped.append(person_id)
+    return stopped
+
+
+def talks_at(world: World, person_id: str, t: WorldTime) -> bool:
+    talk = world.talks.get(world.people[person_id].last.talk_id or "")
+    return talk is not None and (talk.end > t or not talk.closed)
+
+
+def test_who_is_stopped_stands_where_it_was_with_the_needs_it_had_and_can_do_anything() -> None:
+    stopped = walking = 0
+    for seed in range(WORLDS):
+        world = lived(seed, in_order=False).world
+        for person_id in sorted(world.people):
+            before, version = world.people[person_id], world.people[person_id].version
+            walking += (
+                before.during(STOP).action_id == "walk" and before.during(STOP).start < STOP < before.during(STOP).end
+            )
+            levels = world.setting.catalogue.needs.at(before.before(STOP).levels, STOP)
+            try:
+                step = world.stop(person_id, STOP)
+            except OutOfTurn:
+                assert talks_at(world, person_id, STOP), f"seed {seed}: {person_id} could have been stopped"
+                assert world.people[person_id] is before
+                continue
+            stopped += 1
+            person = world.people[person_id]
+            assert step.touched == (person_id,)
+            assert (person.state, person.ready, person.claim, person.leash) == (State.DECIDES, STOP, None, None)
+            assert person.version > version
+            for t in range(MORNING, STOP):
+                assert person.position_at(WorldTime(t)).node_id == before.position_at(WorldTime(t)).node_id
+            path = before.before(STOP).segment
+            assert person.node_id == person.position_at(STOP).node_id == path.cut(STOP).path[0]
+            assert world.levels(person_id, STOP) == levels
+            assert world.perceive(person_id).levels == levels
+            for option in possible(world.setting, world.perceive(person_id), nearest=None).options:
+                World(world.setting, world.people.values(), world.talks.values()).decide(person_id, option)
+            everywhere = frozenset(world.setting.world_map.open_graph)
+            for node_id in everywhere:
+                listed = person_id in {one.id for one in world.visitors({node_id})}
+                assert listed == any(node_id in activity.segment.path for activity in person.past)
+    assert stopped > WORLDS
+    assert walking > WORLDS / 4, "nobody was stopped on its way"
+
+
+@pytest.mark.long
+def test_the_story_is_the_same_out_of_order_when_some_are_stopped_and_held() -> None:
+    for seed in range(WORLDS):
+        logs: list[tuple[Event, ...]] = []
+        for in_order in (True, False):
+            first = lived(seed, in_order=in_order)
+            stopped = stop_some(first.world, seed)
+            restored = World(
+                first.world.setting, first.world.people.values(), first.world.talks.values(), remember=None
+            )
+            second = lived_on(seed, restored, in_order=in_order)
+            assert in_order or not reread(second), f"seed {seed}"
+            logs.append((*first.log, *second.log))
+            assert stopped or seed
+        assert logs[0] == logs[1], f"seed {seed}"
+
+
+def test_who_sleeps_wakes_when_it_is_stopped() -> None:
+    world = world_of(aoi="home")
+    world.decide("aoi", SLEEP)
+    step = world.stop("aoi", at(30))
+    assert (world.perceive("aoi").ended, world.perceive("aoi").because) == ("sleep", Because.ROUSED)
+    assert (step.since, step.events) == (at(30), ())
+
+
+def test_who_walks_stops_on_the_last_node_it_reached_and_claims_nothing() -> None:
+    world = world_of(aoi="home")
+    told = world.decide("aoi", EAT).events
+    step = world.stop("aoi", at(4))
+    person = world.people["aoi"]
+    assert (person.state, person.node_id, person.claim) == (State.DECIDES, "square", None)
+    assert [(event.kind, event.time) for event in told if step.voids(event)] == [(Kind.ARRIVED, at(5))]
+    assert (Kind.ENDED, 4) not in kinds(world.decide("aoi", REST).events), "a walk does not end, it leads elsewhere"
+
+
+def test_what_would_begin_just_then_is_undone() -> None:
+    world = world_of(aoi="home")
+    told = world.decide("aoi", WORK).events
+    step = world.stop("aoi", at(9))
+    assert world.people["aoi"].node_id == "field"
+    assert world.perceive("aoi").ended == "walk"
+    assert [event.kind for event in canonical(told) if step.voids(event)] == [Kind.STARTED]
+    assert world.levels("aoi", at(30))["money"] == 20
+
+
+def test_what_somebody_decided_just_then_is_undone() -> None:
+    world = world_of(aoi="inn")
+    version = world.people["aoi"].version
+    act(world, "aoi", EAT)
+    world.stop("aoi", at(0))
+    assert world.perceive("aoi").levels["money"] == 20
+    assert world.seats_taken("inn", "eat", at(0)) == 0
+    assert not list(world.seated(("inn", "eat")))
+    assert world.people["aoi"].version > version
+
+
+def test_nobody_is_stopped_in_a_talk_that_is_not_over_and_remembered() -> None:
+    world = world_of(aoi="square")
+    act(world, "aoi", ASK_BAKER)
+    talk_id = world.people["aoi"].last.talk_id
+    assert talk_id is not None
+    for t in (0, 1, 3):
+        with pytest.raises(OutOfTurn):
+            world.stop("aoi", at(t))
+    world.turn(talk_id, last=True)
+    with pytest.raises(OutOfTurn, match="is in a talk"):
+        world.stop("aoi", at(3))
+    world.close(talk_id)
+    with pytest.raises(OutOfTurn, match="is in a talk"):
+        world.stop("aoi", at(2))
+    world.stop("aoi", at(3))
+    assert world.perceive("aoi").ended == TALK
+
+
+def test_nobody_is_stopped_ahead_of_others_unless_the_clock_does_not_wait() -> None:
+    world = world_of(aoi="home", ben="home")
+    world.decide("aoi", SLEEP)
+    with pytest.raises(OutOfTurn, match="ahead of others"):
+        world.stop("aoi", at(30))
+    world.stop("aoi", at(30), lagging=True)
+    world.stop("ben", at(30), lagging=True)
+    assert {person.ready for person in world.people.values()} == {at(30)}
+    assert world.position("ben", at(20)).node_id == "home"
+
+
+def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
+    stage = setting()
+    for now, remembered in ((None, False), (at(7), True)):
+        world = World(stage, [newcomer(stage, "aoi", "home", MORNING)], now=now)
+        for _ in range(30):
+            world.decide("aoi", replace(REST, node_id="home", minutes=5))
+        if remembered:
+            world.stop("aoi", at(7))
+            assert world.perceive("aoi").ended == "rest"
+        else:
+            with pytest.raises(OutOfTurn, match="no past that is remembered"):
+                world.stop("aoi", at(7))
+
+
+def test_who_holds_is_left_alone_until_its_time_is_over() -> None:
+    world = world_of(aoi="inn", ben="inn")
+    world.put(replace(world.people["aoi"], blind=True))
+    world.decide("aoi", Option(action_id=HOLD, node_id="inn", minutes=3000), wake_at=at(5))
+    assert (world.people["aoi"].ready, world.people["aoi"].last.action_id) == (at(3000), HOLD)
+    world.decide("ben", replace(REST, minutes=2))
+    seen = world.perceive("ben").people[0]
+    assert (seen.doing, seen.approachable) == (HOLD, False)
+    world.decide("ben", Option(action_id=TALK, node_id="inn", target_id="aoi"))
+    assert world.claim("ben").events[0].data["reason"] == Reason.BUSY
+    with pytest.raises(OutOfTurn):
+        world.rouse("aoi", at(10))
+
+
+def test_nobody_chooses_to_hold() -> None:
+    world = world_of(aoi="inn")
+    assert HOLD not in {option.action_id for option in possible(world.setting, world.perceive("aoi")).options}
+
+
+def test_an_author_can_amend_who_has_run_ahead() -> None:
+    world = world_of(aoi="home")
+    world.decide("aoi", SLEEP)
+    world.amend("aoi", at(30), needs={"money": 7})
+    assert world.people["aoi"].ready == at(30)
+    assert world.position("aoi", at(30)).node_id == "home"
+    assert world.levels("aoi", at(30))["money"] == 7
+
+
+def test_what_an_author_changed_holds_when_somebody_stops_the_character_in_the_same_minute() -> None:
+    world = world_of(aoi="home")
+    world.decide("aoi", SLEEP)
+    world.amend("aoi", at(30), node_id="inn", needs={"money": 7})
+    world.stop("aoi", at(30))
+    assert world.people["aoi"].node_id == "inn"
+    world.amend("aoi", at(30), needs={"energy": 40})
+    assert world.perceive("aoi").levels["money"] == 7
+    assert world.perceive("aoi").levels["energy"] == 40
+    assert world.position("aoi", at(30)).node_id == "inn"
+
+
+def test_an_npc_engaged_elsewhere_is_seen_talking_and_cannot_be_spoken_to() -> None:
+    stage = setting()
+    engaged: Mapping[str, str] = {"baker": "zoe"}
+    world = World(stage, [newcomer(stage, "aoi", "home", MORNING, node_id="square")], engaged=engaged)
+    assert [npc.talks_with for npc in world.perceive("aoi").npcs] == ["zoe"]
+    assert TALK not in {option.action_id for option in possible(stage, world.perceive("aoi")).options}
+    world.decide("aoi", ASK_BAKER)
+    assert world.claim("aoi").events[0].data["reason"] == Reason.BUSY
+    world.engaged = {}
+    world.decide("aoi", ASK_BAKER)
+    assert world.claim("aoi").talk_id is not None
+
+
+def test_events_that_do_not_happen_are_not_released() -> None:
+    stage = setting()
+    world = World(stage, [newcomer(stage, "aoi", "home", MORNING)])
+    driver = RunningAhead(world, until=at(5))
+    call = driver.take()
+    assert call is not None
+    driver.decided(call, WORK)
+    assert kinds(driver.release()) == [(Kind.ENDED, 0), (Kind.DECIDED, 0), (Kind.DEPARTED, 0)]
+    driver.changed(world.stop("aoi", at(5)))
+    driver.extend(at(20))
+    call = driver.take()
+    assert call is not None
+    assert call.time == at(5)
+    driver.decided(call, Option(action_id=WAIT, node_id="inn", minutes=30))
+    assert (
+        kinds(driver.release())
+        == [
+            (Kind.ARRIVED, 5),
+            (Kind.DECIDED, 5),
+            (Kind.STARTED, 5),
+        ]
+        or kinds(driver.release()) == []
+    )
+
+
+def test_a_question_to_somebody_who_was_stopped_meanwhile_is_not_asked() -> None:
+    stage = setting()
+    world = World(stage, [newcomer(stage, i, "home", MORNING) for i in ("aoi", "ben")])
+    driver = RunningAhead(world, until=at(50), gates=NoGates(world))
+    first = driver.take()
+    assert first is not None
+    assert first.person_id == "aoi"
+    driver.changed(world.stop("aoi", at(3), lagging=True))
+    driver.changed(world.stop("ben", at(3), lagging=True))
+    times = []
+    while (call := driver.take()) is not None:
+        times.append((call.person_id, call.time))
+    assert times == [("aoi", at(3)), ("ben", at(3))]
+
+
+def test_when_the_clock_does_not_wait_who_answers_late_has_stood_there_meanwhile() -> None:
+    world = world_of(aoi="home")
+    step = world.decide("aoi", WORK, at=at(6))
+    assert kinds(canonical(step.events)) == [
+        (Kind.ENDED, 0),
+        (Kind.DECIDED, 6),
+        (Kind.DEPARTED, 6),
+        (Kind.ARRIVED, 15),
+        (Kind.STARTED, 15),
+    ]
+    assert world.position("aoi", at(5)).node_id == "home"
+    assert world.people["aoi"].during(at(5)).action_id == WAIT
+
+
+def test_when_the_clock_does_not_wait_a_talk_goes_on_in_silence() -> None:
+    world = world_of(aoi="square")
+    act(world, "aoi", ASK_BAKER)
+    talk_id = world.people["aoi"].last.talk_id
+    assert talk_id is not None
+    step = world.linger(talk_id, at(9))
+    assert (step.touched, world.people["aoi"].ready) == (("aoi",), at(9))
+    world.linger(talk_id, at(4))
+    assert world.talks[talk_id].end == at(9)
+    ended = world.turn(talk_id, last=True).events[-1]
+    assert (ended.kind, ended.time) == (Kind.TALK_ENDED, at(9))
+    assert world.people["aoi"].last.end == at(9)
+    world.linger(talk_id, at(20))
+    assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(20), State.CLOSES)
+    world.close(talk_id)
+    with pytest.raises(OutOfTurn, match="is closed"):
+        world.linger(talk_id, at(30))
+
+
+def test_without_gates_everybody_goes_on_with_what_there_is() -> None:
+    late = talks = 0
+    for seed in range(30):
+        world, rng = random_world(seed), random.Random(seed)
+        driver = RunningAhead(world, until=at(1), gates=NoGates(world))
+        asked: list[tuple[Call, Snapshot | None]] = []
+        while (now := driver.until) < UNTIL:
+            while (call := driver.take()) is not None:
+                asked.append((call, driver.snapshot(call) if call.ask is Ask.DECISION else None))
+            rng.shuffle(asked)
+            answered = rng.randint(0, len(asked))
+            for call, snapshot in asked[:answered]:
+                late += call.time < now
+                answer(driver, seed, call, snapshot, now)
+            asked = asked[answered:]
+            for talk in [talk for talk in world.talks.values() if not talk.over and talk.end <= now]:
+                driver.changed(world.linger(talk.id, WorldTime(now + 1)))
+            driver.extend(WorldTime(now + rng.randint(0, 4)))
+        for person in world.people.values():
+            assert all(earlier.end == later.start for earlier, later in pairwise(person.past)), f"seed {seed}"
+        talks += len(world.talks)
+    assert late > 300
+    assert talks > 100
+
+
+def answer(driver: RunningAhead, seed: int, call: Call, snapshot: Snapshot | None, now: WorldTime) -> None:
+    if snapshot is not None:
+        chosen = Mind(seed=seed)(driver.world.setting, snapshot)
+        driver.decided(call, chosen.option, wake_at=chosen.wake_at, at=now)
+    elif call.ask is Ask.CLOSING:
+        driver.closed(call)
+    else:
+        assert call.talk_id is not None
+        driver.turned(call, last=call.index + 1 >= turns_of(seed)(call.talk_id))
+
+
+def test_an_answer_of_somebody_who_was_spoken_to_meanwhile_is_refused() -> None:
+    stage = setting()
+    world = World(stage, [newcomer(stage, i, "inn", MORNING) for i in ("aoi", "ben")])
+    driver = RunningAhead(world, until=at(60), gates=NoGates(world))
+    calls = {call.person_id: call for call in (driver.take(), driver.take()) if call is not None}
+    driver.decided(calls["ben"], REST)
+    asked = driver.take()
+    assert asked is not None
+    assert asked.time == at(30)
+    driver.decided(calls["aoi"], Option(action_id=TALK, node_id="inn", target_id="ben"), at=at(10))
+    with pytest.raises(OutOfTurn, match="does something else"):
+        driver.decided(asked, REST)
+
+
+def test_a_leash_does_not_outlive_a_stop() -> None:
+    world = world_of(aoi="inn")
+    world.decide("aoi", REST, leash=Leash(nodes=frozenset({"inn"}), until=at(80)))
+    world.stop("aoi", at(10))
+    world.decide("aoi", WORK)
+    assert world.people["aoi"].node_id == "field"

@@ -4,6 +4,12 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 export OMP_NUM_THREADS ?= 1
 export GRAPHITI_TELEMETRY_ENABLED = false
+# Compiling what is imported anew in every process would double the time of tests and of the demo's start.
+unexport PYTHONDONTWRITEBYTECODE
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+# A process for each of up to four cores; a single core needs no second process.
+PROCESSES = $(if $(filter 1,$(CORES)),0,$(if $(filter 2 3,$(CORES)),$(CORES),4))
+PYTEST = $(BIN)/pytest -q -n $(PROCESSES) --dist loadgroup
 
 .PHONY: setup demo test check serve bench lint lock clean
 
@@ -27,12 +33,12 @@ serve: setup
 
 # What needs no server: everything but the tests marked `server`.
 test: setup
-	$(BIN)/pytest -q -m "not server" $(ARGS)
+	$(PYTEST) -m "not server" $(ARGS)
 
 # What CI runs before `make test`: all gates, and all tests including those that need servers.
 check: setup lint
 	rm -f .coverage
-	$(BIN)/pytest -q -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
+	$(PYTEST) --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: setup
 	$(BIN)/ruff format --check .

@@ -8,13 +8,19 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from sqlalchemy.exc import OperationalError
 
-from service.api import conversations, health, memory_graph, people, problem, world
+from service.api import actions, conversations, events, health, memory_graph, people, problem, world
 from service.api.deps import House
 from service.cast.load import bundled_content, load_content
 from service.cast.stage import Stage
+from service.clock.crew import Crew
+from service.clock.keeper import Keeper
+from service.clock.ticker import Ticker
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
+from service.conversation.talks import Talks
+from service.decision.desk import Desk
+from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.errors import Misconfigured
 from service.jobs.runner import Runner
 from service.llm.choose import Models, choose_models
@@ -45,7 +51,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     """
     stage = _stage(settings)
     rehearsal = RehearsalModel(
-        {**SPEAKERS, **KEEPERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
+        {**SPEAKERS, **KEEPERS, **DECIDERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
     )
     speaking = models or choose_models(settings, rehearsal)
 
@@ -58,11 +64,18 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         memory = graph or choose_graph(settings)
         room = Room(settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream())
         runner = Runner(room)
-        app.state.house = House(room=room, runner=runner)
+        desk = Desk(settings=settings, database=database, graph=memory, models=speaking)
+        keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
+        ticker = Ticker(keeper)
+        app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
         await runner.start()
+        await keeper.start()
+        await ticker.start()
         try:
             yield
         finally:
+            await ticker.stop()
+            await keeper.stop()
             await runner.stop()
             await speaking.aclose()
             await memory.aclose()
@@ -83,7 +96,9 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     for router in (
         conversations.router,
         world.router,
+        events.router,
         people.router,
+        actions.router,
         memory_graph.router,
         health.router,
         pages.router,

@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, init, check."""
+"""Owns the command line: serve, demo, run, export, import, init, check."""
 
 import asyncio
 import io
@@ -17,10 +17,14 @@ from pydantic import ValidationError
 from service.app import create_app
 from service.cast.check import check_content
 from service.cast.init import init_content
-from service.cast.load import bundled_content
+from service.cast.load import bundled_content, load_content
 from service.demo import run_demo
 from service.errors import KataribeError
+from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.llm.choose import LocalServer, find_local_servers
+from service.run.cost import Prices
+from service.run.play import run_world
+from service.run.watch import Run
 from service.settings import Settings
 from world.time import Language
 
@@ -29,6 +33,10 @@ cli = typer.Typer(
 )
 
 LanguageOption = Annotated[str | None, typer.Option(help="en or ja; default: the content's own (demo: your locale)")]
+
+ContentOption = Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")]
+DataOption = Annotated[Path | None, typer.Option(help="Where the world is kept; default ./kataribe-data")]
+WorldOption = Annotated[str, typer.Option(help="Which world")]
 
 
 @cli.command()
@@ -59,6 +67,81 @@ def demo(
     chosen = _language(language) or ("ja" if _locale().startswith("ja") else "en")
     settings = _settings(content=content, language=chosen)
     run_demo(settings, chosen, character_id=character, npc_id=npc, offers=asyncio.run(_offers(settings)))
+
+
+@cli.command()
+def run(
+    days: Annotated[int, typer.Option(min=1, max=365, help="World days to live")] = 2,
+    characters: Annotated[int, typer.Option(min=0, help="So many, the first of the game, decide by model")] = 8,
+    world: WorldOption = "main",
+    content: ContentOption = None,
+    data: Annotated[Path | None, typer.Option(help="Keep the world here, or go on with it; default: none")] = None,
+    language: LanguageOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help="Without a language model")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Lines only, as without a terminal")] = False,
+    seed: Annotated[int | None, typer.Option(help="Of the rehearsal: another seed, another story")] = None,
+    price_in: Annotated[float | None, typer.Option(min=0, help="Money for a million prompt tokens")] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help="Money for a million completion tokens")] = None,
+) -> None:
+    """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
+    chosen = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    settings = _settings(rehearsal=rehearsal, content=content, data=data)
+    if seed is not None:
+        settings.llm.seed = seed
+    priced = price_in is not None or price_out is not None
+    wanted = Run(
+        days=days,
+        characters=characters,
+        world_id=world_name(world),
+        language=chosen,
+        plain=plain,
+        prices=Prices(prompt=price_in or 0, completion=price_out or 0) if priced else None,
+        keeps=data is not None,
+    )
+    if not run_world(settings, wanted, asyncio.run(_offers(settings))):
+        raise typer.Exit(130)
+
+
+@cli.command()
+def export(
+    data: DataOption = None,
+    world: WorldOption = "main",
+    day: Annotated[str | None, typer.Option(help="Only this world day, for example 2026-04-01")] = None,
+    since: Annotated[str | None, typer.Option("--from", help="Only from this world time on")] = None,
+    until: Annotated[str | None, typer.Option("--to", help="Only until before this world time")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: standard output")] = None,
+    content: ContentOption = None,
+) -> None:
+    """Write what happened and what was said as JSON lines. The service may run meanwhile."""
+    if day is not None and (since is not None or until is not None):
+        raise typer.BadParameter("--day does not go together with --from and --to", param_hint="--day")
+    settings = _settings(content=content, data=data)
+    span = span_of(day, since, until, day_starts=settings.world.day_starts_minutes)
+    world_id, game = world_name(world), load_content(settings.content_dir or bundled_content())
+    names = {tongue: cast.world_name for tongue, cast in game.casts.items()}
+    if output is None:
+        export_into(settings, world_id, names, span, sys.stdout.buffer)
+        return
+    count = export_to(settings, world_id, names, span, output)
+    told = {"en": f"{output}: {count} line(s)", "ja": f"{output}: {count} 行"}
+    typer.echo(told["ja" if _locale().startswith("ja") else "en"], err=True)
+
+
+@cli.command(name="import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="What kataribe export wrote")],
+    data: DataOption = None,
+    world: WorldOption = "main",
+) -> None:
+    """Read an export into a world that has not lived, to look at it. No service may run on the data meanwhile."""
+    settings = _settings(data=data)
+    world_id = world_name(world)
+    read = import_from(settings, world_id, file)
+    told = {
+        "en": f"{world_id}: {read.events} event(s), {read.conversations} conversation(s)",
+        "ja": f"{world_id}: 出来事 {read.events} 件、会話 {read.conversations} 件",
+    }
+    typer.echo(told["ja" if _locale().startswith("ja") else "en"])
 
 
 @cli.command()

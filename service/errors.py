@@ -11,7 +11,9 @@ KataribeError
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
 │   ├── Walking                   the person is on the way
-│   └── WorldInUse                a world with conversations that are not closed cannot be forgotten
+│   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
+│   ├── WorldMoves                the world is on its way to a later time: it can be changed when it is there
+│   └── NotPossible               the action is not possible here and now; the reason says why
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── ModelError                    what a language model can do to us
@@ -154,6 +156,28 @@ class WorldInUse(Conflict):
     text = {
         "en": "{count} conversation(s) of world {world_id} are not closed yet. Try again when they are.",
         "ja": "世界 {world_id} には終わっていない会話が {count} 件あります。終わってからもう一度試してください。",
+    }
+
+
+class WorldMoves(Conflict):
+    """Facts: `now`, `until`."""
+
+    slug = "world-moves"
+    text = {
+        "en": "The world is on its way from {now} to {until}. Try again when it is there.",
+        "ja": "世界は {now} から {until} へ進んでいる途中です。着いてからもう一度試してください。",
+    }
+
+
+class NotPossible(Conflict):
+    """Facts: `action`, `reason` (a world.option.Reason), `why` (the reason in the world's language), and what that reason
+    brings along.
+    """
+
+    slug = "not-possible"
+    text = {
+        "en": "{action} is not possible now: {why} ({reason}).",
+        "ja": "いま「{action}」はできません: {why}({reason})。",
     }
 
 

@@ -8,7 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from world.time import Language
 
-Role = Literal["character", "npc", "closing"]
+Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
 
 
@@ -44,6 +44,7 @@ class LlmSettings(BaseModel):
     character: RoleSettings = RoleSettings()
     npc: RoleSettings = RoleSettings()
     closing: RoleSettings = RoleSettings()
+    decision: RoleSettings = RoleSettings()
 
     def of(self, role: Role) -> RoleSettings:
         """That role's settings with the common ones filled in."""
@@ -86,12 +87,15 @@ class MemorySettings(BaseModel):
 
 
 class WorldSettings(BaseModel):
-    """The world's clock. `language` and `start` are what a new world begins with (None: the content's own)."""
+    """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`: how
+    characters decide of whom neither their file nor the world says it.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
     language: Language | None = None
     start: str | None = None
+    decision: Literal["model", "routine"] = "model"
     tick_minutes: int = Field(default=1, ge=1, le=1440)
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)
 

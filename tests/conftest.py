@@ -14,8 +14,10 @@ from service.llm.scripted import ScriptedModel
 from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 from service.store.session import Database
+from tests.servers.sqlite import put_migrated
 
 pytest_plugins = [
+    "tests.servers.together",
     "tests.servers.postgres",
     "tests.servers.chromium",
     "tests.servers.neo4j",
@@ -36,18 +38,20 @@ def settings(tmp_path: Path) -> Settings:
         _env_file=None,
         data_dir=tmp_path / "data",
         embedding={"provider": "none"},
-        world={"language": "en"},
+        world={"language": "en", "decision": "routine"},
     )
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A fresh, migrated database; the same test runs on SQLite and on a real PostgreSQL."""
-    url = f"sqlite:///{tmp_path / 'kataribe.db'}"
     if request.param == "postgresql":
-        url = request.getfixturevalue("postgres_url")
+        server = request.getfixturevalue("postgres_server")
+        url = server.create_database(like=request.getfixturevalue("postgres_template"))
+    else:
+        put_migrated(tmp_path / "kataribe.db")
+        url = f"sqlite:///{tmp_path / 'kataribe.db'}"
     database = Database(url)
-    database.migrate()
     yield database
     database.close()
 

@@ -86,6 +86,7 @@ def test_a_copied_village_is_valid_and_can_be_served(main: Main, tmp_path: Path)
     code, told, _ = main("init", game)
     assert code == 0
     assert str(game / "maps.json") in told
+    assert str(game / "actions.json") in told
     assert f"kataribe serve --content {game}" in told
     assert main("check", game)[0] == 0
     with Service(tmp_path, game, {"KATARIBE_LLM__PROVIDER": "rehearsal"}) as service:
@@ -114,6 +115,17 @@ def test_check_tells_every_error_with_its_file(main: Main, tmp_path: Path, langu
     assert "rin.yaml" in told
     assert summary in errors
     assert len(told.splitlines()) >= 3
+
+
+def test_check_reads_the_actions_too(main: Main, tmp_path: Path) -> None:
+    game = tmp_path / "game"
+    main("init", game)
+    actions = json.loads((game / "actions.json").read_text(encoding="utf-8"))
+    actions["actions"][0]["minutes"] = 0
+    (game / "actions.json").write_text(json.dumps(actions), encoding="utf-8")
+    code, told, _ = main("check", game)
+    assert code == 1
+    assert "actions.json: actions[0].minutes: " in told
 
 
 def test_check_speaks_the_language_of_the_terminal(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,3 +215,10 @@ def test_the_demo_plays_in_a_terminal_without_japanese_letters(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert "????" in told
     assert "http://127.0.0.1:" in told
+
+
+def test_help_names_run_export_and_import(main: Main) -> None:
+    _, told, _ = main("--help")
+    for command in ("run", "export", "import"):
+        assert f" {command} " in told
+        assert main(command, "--help")[0] == 0

@@ -9,13 +9,16 @@ from sqlmodel import Session, col, select
 
 from service.api import views
 from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.fields import Slug
 from service.api.problem import describe
-from service.api.schemas import ConversationDetail, ConversationPage, Slug, StartIn
+from service.api.schemas import ConversationDetail, ConversationPage, StartIn
 from service.api.stream import events_of
+from service.clock.act import talk
+from service.clock.living import Living
 from service.conversation.closing import reopen
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Goal
-from service.conversation.start import Start, start
+from service.conversation.start import Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end
 from service.errors import Invalid, ModelNotConfigured
@@ -45,7 +48,10 @@ async def start_conversation(
     key: IdempotencyKey,
     wait: Wait = False,
 ) -> ConversationDetail:
-    """Let a character talk to the NPC it stands next to.
+    """Let a character talk to the NPC, or to the other character, it stands next to.
+
+    From here on the character is in the client's hands (see `POST /characters/{id}/actions`); a character it talks to
+    stands still until they are done.
 
     The answer comes at once (202); the two talk on their own. `GET /conversations/{id}` and its events show how it
     goes. With `wait=true` the answer is the closed conversation (200).
@@ -56,13 +62,13 @@ async def start_conversation(
     request = once_of(world_id, key, "start", body.model_dump())
     names = house.room.models.names()
 
-    def work(session: Session) -> str:
+    def work(session: Session, living: Living) -> str:
         def insert() -> dict[str, Any]:
-            return {"conversation_id": start(session, house.room.stage, world_id, wanted, names).id}
+            return {"conversation_id": talk(session, house.room.stage, living, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 
-    conversation_id = await house.room.database.write(work)
+    conversation_id = await house.keeper.command(world_id, work)
     house.runner.submit(conversation_id)
     return await _answer(house, world_id, conversation_id, response, wait=wait)
 
@@ -89,9 +95,11 @@ async def list_conversations(
         ):
             if value is not None:
                 query = query.where(col(column) == value)
+        started, ids = col(ConversationRow.started_at), col(ConversationRow.id)
         if before is not None:
-            query = query.where(col(ConversationRow.id) < before)
-        rows = session.exec(query.order_by(col(ConversationRow.id).desc()).limit(limit + 1)).all()
+            last = _cursor(session, world_id, before)
+            query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
+        rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).all()
         items = [views.conversation(row, world) for row in rows[:limit]]
         return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
 
@@ -106,7 +114,10 @@ async def read_conversation(conversation_id: Slug, house: Serving, world_id: Wor
 
 @router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
 async def end_conversation(conversation_id: Slug, house: Serving, world_id: WorldId) -> ConversationDetail:
-    """End a running conversation now. What was said stays; its closing runs on its own."""
+    """End a running conversation now. What was said stays; its closing runs on its own.
+
+    One that the living world holds is remembered when the world's clock goes on.
+    """
     await house.room.database.write(
         lambda s: end(s, house.room.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
     )
@@ -155,6 +166,13 @@ async def stream_conversation(
     """
     async for event in events_of(house, world_id, conversation_id, last_event_id):
         yield event
+
+
+def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:
+    row = session.get(ConversationRow, conversation_id)
+    if row is None or row.world_id != world_id:
+        raise Invalid(field="query.before", reason=f"there is no conversation {conversation_id} to go on from")
+    return row
 
 
 def _wanted(body: StartIn, house: House) -> Start:

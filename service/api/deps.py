@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 
+from service.clock.keeper import Keeper
+from service.clock.ticker import Ticker
 from service.conversation.room import Room
 from service.jobs.runner import Runner
 from service.store.idempotency import Once
@@ -17,6 +19,13 @@ class House:
 
     room: Room
     runner: Runner
+    keeper: Keeper
+    ticker: Ticker
+
+    @property
+    def models_missing(self) -> bool:
+        """Nobody answers decisions: characters follow their routine."""
+        return self.room.models.names()["decision"] == "none"
 
 
 def _house(request: Request) -> House:

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from service.api.deps import Serving, WorldId
+from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.schemas import Slug, WorldTimeText
 from service.api.views import told
 from service.cast.stage import World
 from service.memory.graph import Episode, Fact, Group

@@ -1,36 +1,29 @@
-"""Owns the endpoints of people: characters, NPCs, what a character remembers, and what it is made to do."""
+"""Owns the endpoints of people: characters, NPCs, what a character remembers, and what an author changes about them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.deps import House, Serving, WorldId
+from service.api.fields import Slug
+from service.api.life import Lives, lives_of, talking_in
+from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
-from service.api.schemas import (
-    ActionIn,
-    CharacterOut,
-    MemoryOut,
-    MovedOut,
-    MoveIn,
-    NpcOut,
-    SleptOut,
-    Slug,
-)
+from service.api.schemas import CharacterOut, MemoryOut, NpcOut
 from service.cast.relation import mood_of, npc_row
 from service.cast.stage import World
 from service.cast.whereabouts import positions, segment_of
-from service.clock.act import Destination, sleep, walk
+from service.clock.act import set_decision, take_in_hand
+from service.clock.author import Amendment, amend, amend_npc
 from service.clock.forget import forget_character
-from service.errors import Invalid
+from service.clock.living import Living
 from service.memory.extract import learned_facts
 from service.memory.recall import mid_term_memories, recall, todays_conversations
-from service.store.idempotency import once
-from service.store.tables import EngagementRow, RelationRow
-from world.errors import BadWorldTime
-from world.people import neighbours
-from world.time import WorldTime, iso, parse_time
+from service.store.tables import RelationRow
+from world.people import Position, neighbours
+from world.time import iso
 
 router = APIRouter(tags=["people"])
 
@@ -40,16 +33,41 @@ async def list_characters(house: Serving, world_id: WorldId) -> list[CharacterOu
     """All characters as they stand now."""
 
     def work(session: Session) -> list[CharacterOut]:
-        world = house.room.stage.open(session, world_id)
-        return [_character(session, world, character_id) for character_id in world.cast.characters]
+        lives = _lives(session, house, world_id)
+        here = positions(session, lives.world)
+        return [_character(session, lives, here, character_id) for character_id in lives.world.cast.characters]
 
     return await house.room.database.read(work)
 
 
 @router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
 async def read_character(character_id: Slug, house: Serving, world_id: WorldId) -> CharacterOut:
-    """A character as it stands now."""
-    return await house.room.database.read(lambda s: _character(s, house.room.stage.open(s, world_id), character_id))
+    """A character as it stands now: where it is, what it does and means to do, its needs, what is on its mind.
+
+    One that has not lived yet is shown as it would begin.
+    """
+    return await house.room.database.read(lambda s: _one_character(s, house, world_id, character_id))
+
+
+@router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
+async def change_character(character_id: Slug, body: CharacterIn, house: Serving, world_id: WorldId) -> CharacterOut:
+    """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
+
+    What it does ends when it is moved or its needs are set; it decides anew. `decision` client takes it
+    into a client's hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it back.
+    """
+
+    def work(session: Session, living: Living) -> None:
+        living.world.character(character_id)
+        if body.decision == "client":
+            take_in_hand(session, living, character_id)
+        elif "decision" in body.model_fields_set:
+            set_decision(session, living, character_id, body.decision)
+        wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
+        amend(session, living, character_id, wanted)
+
+    await house.keeper.command(world_id, work)
+    return await house.room.database.read(lambda s: _one_character(s, house, world_id, character_id))
 
 
 @router.get("/npcs", response_model=list[NpcOut], responses=describe())
@@ -58,7 +76,8 @@ async def list_npcs(house: Serving, world_id: WorldId) -> list[NpcOut]:
 
     def work(session: Session) -> list[NpcOut]:
         world = house.room.stage.open(session, world_id)
-        return [_npc(session, house, world, npc_id) for npc_id in world.cast.npcs]
+        talking = talking_in(session, world)
+        return [_npc(session, house, world, talking, npc_id) for npc_id in world.cast.npcs]
 
     return await house.room.database.read(work)
 
@@ -66,7 +85,19 @@ async def list_npcs(house: Serving, world_id: WorldId) -> list[NpcOut]:
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
 async def read_npc(npc_id: Slug, house: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
-    return await house.room.database.read(lambda s: _npc(s, house, house.room.stage.open(s, world_id), npc_id))
+    return await house.room.database.read(lambda s: _one_npc(s, house, world_id, npc_id))
+
+
+@router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
+async def change_npc(npc_id: Slug, body: NpcIn, house: Serving, world_id: WorldId) -> NpcOut:
+    """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
+
+    def work(session: Session, living: Living) -> NpcOut:
+        amend_npc(session, living, npc_id, mood=body.mood, affinity=body.affinity or {})
+        session.flush()
+        return _one_npc(session, house, world_id, npc_id)
+
+    return await house.keeper.command(world_id, work)
 
 
 @router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
@@ -74,18 +105,19 @@ async def read_memory(
     character_id: Slug,
     house: Serving,
     world_id: WorldId,
-    npc_id: Slug,
+    npc_id: Annotated[Slug, Query(description="About whom: an NPC, or another character")],
     query: Annotated[str, Query(max_length=500, description="What to look for; empty: the newest first")] = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
     at: Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")] = None,
 ) -> MemoryOut:
-    """What the character remembers about the NPC: how they stand, their last talk, facts, what is on its mind, its day."""
+    """What the character remembers about an NPC or another character: how they stand, their last talk, facts, what is on its mind, its day."""
 
     def people(session: Session) -> World:
         world = house.room.stage.open(session, world_id)
         world.character(character_id)
-        world.npc(npc_id)
+        if npc_id not in world.cast.characters:
+            world.npc(npc_id)
         return world
 
     world = await house.room.database.read(people)
@@ -98,7 +130,7 @@ async def read_memory(
         query=query,
         limit=limit,
         history=history,
-        at=None if at is None else _moment(at),
+        at=None if at is None else views.moment(at, "query.at"),
     )
     recent = memory.recent
     return MemoryOut(
@@ -118,53 +150,25 @@ async def read_memory(
 async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Response:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
-    def work(session: Session) -> None:
-        world = house.room.stage.open(session, world_id, lock=True)
-        world.character(character_id)
-        forget_character(session, world_id, character_id, world.now)
-
-    await house.room.database.write(work)
+    await house.keeper.command(world_id, lambda s, living: forget_character(s, living, character_id))
     await house.runner.forget(world_id, [character_id])
     return Response(status_code=204)
 
 
-@router.post(
-    "/characters/{character_id}/actions", response_model=SleptOut | MovedOut, responses=describe(400, 404, 409)
-)
-async def act(
-    character_id: Slug, body: ActionIn, house: Serving, world_id: WorldId, key: IdempotencyKey
-) -> SleptOut | MovedOut:
-    """Let a character sleep (its day's conversations are cleared) or walk somewhere from now on."""
-    request = once_of(world_id, key, f"act/{character_id}", body.model_dump())
-
-    def work(session: Session) -> dict[str, Any]:
-        def do() -> dict[str, Any]:
-            if isinstance(body, MoveIn):
-                return _move(session, house, world_id, character_id, body).model_dump()
-            cleared = sleep(session, house.room.stage, world_id, character_id)
-            now = house.room.stage.open(session, world_id).now
-            return SleptOut(at=iso(now), cleared_conversations=cleared).model_dump()
-
-        return once(session, request, do)
-
-    done = await house.room.database.write(work)
-    return SleptOut.model_validate(done) if done["type"] == "sleep" else MovedOut.model_validate(done)
+def _lives(session: Session, house: House, world_id: str, only: str | None = None) -> Lives:
+    world = house.room.stage.open(session, world_id)
+    return lives_of(session, world, models_missing=house.models_missing, only=only)
 
 
-def _move(session: Session, house: House, world_id: str, character_id: str, body: MoveIn) -> MovedOut:
-    to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)
-    segment = walk(session, house.room.stage, world_id, character_id, to)
-    return MovedOut(
-        path=list(segment.path),
-        times=[iso(t) for t in segment.times],
-        arrives_at=iso(segment.arrival),
-        minutes=segment.arrival - segment.start,
-    )
+def _one_character(session: Session, house: House, world_id: str, character_id: str) -> CharacterOut:
+    lives = _lives(session, house, world_id, only=character_id)
+    lives.world.character(character_id)
+    return _character(session, lives, positions(session, lives.world), character_id)
 
 
-def _character(session: Session, world: World, character_id: str) -> CharacterOut:
+def _character(session: Session, lives: Lives, here: dict[str, Position], character_id: str) -> CharacterOut:
+    world = lives.world
     profile = world.character(character_id)
-    here = positions(session, world)
     return CharacterOut(
         id=profile.id,
         name=profile.name,
@@ -175,14 +179,20 @@ def _character(session: Session, world: World, character_id: str) -> CharacterOu
         goals=[{"goal": goal.goal, "importance": goal.importance} for goal in profile.goals],
         home=profile.home,
         position=views.position(world, segment_of(session, world, character_id), world.now),
-        talking_in=_talking_in(session, world.id, character_id),
+        talking_in=lives.talking.get(character_id),
         beside=list(neighbours(world.map, here, character_id)),
         mid_term=[views.mid_term(row) for row in mid_term_memories(session, world, character_id)],
         today=[views.today(row, world) for row in todays_conversations(session, world.id, character_id)],
+        **lives.life(session, character_id).model_dump(),
     )
 
 
-def _npc(session: Session, house: House, world: World, npc_id: str) -> NpcOut:
+def _one_npc(session: Session, house: House, world_id: str, npc_id: str) -> NpcOut:
+    world = house.room.stage.open(session, world_id)
+    return _npc(session, house, world, talking_in(session, world), npc_id)
+
+
+def _npc(session: Session, house: House, world: World, talking: dict[str, str], npc_id: str) -> NpcOut:
     profile = world.npc(npc_id)
     row = npc_row(session, world, profile)
     met = select(RelationRow).where(RelationRow.world_id == world.id, RelationRow.npc_id == npc_id)
@@ -199,18 +209,6 @@ def _npc(session: Session, house: House, world: World, npc_id: str) -> NpcOut:
         conversation_count=row.conversation_count,
         last_conversation_at=views.told(row.last_conversation_at),
         spawn_node_id=world.map.posts[npc_id],
-        talking_in=_talking_in(session, world.id, npc_id),
+        talking_in=talking.get(npc_id),
         affinity={r.character_id: r.affinity for r in session.exec(met.order_by(col(RelationRow.character_id)))},
     )
-
-
-def _talking_in(session: Session, world_id: str, person_id: str) -> str | None:
-    held = session.get(EngagementRow, (world_id, person_id))
-    return held.conversation_id if held else None
-
-
-def _moment(text: str) -> WorldTime:
-    try:
-        return parse_time(text)
-    except BadWorldTime as exc:
-        raise Invalid(field="query.at", reason=str(exc)) from exc

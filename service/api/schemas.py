@@ -2,23 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from service.cast.profile import Importance, Mood
+from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, WorldTimeText
+from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
+from service.cast.profile import Decides, Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
-from service.store.ids import SLUG, SLUG_MAX
 from world.time import Language
 
-Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
-Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
-WorldTimeText = Annotated[str, Field(examples=["2026-04-01T07:00"])]
-
-
-class In(BaseModel):
-    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
-
-    model_config = ConfigDict(extra="forbid")
+Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
 class StartIn(In):
@@ -32,33 +25,26 @@ class StartIn(In):
 
 
 class TickIn(In):
-    """How many ticks to advance; a tick is the service's `tick_minutes` (default 1) world minutes."""
+    """How many ticks to advance; a tick is the service's `tick_minutes` (default 1) world minutes.
+
+    `wait`: answer when the world is there, not at once.
+    """
 
     ticks: int = Field(default=1, ge=1, le=10_000_000, strict=True)
+    wait: bool = Field(default=True, strict=True)
 
 
-class WorldIn(In):
-    """What of a world can be changed."""
+class WorldIn(Change):
+    """What of a world can be changed; what is left out stays as it is.
 
-    language: Language
+    `decision`: how characters decide that say nothing of their own (null: as the service's settings say). `weather`: in
+    words, empty for none. `announce`: something everybody knows of from now on.
+    """
 
-
-class SleepIn(In):
-    """Sleep: the day's conversations are cleared."""
-
-    type: Literal["sleep"]
-
-
-class MoveIn(In):
-    """Walk to exactly one of a node, a facility or an NPC (up to a place beside it)."""
-
-    type: Literal["move"]
-    node_id: Slug | None = None
-    facility_id: Slug | None = None
-    npc_id: Slug | None = None
-
-
-ActionIn = Annotated[SleepIn | MoveIn, Field(discriminator="type")]
+    language: MayBeLeftOut[Language] = None
+    decision: Decides | None = None
+    weather: MayBeLeftOut[Weather] = None
+    announce: MayBeLeftOut[AnnounceIn] = None
 
 
 class GoalOut(BaseModel):
@@ -134,8 +120,20 @@ class RejectedOut(BaseModel):
     reason: str
 
 
+class PartnerChangesOut(BaseModel):
+    """What a talk of two characters has changed for the one that was spoken to."""
+
+    summary: str
+    topics: list[str]
+    affinity: StepOut = Field(description="of the one who began the talk, towards this one")
+    stance: str
+    facts: list[KeptFactOut]
+    mid_term: list[MidTermOut]
+    rejected: list[RejectedOut]
+
+
 class ChangesOut(BaseModel):
-    """What a closed conversation has changed."""
+    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the other's."""
 
     summary: str
     topics: list[str]
@@ -148,6 +146,7 @@ class ChangesOut(BaseModel):
     facts: list[KeptFactOut] = Field(description="what the character now remembers")
     mid_term: list[MidTermOut]
     rejected: list[RejectedOut]
+    partner: PartnerChangesOut | None = None
 
 
 class ConversationOut(BaseModel):
@@ -158,6 +157,8 @@ class ConversationOut(BaseModel):
     character_name: str
     npc_id: str
     npc_name: str
+    partner_kind: Literal["npc", "character"] = Field(description="who `npc_id` is: two characters can talk, too")
+    living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
     node_id: str
     phase: Phase
     goal: GoalOut | None
@@ -204,16 +205,19 @@ class EventOut(BaseModel):
 
 
 class EventPage(Page):
-    """Events, oldest first."""
+    """Events in the order asked for. `next` is the `after` of the next page, or in descending order its `before`."""
 
     items: list[EventOut]
 
 
-class TickOut(BaseModel):
-    """What a step of time brought."""
+class TickOut(Page):
+    """What a step of time brought. `now` is where the clock is, `until` where it goes; `next` is the `after` with which
+    `GET /world/events` tells the events that are not here.
+    """
 
     before: WorldTimeText
     now: WorldTimeText
+    until: WorldTimeText
     ticks: int
     events: list[EventOut]
 
@@ -237,6 +241,7 @@ class PersonOut(BaseModel):
     kind: Literal["character", "npc"]
     position: PositionOut
     talking_in: str | None = Field(description="id of the conversation the person is in")
+    activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
 class PeopleOut(BaseModel):
@@ -263,6 +268,14 @@ class WorldOut(BaseModel):
     npcs: int
     conversations_running: int
     memories_waiting: int = Field(description="closed conversations the long-term memory has yet to be given")
+    until: WorldTimeText = Field(description="where the clock was told to go; `now` where it stands")
+    moving: bool = Field(description="the world is on its way from `now` to `until`")
+    calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
+    clock: ClockOut
+    decision: Decides = Field(description="how characters decide that say nothing of their own")
+    weather: str
+    announcements: list[AnnouncementOut]
+    circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
 class NodeOut(BaseModel):
@@ -336,7 +349,7 @@ class NpcOut(BaseModel):
     affinity: dict[str, int] = Field(description="towards each character it has met")
 
 
-class CharacterOut(BaseModel):
+class CharacterOut(LifeOut):
     """A character as it stands now."""
 
     id: str
@@ -404,7 +417,7 @@ class RelationOut(BaseModel):
 
 
 class MemoryOut(BaseModel):
-    """What a character remembers about an NPC. `long_term_available` false: the memory graph is away, `facts` empty."""
+    """What a character remembers about an NPC or another character. `long_term_available` false: the memory graph is away, `facts` empty."""
 
     character_id: str
     npc_id: str
@@ -415,24 +428,6 @@ class MemoryOut(BaseModel):
     mid_term: list[MidTermOut]
     today: list[TodayOut]
     long_term_available: bool
-
-
-class SleptOut(BaseModel):
-    """What sleep did."""
-
-    type: Literal["sleep"] = "sleep"
-    at: WorldTimeText
-    cleared_conversations: int
-
-
-class MovedOut(BaseModel):
-    """The way that is walked now: `path[i]` is reached at `times[i]`."""
-
-    type: Literal["move"] = "move"
-    path: list[str]
-    times: list[WorldTimeText]
-    arrives_at: WorldTimeText
-    minutes: int
 
 
 class UsageOut(BaseModel):

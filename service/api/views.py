@@ -26,6 +26,7 @@ from service.cast.stage import World
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.conversation.transcript import conversation_of, turns_of
+from service.errors import Invalid
 from service.memory.graph import Recalled
 from service.store.tables import (
     ConversationRow,
@@ -37,8 +38,9 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
 )
+from world.errors import BadWorldTime
 from world.people import Segment, position_at, walking_at
-from world.time import WorldTime, ago, iso
+from world.time import WorldTime, ago, iso, parse_time
 
 REHEARSAL = "rehearsal"
 
@@ -46,6 +48,14 @@ REHEARSAL = "rehearsal"
 def told(t: int | None) -> str | None:
     """A stored time as text."""
     return None if t is None else iso(WorldTime(t))
+
+
+def moment(text: str, field: str) -> WorldTime:
+    """A world time a client has written into `field`. Raises: Invalid."""
+    try:
+        return parse_time(text)
+    except BadWorldTime as exc:
+        raise Invalid(field=field, reason=str(exc)) from exc
 
 
 def conversation(row: ConversationRow, world: World) -> ConversationOut:
@@ -56,6 +66,8 @@ def conversation(row: ConversationRow, world: World) -> ConversationOut:
         character_name=world.name_of(row.character_id),
         npc_id=row.npc_id,
         npc_name=world.name_of(row.npc_id),
+        partner_kind="character" if row.npc_id in world.cast.characters else "npc",
+        living=row.talk_id is not None,
         node_id=row.node_id,
         phase=Phase(row.phase),
         goal=_goal(row),

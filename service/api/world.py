@@ -1,4 +1,4 @@
-"""Owns the endpoints of the world: its clock, map, people, events and what its models cost."""
+"""Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
 from typing import Annotated, Any
 
@@ -7,17 +7,19 @@ from sqlmodel import Session, func, select
 
 from service.api import views
 from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.fields import Slug
+from service.api.life import Lives, lives_of
+from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut
+from service.api.log import LIMIT_MAX, Asked, page_of_step
 from service.api.problem import describe
 from service.api.schemas import (
     EdgeOut,
-    EventPage,
     FacilityOut,
     MapOut,
     NodeOut,
     PeopleOut,
     PersonOut,
     PositionOut,
-    Slug,
     TickIn,
     TickOut,
     UsageOut,
@@ -26,19 +28,21 @@ from service.api.schemas import (
 )
 from service.cast.stage import World
 from service.cast.whereabouts import segment_of
-from service.clock.advance import advance
+from service.clock.author import announce, set_weather
 from service.clock.forget import forget_world
+from service.clock.living import Living
 from service.errors import Invalid
 from service.jobs.outbox import waiting
-from service.store.events import events_after
-from service.store.idempotency import once
-from service.store.tables import ConversationRow, EngagementRow, WorldRow
+from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
-from world.errors import BadWorldTime
 from world.places import Facility
-from world.time import MINUTES_PER_DAY, WorldTime, iso, parse_time
+from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 router = APIRouter(tags=["world"])
+
+_ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
+    202: {"model": TickOut, "description": "With wait=false: the world is on its way"}
+}
 
 
 @router.get("/world", response_model=WorldOut, responses=describe())
@@ -47,45 +51,90 @@ async def read_world(house: Serving, world_id: WorldId) -> WorldOut:
     return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
-@router.patch("/world", response_model=WorldOut, responses=describe(400))
+@router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
 async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> WorldOut:
-    """Set the world's language: the content's texts, the prompts and what is said from now on follow it."""
+    """Set the world's language, how its characters decide, its weather; announce something.
 
-    def work(session: Session) -> WorldOut:
-        house.room.stage.open(session, world_id, lock=True)
+    The content's texts, the prompts and what is said from now on follow the language. Weather and announcements are in
+    every prompt; who is awake and can be interrupted learns of them now.
+    """
+
+    def work(session: Session, living: Living) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
-        row.language = body.language
-        return _world(session, house, house.room.stage.as_world(row))
+        if body.language is not None:
+            row.language = body.language
+        if "decision" in body.model_fields_set:
+            row.decision = body.decision
+        if body.weather is not None:
+            set_weather(session, living, body.weather)
+        if body.announce is not None:
+            announce(session, living, body.announce.text, body.announce.minutes)
+        session.flush()
+        return _world(session, house, house.room.stage.open(session, world_id))
 
-    return await house.room.database.write(work)
+    return await house.keeper.command(world_id, work)
+
+
+@router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
+async def set_clock(body: ClockIn, house: Serving, world_id: WorldId) -> WorldOut:
+    """Let the clock run by itself, or by ticks alone.
+
+    `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
+    said, so that the story is the same however fast the models answer; with realtime it does not wait, and answers that
+    come too late are dropped. Ticks move a running clock, too.
+    """
+    await house.ticker.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
+    return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(house: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew."""
-    forgotten = await house.room.database.write(lambda s: forget_world(s, world_id))
+    await house.ticker.forget(world_id)
+    forgotten = await house.keeper.remove(world_id, lambda s: forget_world(s, world_id))
     await house.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 
 
-@router.post("/world/tick", response_model=TickOut, responses=describe(400))
-async def tick(body: TickIn, house: Serving, world_id: WorldId, key: IdempotencyKey) -> TickOut:
-    """Advance the clock: walkers walk on, mid-term memories expire. Answers what happened in that time."""
-    request = once_of(world_id, key, "tick", body.model_dump())
+@router.post(
+    "/world/tick",
+    response_model=TickOut,
+    responses=_ON_ITS_WAY | describe(400, 409),
+)
+async def tick(
+    body: TickIn,
+    response: Response,
+    house: Serving,
+    world_id: WorldId,
+    key: IdempotencyKey,
+    kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
+    person_id: Annotated[Slug | None, Query(description="Only that person's events")] = None,
+    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX, description="At most so many events, the first")] = LIMIT_MAX,
+) -> TickOut:
+    """Advance the clock: everybody lives on. Answers what happened in that time, when all of it has happened.
 
-    def work(session: Session) -> dict[str, Any]:
-        def step() -> dict[str, Any]:
-            done = advance(session, house.room.stage, world_id, body.ticks)
-            return TickOut(
-                before=iso(done.before),
-                now=iso(done.after),
-                ticks=body.ticks,
-                events=[views.event(row) for row in done.events],
-            ).model_dump()
-
-        return once(session, request, step)
-
-    return TickOut.model_validate(await house.room.database.write(work))
+    Characters decide, walk, act, talk and remember; mid-term memories expire. It takes as long as the language models
+    do. With `wait` false the answer comes at once (202), `events` is empty, and `GET /world/events?after=` with `next`
+    tells them as the clock passes them; `GET /world` shows how far it is. A key that is sent again may ask for the
+    events of the same tick in another way.
+    """
+    step = await house.keeper.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
+    if not body.wait:
+        now = await house.room.database.read(lambda s: house.room.stage.open(s, world_id).now)
+        response.status_code = 202
+        told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
+        return told.model_copy(update={"next": str(step.first)})
+    await house.keeper.wait(world_id, step.after)
+    asked = Asked(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
+    page = await house.room.database.read(lambda s: page_of_step(s, step, asked))
+    return TickOut(
+        before=iso(step.before),
+        now=iso(step.after),
+        until=iso(step.after),
+        ticks=body.ticks,
+        events=page.items,
+        next=page.next,
+    )
 
 
 @router.get("/world/map", response_model=MapOut, responses=describe())
@@ -111,38 +160,20 @@ async def read_people(
     world_id: WorldId,
     at: Annotated[str | None, Query(max_length=19, description="A past or present world time; default now")] = None,
 ) -> PeopleOut:
-    """Where everybody is, or was at a past moment."""
+    """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
     def work(session: Session) -> PeopleOut:
         world = house.room.stage.open(session, world_id)
         moment = world.now if at is None else _past(at, world.now)
-        held = session.exec(select(EngagementRow).where(EngagementRow.world_id == world_id)).all()
-        talking = {row.person_id: row.conversation_id for row in held} if moment == world.now else {}
-        return PeopleOut(at=iso(moment), people=_people(session, world, moment, talking))
+        lives = lives_of(session, world, models_missing=house.models_missing) if moment == world.now else None
+        return PeopleOut(at=iso(moment), people=_people(session, world, moment, lives))
 
     return await house.room.database.read(work)
 
 
-@router.get("/world/events", response_model=EventPage, responses=describe())
-async def read_events(
-    house: Serving,
-    world_id: WorldId,
-    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
-    kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$")] = None,
-    person_id: Slug | None = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> EventPage:
-    """What happened in the world, oldest first."""
-    rows = await house.room.database.read(
-        lambda s: events_after(s, world_id, after, limit + 1, kind=kind, person_id=person_id)
-    )
-    items = [views.event(row) for row in rows[:limit]]
-    return EventPage(items=items, next=str(items[-1].id) if len(rows) > limit else None)
-
-
 @router.get("/usage", response_model=list[UsageOut], responses=describe())
 async def read_usage(house: Serving, world_id: WorldId) -> list[UsageOut]:
-    """Model calls and tokens of the world, per world day and role."""
+    """Model calls and tokens of the world, per world day and role: character, npc, closing, decision."""
     rows = await house.room.database.read(lambda s: usage_rows(s, world_id))
     return [
         UsageOut(
@@ -163,6 +194,9 @@ def _world(session: Session, house: House, world: World) -> WorldOut:
     names = {str(role): name for role, name in house.room.models.names().items()}
     running = select(func.count()).select_from(ConversationRow)
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")
+    row = session.get(WorldRow, world.id)
+    until = max(world.now, row.target or 0) if row else world.now
+    drive = house.keeper.drive_of(world.id)
     return WorldOut(
         id=world.id,
         name=world.cast.world_name,
@@ -178,6 +212,27 @@ def _world(session: Session, house: House, world: World) -> WorldOut:
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),
         memories_waiting=waiting(session, world.id),
+        until=iso(WorldTime(until)),
+        moving=until > world.now,
+        calls_in_flight=drive.in_flight if drive else 0,
+        clock=_clock(row),
+        decision=world.decision,
+        weather=world.weather,
+        announcements=[
+            AnnouncementOut(text=n.text, at=iso(WorldTime(n.at)), until=iso(WorldTime(n.until)))
+            for n in world.notices
+            if n.at <= world.now < n.until
+        ],
+        circumstances=world.circumstances,
+    )
+
+
+def _clock(row: WorldRow | None) -> ClockOut:
+    kept = row or WorldRow(id="", language="en", started_at=0, now=0)
+    return ClockOut(
+        mode="running" if kept.clock_mode == "running" else "manual",
+        speed=kept.clock_speed,
+        pace="realtime" if kept.clock_pace == "realtime" else "exact",
     )
 
 
@@ -193,7 +248,8 @@ def _facility(facility: Facility, now: WorldTime) -> FacilityOut:
     )
 
 
-def _people(session: Session, world: World, at: WorldTime, talking: dict[str, str]) -> list[PersonOut]:
+def _people(session: Session, world: World, at: WorldTime, lives: Lives | None) -> list[PersonOut]:
+    talking = lives.talking if lives else {}
     npcs = [
         PersonOut(
             id=npc.id,
@@ -212,6 +268,7 @@ def _people(session: Session, world: World, at: WorldTime, talking: dict[str, st
             kind="character",
             position=views.position(world, segment_of(session, world, character.id, at), at),
             talking_in=talking.get(character.id),
+            activity=lives.activity(character.id) if lives else None,
         )
         for character in world.cast.characters.values()
     ]
@@ -219,10 +276,7 @@ def _people(session: Session, world: World, at: WorldTime, talking: dict[str, st
 
 
 def _past(text: str, now: WorldTime) -> WorldTime:
-    try:
-        moment = parse_time(text)
-    except BadWorldTime as exc:
-        raise Invalid(field="query.at", reason=str(exc)) from exc
+    moment = views.moment(text, "query.at")
     if moment > now:
         raise Invalid(field="query.at", reason=f"{text} is not past; it is {iso(now)}")
     return moment

@@ -3,11 +3,20 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, Strict, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    Strict,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from service.cast.profile import Importance, Mood
+from service.cast.profile import Decides, Importance, Mood
 from world.errors import BadWorldTime
 from world.places import Hours
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, WorldTime, parse_time
@@ -15,20 +24,22 @@ from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, WorldTime, p
 SLUG_MAX = 64
 _SLUG = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2})")
+LARGEST_NUMBER = 1_000_000_000
 _LONGEST_WAY_MINUTES = 365 * MINUTES_PER_DAY
 
 EXPECTED = "expected"
 """The pydantic error type of our own checks; its context carries the expectation as `en` and `ja`."""
 
 
-def _expected(en: str, ja: str) -> PydanticCustomError:
+def expected(en: str, ja: str) -> PydanticCustomError:
+    """The error of a value that is not what the two sentences' middles name."""
     return PydanticCustomError(EXPECTED, "expected {en}", {"en": en, "ja": ja})
 
 
 def _slug(value: object) -> str:
     if isinstance(value, str) and len(value) <= SLUG_MAX and _SLUG.fullmatch(value):
         return value
-    raise _expected(
+    raise expected(
         f"an id: letters a-z, A-Z and digits, with single - or _ between them, at most {SLUG_MAX} characters, in quotes "
         "if it is all digits",
         f"id(英字と数字、間に - か _ を1つずつ、{SLUG_MAX} 文字以内。数字だけなら引用符で囲む)",
@@ -49,11 +60,11 @@ def _clock(value: object) -> int:
     if minutes is not None:
         return minutes
     if isinstance(value, int) and not isinstance(value, bool):
-        raise _expected(
+        raise expected(
             'a time in quotes such as "07:30": put it in quotes, for YAML reads 7:30 without them as the number 450',
             '引用符で囲んだ "07:30" のような時刻(引用符のない 7:30 をYAMLは数 450 と読みます)',
         )
-    raise _expected(
+    raise expected(
         'a time in quotes from "00:00" to "23:59", such as "07:30"',
         '"00:00" から "23:59" までの "07:30" のような、引用符で囲んだ時刻',
     )
@@ -65,7 +76,7 @@ def _hours(value: object) -> Hours:
         begin, end = clock_minutes(opens), clock_minutes(closes, latest=MINUTES_PER_DAY)
         if begin is not None and end is not None and begin != end:
             return Hours(opens=begin, closes=end)
-    raise _expected(
+    raise expected(
         'opening hours such as "06:00-22:00", past midnight "18:00-02:00", or all day "00:00-24:00"',
         '"06:00-22:00" のような営業時間(夜を越すなら "18:00-02:00"、終日なら "00:00-24:00")',
     )
@@ -77,7 +88,7 @@ def _start(value: object) -> WorldTime:
             return parse_time(value)
     except BadWorldTime:
         pass  # the same sentence as for anything that is no text
-    raise _expected(
+    raise expected(
         'a world time without a time zone, such as "2026-04-01T07:00"',
         '"2026-04-01T07:00" のような、時間帯を付けない世界の日時',
     )
@@ -85,22 +96,33 @@ def _start(value: object) -> WorldTime:
 
 def _words(value: object) -> str:
     if not isinstance(value, str):
-        raise _expected("a text in quotes", "引用符で囲んだ文章")
+        raise expected("a text in quotes", "引用符で囲んだ文章")
     if not value.strip():
-        raise _expected("a text that is not empty", "空でない文章")
+        raise expected("a text that is not empty", "空でない文章")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _expected(
-            "whole characters, not half of a surrogate pair", "片方だけのサロゲートを含まない文章"
-        ) from None
+        raise expected("whole characters, not half of a surrogate pair", "片方だけのサロゲートを含まない文章") from None
     return value.strip()
+
+
+def number_up_to(value: object, *, least: float = -LARGEST_NUMBER) -> bool:
+    """Whether it is a number, no truth value, from `least` to the largest that content may name."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= LARGEST_NUMBER
+
+
+def _number(value: object) -> float:
+    if isinstance(value, int | float) and number_up_to(value):
+        return float(value)
+    raise expected(
+        f"a number from -{LARGEST_NUMBER} to {LARGEST_NUMBER}", f"-{LARGEST_NUMBER} から {LARGEST_NUMBER} までの数"
+    )
 
 
 def _not_empty(value: object) -> object:
     """Counted before the items are checked: a list whose only item is wrong is not empty."""
     if isinstance(value, list) and not value:
-        raise _expected("a list of at least 1", "1個以上のリスト")
+        raise expected("a list of at least 1", "1個以上のリスト")
     return value
 
 
@@ -110,6 +132,8 @@ Words = Annotated[str, Strict(), BeforeValidator(_words)]
 Minutes = Annotated[int, Strict(), Field(ge=1, le=_LONGEST_WAY_MINUTES)]
 Coordinate = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Clock = Annotated[int, PlainValidator(_clock)]
+Number = Annotated[float, PlainValidator(_number)]
+OpenHours = Annotated[Hours, PlainValidator(_hours), PlainSerializer(lambda hours: hours.label)]
 NotEmpty = BeforeValidator(_not_empty)
 
 
@@ -132,7 +156,7 @@ class Text(Written):
             words = _words(value)
             return {"en": words, "ja": words}
         if not isinstance(value, dict) or not value:
-            raise _expected(
+            raise expected(
                 'a text in quotes, or a mapping with "en" or "ja"', '引用符で囲んだ文章か "en" "ja" のマッピング'
             )
         return value
@@ -170,7 +194,7 @@ class FacilityEntry(Written):
     name: Text
     nodes: Annotated[tuple[Ref, ...], NotEmpty]
     tags: tuple[Slug, ...] = ()
-    hours: Annotated[tuple[Annotated[Hours, PlainValidator(_hours)], ...], NotEmpty] = ()
+    hours: Annotated[tuple[OpenHours, ...], NotEmpty] = ()
 
 
 class PostEntry(Written):
@@ -227,11 +251,12 @@ class GoalEntry(Written):
 
 
 class RoutineEntry(Written):
-    """What a character does from `starts` on; without a facility at home."""
+    """What a character does from `starts` on; without a facility at home. `action`: which of actions.json that is."""
 
     starts: Clock
     activity: Text
     facility: Ref | None = None
+    action: Ref | None = None
 
 
 class CharacterFile(PersonFile):
@@ -241,3 +266,5 @@ class CharacterFile(PersonFile):
     routine: tuple[RoutineEntry, ...] = ()
     home: Ref
     knows: tuple[Ref, ...] = ()
+    needs: dict[Ref, Number] = {}
+    decision: Decides | None = None

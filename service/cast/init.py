@@ -5,12 +5,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from service.cast.actions_sketch import ACTIONS_FILE
+from service.cast.bundled import bundled_content
 from service.cast.check import CHARACTERS, NPCS
-from service.cast.load import bundled_content
 from service.cast.sketch import MAPS_FILE
 from service.errors import Invalid
 
-_CONTENT = (MAPS_FILE, NPCS, CHARACTERS)
+_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS)
 
 
 class ContentExists(Invalid):
@@ -34,12 +35,13 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
-    """Copy maps.json, npcs/ and characters/ (of `source`, else the bundled ones) into `target`, which is made if need be.
+    """Copy maps.json, actions.json, npcs/ and characters/ (of `source`, else the bundled ones) into `target`, which is
+    made if need be. A source from before there were actions has no actions.json.
 
     Returns the files written, sorted.
 
     Raises:
-        ContentExists: one of the three is there already.
+        ContentExists: one of the four is there already.
         ContentUnwritable: the directory or a file cannot be made.
     """
     names = [name for name in _CONTENT if os.path.lexists(target / name)]
@@ -61,11 +63,14 @@ def _copy_all(source: Path, target: Path) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        shutil.copyfile(source / MAPS_FILE, Path(aside, MAPS_FILE))
+        names = [name for name in _CONTENT if name != ACTIONS_FILE or (source / name).exists()]
+        for name in (MAPS_FILE, ACTIONS_FILE):
+            if name in names:
+                shutil.copyfile(source / name, Path(aside, name))
         for folder in (NPCS, CHARACTERS):
             _copy_folder(source / folder, Path(aside, folder))
         try:
-            for name in _CONTENT:
+            for name in names:
                 Path(aside, name).rename(target / name)
                 moved.append(target / name)
         except OSError:

@@ -4,15 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.cast.actions_file import ActionsFile
+from service.cast.bundled import bundled_content
 from service.cast.check import examine
 from service.cast.files import CharacterFile, MapsFile, NpcFile, PersonFile, Text
 from service.cast.problem import ContentProblem
 from service.cast.profile import CharacterProfile, LifeGoal, NpcProfile, Profile, RoutineBlock
 from service.errors import ContentErrors, NotFound
+from world.actions import Catalogue, read_catalogue
 from world.places import ALWAYS_OPEN, Edge, Facility, Node, WorldMap, index_nodes
 from world.time import Language, WorldTime
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+__all__ = ["Cast", "Content", "ContentRefused", "bundled_content", "load_content"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +24,7 @@ class Cast:
 
     world_name: str
     world_map: WorldMap
+    catalogue: Catalogue
     npcs: Mapping[str, NpcProfile]
     characters: Mapping[str, CharacterProfile]
 
@@ -86,28 +90,29 @@ def load_content(directory: Path) -> Content:
         ContentErrors: the files have errors; it names all of them.
     """
     checked = examine(directory)
-    if checked.problems or checked.maps is None:
+    if checked.problems or checked.maps is None or checked.actions is None:
         raise ContentRefused(directory, checked.problems)
-    maps, npcs, characters = checked.maps, checked.npcs, checked.characters
+    maps, actions, npcs, characters = checked.maps, checked.actions, checked.npcs, checked.characters
     languages: tuple[Language, ...] = ("en", "ja")
     return Content(
         directory=directory,
         default_language=maps.language,
         start=maps.start_time,
-        casts={language: _cast(maps, npcs, characters, language) for language in languages},
+        casts={language: _cast(maps, actions, npcs, characters, language) for language in languages},
     )
 
 
-def bundled_content(package: Path = _PACKAGE) -> Path:
-    """The content that travels with Kataribe: inside the installed `package`, else in the checkout around it."""
-    bundled = package / "_bundled"
-    return bundled if bundled.is_dir() else package.parent
-
-
-def _cast(maps: MapsFile, npcs: tuple[NpcFile, ...], characters: tuple[CharacterFile, ...], language: Language) -> Cast:
+def _cast(
+    maps: MapsFile,
+    actions: ActionsFile,
+    npcs: tuple[NpcFile, ...],
+    characters: tuple[CharacterFile, ...],
+    language: Language,
+) -> Cast:
     return Cast(
         world_name=maps.name.of(language),
         world_map=_world_map(maps, language),
+        catalogue=read_catalogue(actions.plain(), language),
         npcs={npc.id: _npc(npc, language) for npc in npcs},
         characters={character.id: _character(character, language) for character in characters},
     )
@@ -168,7 +173,14 @@ def _character(character: CharacterFile, language: Language) -> CharacterProfile
         knows=character.knows,
         goals=tuple(LifeGoal(goal=wish.goal.of(language), importance=wish.importance) for wish in character.goals),
         routine=tuple(
-            RoutineBlock(starts=block.starts, activity=block.activity.of(language), facility_id=block.facility)
+            RoutineBlock(
+                starts=block.starts,
+                activity=block.activity.of(language),
+                facility_id=block.facility,
+                action_id=block.action,
+            )
             for block in character.routine
         ),
+        needs=character.needs,
+        decision=character.decision,
     )

@@ -1,5 +1,6 @@
 """Owns what an author wrote about a person, in one language and checked. What happens later lives in the store."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -7,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 Mood = Literal["happy", "neutral", "angry"]
 Importance = Literal["low", "medium", "high"]
 PersonKind = Literal["character", "npc"]
+Decides = Literal["model", "routine"]
+"""How a character decides: a model is asked, or it follows its routine and needs at no cost."""
 
 
 class Profile(BaseModel):
@@ -45,24 +48,30 @@ class LifeGoal(BaseModel):
 
 
 class RoutineBlock(BaseModel):
-    """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home)."""
+    """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home). `action_id` names
+    the action of actions.json that this is (None: what fits the place).
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     starts: int
     activity: str
     facility_id: str | None = None
+    action_id: str | None = None
 
 
 class CharacterProfile(Profile):
     """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at. `knows` are NPCs it was on terms
-    with before the story begins: they do not meet as strangers.
+    with before the story begins: they do not meet as strangers. `needs` are levels it begins with, `decision` is how it
+    decides (None: as its world says).
     """
 
     home: str
     knows: tuple[str, ...] = ()
     goals: tuple[LifeGoal, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
+    needs: Mapping[str, float] = {}
+    decision: Decides | None = None
 
     @property
     def kind(self) -> PersonKind:

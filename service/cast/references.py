@@ -20,10 +20,10 @@ def check_references(
 
     Not `npcs_known`: the directory of the NPCs could not be read, so that any NPC may be there.
     """
-    yield from _declared_once("map", "マップ", _map_ids(world))
-    yield from _declared_once("node", "ノード", (node for area in world.maps for node in area.nodes))
-    yield from _declared_once("facility", "施設", _facility_ids(world))
-    yield from _declared_once("person", "人物", _person_ids((*npcs, *characters)))
+    yield from declared_once("map", "マップ", _map_ids(world))
+    yield from declared_once("node", "ノード", (node for area in world.maps for node in area.nodes))
+    yield from declared_once("facility", "施設", _facility_ids(world))
+    yield from declared_once("person", "人物", _person_ids((*npcs, *characters)))
     for area in world.maps:
         yield from _places_of(area, world)
     yield from _posts(world, npcs, characters, npcs_known=npcs_known)
@@ -53,7 +53,8 @@ def _person_ids(people: Iterable[PersonSketch]) -> Iterator[Named]:
             yield Named(file=person.file, key=("id",), id=person.id)
 
 
-def _declared_once(kind_en: str, kind_ja: str, declared: Iterable[Named]) -> Iterator[ContentProblem]:
+def declared_once(kind_en: str, kind_ja: str, declared: Iterable[Named]) -> Iterator[ContentProblem]:
+    """Every id that is declared a second time; the two texts name what is declared."""
     first: dict[str, Named] = {}
     for named in declared:
         known = first.setdefault(named.id, named)

@@ -12,7 +12,11 @@ from service.cast.read import Document
 
 M = TypeVar("M", bound=Written)
 
+_OF_THE_KEY = "[key]"
+"""How pydantic ends the place of an error in a mapping's key, not in its value."""
+
 _EXPECTATIONS = {
+    "bool_type": ("true or false", "true か false "),
     "dict_type": ("a mapping", "マッピング"),
     "finite_number": ("a finite number", "有限の数"),
     "float_type": ("a number such as 12.5", "12.5 のような数"),
@@ -48,6 +52,8 @@ def _translate(model: type[BaseModel], document: Document, errors: list[ErrorDet
 
 def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentProblem:
     key, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if len(key) > 1 and key[-1] == _OF_THE_KEY and str(error["input"]) == str(key[-2]):
+        key = (*key[:-2], str(key[-2]))
     if kind == "missing":
         name = quote(str(key[-1]))
         return problem(
@@ -85,10 +91,10 @@ def _meant(model: type[BaseModel], error: ErrorDetails) -> Key:
 
 
 def _keys_of(model: type[BaseModel], key: Key) -> list[str]:
-    """The keys that may stand in the mapping at `key`."""
+    """The keys that may stand in the mapping at `key`. What is no key of a model is one of a mapping from ids."""
     for name in key:
-        if isinstance(name, str):
-            field = next(f for n, f in model.model_fields.items() if name in {n, f.alias})
+        field = next((f for n, f in model.model_fields.items() if name in {n, f.alias}), None)
+        if field is not None:
             model = _model_in(field.annotation) or model
     return [field.alias or name for name, field in model.model_fields.items()]
 

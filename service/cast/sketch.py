@@ -8,7 +8,7 @@ from collections.abc import Iterator, KeysView
 from dataclasses import dataclass
 from functools import cached_property
 
-from service.cast.files import MapEntry, clock_minutes
+from service.cast.files import FacilityEntry, MapEntry, RoutineEntry, clock_minutes, number_up_to
 from service.cast.problem import Key
 from service.cast.read import Document
 
@@ -43,11 +43,12 @@ class Way:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """A facility with the nodes it names."""
+    """A facility with the nodes it names. `tags` is None where they could not be made out."""
 
     key: Key
     id: str
     nodes: tuple[Reference, ...]
+    tags: frozenset[str] | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +59,15 @@ class Post:
     npc: Reference
     node: Reference
     guesses: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A routine block's action and where it is put: at a facility, or, if none is written, `at_home`."""
+
+    action: Reference
+    facility: Reference
+    at_home: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +116,8 @@ class PersonSketch:
     facilities: tuple[Reference, ...]
     starts: tuple[tuple[Key, int], ...]
     knows: tuple[Reference, ...] = ()
+    plans: tuple[Plan, ...] = ()
+    needs: tuple[tuple[Reference, float | None], ...] = ()
 
 
 def sketch_maps(document: Document) -> MapsSketch:
@@ -121,28 +133,30 @@ def sketch_maps(document: Document) -> MapsSketch:
 def sketch_person(document: Document) -> PersonSketch:
     """What can be made out in a person's file."""
     root = document.data if isinstance(document.data, dict) else {}
-    blocks = list(_mappings(root.get("routine"), ("routine",)))
+    blocks = list(mappings(root.get("routine"), ("routine",)))
     starts = ((*key, "starts") for key, _ in blocks)
-    minutes = (clock_minutes(_text(block, "starts") or "") for _, block in blocks)
+    minutes = (clock_minutes(text(block, "starts") or "") for _, block in blocks)
     return PersonSketch(
         file=document.file,
-        id=_text(root, "id"),
-        home=_text(root, "home"),
+        id=text(root, "id"),
+        home=text(root, "home"),
         facilities=tuple(_reference(block, key, "facility") for key, block in blocks),
         starts=tuple((key, minute) for key, minute in zip(starts, minutes, strict=True) if minute is not None),
         knows=tuple(_listed(root, "knows")),
+        plans=tuple(_plan(key, block) for key, block in blocks),
+        needs=tuple(_levels(root.get("needs"))),
     )
 
 
 def _map(index: int, entry: dict[object, object]) -> MapSketch:
     top: Key = ("maps", index)
-    lists = {name: list(_mappings(entry.get(name), (*top, name))) for name in _LISTS}
+    lists = {name: list(mappings(entry.get(name), (*top, name))) for name in _LISTS}
     nodes = lists["nodes"]
     return MapSketch(
         index=index,
-        id=_text(entry, "id"),
-        nodes=tuple(_named(key, node_id) for key, node in nodes if (node_id := _text(node, "id")) is not None),
-        maybe_nodes=frozenset(text for _, node in nodes if _text(node, "id") is None for text in _texts(node)),
+        id=text(entry, "id"),
+        nodes=tuple(_named(key, node_id) for key, node in nodes if (node_id := text(node, "id")) is not None),
+        maybe_nodes=frozenset(word for _, node in nodes if text(node, "id") is None for word in _texts(node)),
         edges=tuple(_way(key, edge) for key, edge in lists["edges"]),
         exits=tuple(_way(key, way) for key, way in lists["exits"]),
         facilities=tuple(_place(key, place) for key, place in lists["facilities"]),
@@ -152,7 +166,9 @@ def _map(index: int, entry: dict[object, object]) -> MapSketch:
 
 
 _LISTS = ("nodes", "edges", "exits", "facilities", "npcs")
-_MAP_KEYS = {field.alias for field in MapEntry.model_fields.values()}
+_MAP_KEYS, _PLACE_KEYS, _BLOCK_KEYS = (
+    {field.alias for field in model.model_fields.values()} for model in (MapEntry, FacilityEntry, RoutineEntry)
+)
 
 
 def _unclear(entry: dict[object, object], name: str) -> bool:
@@ -164,13 +180,15 @@ def _unclear(entry: dict[object, object], name: str) -> bool:
     return not all(isinstance(item, dict) for item in items)
 
 
-def _mappings(items: object, key: Key) -> Iterator[tuple[Key, dict[object, object]]]:
+def mappings(items: object, key: Key) -> Iterator[tuple[Key, dict[object, object]]]:
+    """The mappings of a list, each with its place."""
     for i, item in enumerate(items if isinstance(items, list) else []):
         if isinstance(item, dict):
             yield (*key, i), item
 
 
-def _text(entry: dict[object, object], name: str) -> str | None:
+def text(entry: dict[object, object], name: str) -> str | None:
+    """The text under a key; None: no text, or not there."""
     value = entry.get(name)
     return value if isinstance(value, str) else None
 
@@ -181,7 +199,7 @@ def _texts(entry: dict[object, object]) -> Iterator[str]:
 
 
 def _reference(entry: dict[object, object], key: Key, name: str) -> Reference:
-    return Reference(key=(*key, name), id=_text(entry, name))
+    return Reference(key=(*key, name), id=text(entry, name))
 
 
 def _listed(entry: dict[object, object], name: str) -> Iterator[Reference]:
@@ -190,6 +208,22 @@ def _listed(entry: dict[object, object], name: str) -> Iterator[Reference]:
     for index, item in enumerate(items if isinstance(items, list) else ()):
         if isinstance(item, str):
             yield Reference(key=(name, index), id=item)
+
+
+def _plan(key: Key, block: dict[object, object]) -> Plan:
+    known = block.keys() <= _BLOCK_KEYS  # else the facility may be what was misspelt
+    return Plan(
+        action=_reference(block, key, "action"),
+        facility=_reference(block, key, "facility"),
+        at_home=known and block.get("facility") is None,
+    )
+
+
+def _levels(needs: object) -> Iterator[tuple[Reference, float | None]]:
+    for name, level in needs.items() if isinstance(needs, dict) else ():
+        if isinstance(name, str):
+            readable = isinstance(level, int | float) and number_up_to(level)
+            yield Reference(key=("needs", name), id=name), float(level) if readable else None
 
 
 def _named(key: Key, name: str) -> Named:
@@ -201,14 +235,15 @@ def _way(key: Key, entry: dict[object, object]) -> Way:
 
 
 def _place(key: Key, entry: dict[object, object]) -> Place:
-    nodes = entry.get("nodes")
+    nodes, tags = entry.get("nodes"), entry.get("tags", [] if entry.keys() <= _PLACE_KEYS else None)
     return Place(
         key=key,
-        id=_text(entry, "id") or "",
+        id=text(entry, "id") or "",
         nodes=tuple(
             Reference(key=(*key, "nodes", i), id=node if isinstance(node, str) else None)
             for i, node in enumerate(nodes if isinstance(nodes, list) else [])
         ),
+        tags=frozenset(tags) if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else None,
     )
 
 

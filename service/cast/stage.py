@@ -1,16 +1,17 @@
 """Owns the way into a world: its row and clock in the store, and the author's content in the world's language."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from service.cast.load import Cast, Content
-from service.cast.profile import CharacterProfile, NpcProfile
+from service.cast.profile import CharacterProfile, Decides, NpcProfile
 from service.settings import WorldSettings
-from service.store.tables import WorldRow
+from service.store.tables import NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
+from world.setting import Setting
 from world.time import Language, WorldTime, clock_label, day_of, parse_time
 
 
@@ -23,13 +24,25 @@ class World:
     now: WorldTime
     started_at: WorldTime
     cast: Cast
-    routes: Routes
+    setting: Setting
     settings: WorldSettings
+    decision: Decides = "model"
+    weather: str = ""
+    notices: tuple[NoticeRow, ...] = ()
 
     @property
     def map(self) -> WorldMap:
         """The places of the world."""
         return self.cast.world_map
+
+    @property
+    def routes(self) -> Routes:
+        """Who can walk where."""
+        return self.setting.routes
+
+    def at(self, t: WorldTime) -> "World":
+        """The same world at another moment: who runs ahead of the clock, or looks back, asks this one."""
+        return self if t == self.now else replace(self, now=t)
 
     @property
     def day(self) -> int:
@@ -40,6 +53,13 @@ class World:
     def label(self) -> str:
         """The current date and time as a person would say it."""
         return clock_label(self.now, self.language)
+
+    @property
+    def circumstances(self) -> str:
+        """Date, time, weather, and what is announced, as every prompt says them."""
+        told = (notice.text for notice in self.notices if notice.at <= self.now < notice.until)
+        parts = [self.label, *filter(None, (self.weather, *told))]
+        return "。".join(parts) if self.language == "ja" else ". ".join(parts)
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
@@ -61,7 +81,7 @@ class Stage:
     def __init__(self, content: Content, settings: WorldSettings) -> None:
         self.content = content
         self.settings = settings
-        self._routes = lru_cache(lambda language: Routes(content.cast(language).world_map))
+        self._setting = lru_cache(lambda language: _setting_of(content.cast(language)))
 
     @cached_property
     def start(self) -> WorldTime:
@@ -80,9 +100,10 @@ class Stage:
             if lock:
                 session.add(row)
                 session.flush()
-        return self.as_world(row)
+        notices = select(NoticeRow).where(NoticeRow.world_id == world_id, NoticeRow.until > row.now)
+        return self.as_world(row, tuple(session.exec(notices.order_by(col(NoticeRow.at), col(NoticeRow.id)))))
 
-    def as_world(self, row: WorldRow) -> World:
+    def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> World:
         """A world's row with the content in its language."""
         language: Language = "ja" if row.language == "ja" else "en"
         return World(
@@ -91,6 +112,13 @@ class Stage:
             now=WorldTime(row.now),
             started_at=WorldTime(row.started_at),
             cast=self.content.cast(language),
-            routes=self._routes(language),
+            setting=self._setting(language),
             settings=self.settings,
+            decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
+            weather=row.weather,
+            notices=notices,
         )
+
+
+def _setting_of(cast: Cast) -> Setting:
+    return Setting.of(cast.world_map, cast.catalogue)

@@ -1,19 +1,27 @@
-"""Owns what a client makes a character do: walk somewhere, or sleep."""
+"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its hands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import delete
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from service.cast.stage import Stage, World
 from service.cast.whereabouts import move, segment_of
-from service.conversation.start import require_free
-from service.errors import Closed, Invalid, NotFound, NoWayThere
-from service.store.events import note
-from service.store.tables import CharacterRow, DailyConversationRow
+from service.clock.free import require_free
+from service.clock.living import Living
+from service.clock.told import Why, fall_asleep, tell
+from service.conversation.start import Start, start
+from service.decision.wording import action_name, why
+from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
+from service.llm.chat import Role
+from service.store.events import note, retract
+from service.store.tables import CharacterRow, ConversationRow
+from world import step
+from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
+from world.option import Option, Possibilities, Reason, Refusal
 from world.people import Segment, node_at, walking_at
 from world.places import Facility
+from world.possible import possible
 from world.routes import Path
 from world.time import WorldTime, iso
 
@@ -31,7 +39,49 @@ class Destination:
             raise Invalid(field="to", reason="give exactly one of node_id, facility_id, npc_id")
 
 
-def walk(session: Session, stage: Stage, world_id: str, character_id: str, to: Destination) -> Segment:
+def take_in_hand(session: Session, living: Living, character_id: str) -> None:
+    """From now on the character does only what clients say; what it did ends, and it stands where it is.
+
+    Raises:
+        NotFound: no such character.
+        Busy: it talks.
+    """
+    living.world.character(character_id)
+    require_free(session, living, character_id)
+    set_decision(session, living, character_id, "client")
+    _stand(session, living, character_id)
+
+
+def talk(session: Session, stage: Stage, living: Living, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+    """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
+    character it talks to stands still until they are done.
+
+    Raises:
+        NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
+    """
+    living.world.character(wanted.character_id)
+    for person_id in (wanted.character_id, wanted.npc_id):
+        require_free(session, living, person_id)
+    row = start(session, stage, living.world.id, wanted, models)
+    set_decision(session, living, wanted.character_id, "client")
+    for person_id in (row.character_id, row.npc_id):
+        if person_id in living.world.cast.characters:
+            _stand(session, living, person_id)
+    return row
+
+
+def set_decision(session: Session, living: Living, character_id: str, decision: str | None) -> None:
+    """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
+    key = (living.world.id, character_id)
+    row = session.get(CharacterRow, key, with_for_update=True)
+    if row is None:
+        row = CharacterRow(world_id=living.world.id, character_id=character_id)
+        session.add(row)
+    row.decision = decision
+    session.flush()
+
+
+def walk(session: Session, living: Living, character_id: str, to: Destination) -> Segment:
     """Send the character on its way from now on; the caller commits. Who is there already stays.
 
     A walker is turned round at the last node it reached.
@@ -42,28 +92,67 @@ def walk(session: Session, stage: Stage, world_id: str, character_id: str, to: D
         NoWayThere: no open way.
         Closed: the facility is shut when the character would arrive.
     """
-    world = stage.open(session, world_id, lock=True)
+    world = living.world
     world.character(character_id)
-    require_free(session, world, character_id)
-    segment = segment_of(session, world, character_id)
-    path = _path(world, node_at(segment, world.now), to)
-    walked = Segment.walk(path, world.now)
-    if len(path.nodes) > 1 or walking_at(segment, world.now):
-        move(session, world, character_id, walked)
-        note(
-            session,
-            world.id,
-            world.now,
-            "departed",
-            character_id,
-            from_node_id=path.nodes[0],
-            to_node_id=path.nodes[-1],
-            arrives_at=iso(walked.arrival),
-        )
-    return walked
+    require_free(session, living, character_id)
+    start = node_at(segment_of(session, world, character_id), world.now)
+    path = _path(world, start, to)
+    take_in_hand(session, living, character_id)
+    _do(
+        session,
+        living,
+        character_id,
+        Option(action_id=WAIT, node_id=path.nodes[-1], walk_minutes=path.minutes, minutes=1),
+    )
+    return Segment.walk(path, world.now)
 
 
-def sleep(session: Session, stage: Stage, world_id: str, character_id: str) -> int:
+def possibilities(session: Session, living: Living, character_id: str) -> Possibilities:
+    """All that the character could do if it stopped now, and why the rest is not possible.
+
+    Raises:
+        NotFound: no such character.
+        Busy: it talks.
+    """
+    living.world.character(character_id)
+    require_free(session, living, character_id)
+    core = living.core
+    what_if = step.World(core.setting, core.people.values(), core.talks.values(), engaged=core.engaged)
+    what_if.put(replace(what_if.people[character_id], blind=False))
+    what_if.stop(character_id, living.world.now)
+    return possible(core.setting, what_if.perceive(character_id), nearest=None)
+
+
+def do(
+    session: Session, living: Living, character_id: str, action_id: str, *, facility_id: str | None = None
+) -> Option:
+    """Let the character do something of actions.json, from now on: it walks there if it must; the caller commits.
+
+    Without a facility the nearest where it is possible. Answers what it does, where and how long.
+
+    Raises:
+        NotFound: no such character, action or facility.
+        Busy: the character talks.
+        NotPossible: with the reason.
+    """
+    world = living.world
+    world.character(character_id)
+    catalogue = living.core.setting.catalogue
+    if action_id in BUILT_IN - {WAIT} or not catalogue.knows(action_id):
+        raise NotFound(kind="action", id=action_id)
+    if facility_id is not None:
+        _facility(world, facility_id)
+    found = possibilities(session, living, character_id)
+    option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
+    if option is None:
+        refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
+        raise _not_possible(world, refusal or _not_there(action_id, facility_id))
+    take_in_hand(session, living, character_id)
+    _do(session, living, character_id, option)
+    return option
+
+
+def sleep(session: Session, living: Living, character_id: str) -> int:
     """Let the character sleep: the day's conversations are cleared, nothing else. Answers how many; the caller commits.
 
     Who is on the way lies down at the last node reached.
@@ -72,27 +161,42 @@ def sleep(session: Session, stage: Stage, world_id: str, character_id: str) -> i
         NotFound: no such character.
         Busy: the character talks.
     """
-    world = stage.open(session, world_id, lock=True)
-    world.character(character_id)
-    require_free(session, world, character_id)
+    take_in_hand(session, living, character_id)
+    cleared = fall_asleep(session, living.world.id, character_id)
+    note(session, living.world.id, living.world.now, "slept", character_id, cleared=cleared)
+    return cleared
+
+
+def _stand(session: Session, living: Living, character_id: str) -> None:
+    world = living.world
+    retract(session, world.id, character_id, world.now)
     segment = segment_of(session, world, character_id)
     if walking_at(segment, world.now):
         move(session, world, character_id, segment.cut(world.now))
-    row = session.get(CharacterRow, (world.id, character_id), with_for_update=True)
-    if row is None:
-        row = CharacterRow(world_id=world.id, character_id=character_id)
-        session.add(row)
-    row.sleeps += 1
-    cleared = session.execute(
-        delete(DailyConversationRow)
-        .where(
-            col(DailyConversationRow.world_id) == world.id,
-            col(DailyConversationRow.character_id) == character_id,
-        )
-        .returning(col(DailyConversationRow.conversation_id))
-    ).all()
-    note(session, world.id, world.now, "slept", character_id, cleared=len(cleared))
-    return len(cleared)
+    tell(session, living, living.hold(character_id).events, {}, at_once=world.now)
+
+
+def _do(session: Session, living: Living, character_id: str, option: Option) -> None:
+    """What it chose, instead of standing."""
+    now = living.world.now
+    living.core.stop(character_id, now)
+    done = living.core.decide(character_id, option)
+    if option.walk_minutes or option.action_id != WAIT:
+        tell(session, living, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+
+
+def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:
+    return one.action_id == action_id and facility_id in (None, one.facility_id)
+
+
+def _not_there(action_id: str, facility_id: str | None) -> Refusal:
+    return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+
+
+def _not_possible(world: World, refusal: Refusal) -> NotPossible:
+    facts = {"action_id": refusal.action_id, "facility_id": refusal.facility_id, **refusal.facts}
+    name, words = action_name(world, refusal.action_id), why(world, refusal)
+    return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
 
 
 def _path(world: World, start: str, to: Destination) -> Path:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete
+from sqlalchemy import ColumnElement, delete, exists, or_, update
 from sqlmodel import Session, col, select
 
+from service.clock.free import require_free
+from service.clock.living import Living
+from service.decision.mind import Mind
 from service.errors import WorldInUse
 from service.memory.write import forget_entry
 from service.store.events import note
@@ -15,56 +18,114 @@ from service.store.tables import (
     EngagementRow,
     EventRow,
     IdempotencyRow,
+    LifeRow,
     MidTermRow,
     MovementRow,
+    NoticeRow,
     NpcFactRow,
     NpcRow,
     OutboxRow,
     RelationRow,
     SummaryRow,
+    TalkRow,
+    UnsettledRow,
     UsageRow,
     WorldRow,
 )
-from world.time import WorldTime
 
 _DUE = ("running", "closing")
 
-_LIVED = (SummaryRow, ConversationRow, DailyConversationRow, MidTermRow, OutboxRow, RelationRow)
-"""What a character lived through, and how the NPCs it met stand to it."""
+_MINE = (SummaryRow, DailyConversationRow, MidTermRow, OutboxRow)
+"""What a character keeps for itself of what it lived through."""
 
-_REST = (CharacterRow, EngagementRow, EventRow, IdempotencyRow, MovementRow, NpcFactRow, NpcRow, UsageRow)
+_REST = (
+    ConversationRow,
+    RelationRow,
+    CharacterRow,
+    EngagementRow,
+    EventRow,
+    IdempotencyRow,
+    LifeRow,
+    MovementRow,
+    NoticeRow,
+    NpcFactRow,
+    NpcRow,
+    TalkRow,
+    UnsettledRow,
+    UsageRow,
+)
 
 
 def forget_world(session: Session, world_id: str) -> list[str]:
-    """Remove every row of the world; the caller commits. Answers the characters whose memory the graph is yet to forget.
+    """Remove every row of a world that stands; the caller commits. Answers the characters whose memory the graph is yet
+    to forget.
 
     Raises:
-        WorldInUse: conversations run or are being closed.
+        WorldInUse: conversations that clients started run or are being closed.
     """
     session.get(WorldRow, world_id, with_for_update=True)
-    _require_quiet(session, world_id)
-    lived = select(ConversationRow.character_id).where(ConversationRow.world_id == world_id).distinct()
-    characters = sorted(session.exec(lived))
-    for table in (*_LIVED, *_REST):
+    _require_quiet(session, world_id, col(ConversationRow.talk_id).is_(None))
+    characters = _who_lived(session, world_id)
+    for table in (*_MINE, *_REST):
         session.execute(delete(table).where(col(table.world_id) == world_id))
     session.execute(delete(WorldRow).where(col(WorldRow.id) == world_id))
     session.add_all(forget_entry(world_id, character_id) for character_id in characters)
     return characters
 
 
-def forget_character(session: Session, world_id: str, character_id: str, now: WorldTime) -> None:
-    """Remove all that the character lived through, and that NPCs met it; what NPCs told about themselves stays.
+def forget_character(session: Session, living: Living, character_id: str) -> None:
+    """Remove all that the character lived through, and that NPCs met it; what NPCs told about themselves stays, and so
+    does what other characters remember of their talks with it.
 
     The caller commits.
 
     Raises:
-        WorldInUse: it talks, or a talk of it is being closed.
+        NotFound: no such character.
+        Busy: it talks.
+        WorldInUse: a talk of it is being closed.
     """
-    _require_quiet(session, world_id, col(ConversationRow.character_id) == character_id)
-    for table in _LIVED:
-        session.execute(delete(table).where(col(table.world_id) == world_id, col(table.character_id) == character_id))
-    session.add(forget_entry(world_id, character_id))
-    note(session, world_id, now, "forgot", character_id)
+    world = living.world
+    world.character(character_id)
+    require_free(session, living, character_id)
+    mine = col(ConversationRow.character_id) == character_id
+    _require_quiet(session, world.id, or_(mine, col(ConversationRow.npc_id) == character_id))
+    for table in _MINE:
+        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.character_id) == character_id))
+    _forget_talks(session, living, character_id)
+    _forget_relations(session, living, character_id)
+    living.minds[character_id] = Mind()
+    living.core.changed_people.add(character_id)
+    session.add(forget_entry(world.id, character_id))
+    note(session, world.id, world.now, "forgot", character_id)
+
+
+def _forget_talks(session: Session, living: Living, character_id: str) -> None:
+    """Those that nobody else remembers."""
+    session.flush()
+    remembered = exists().where(col(SummaryRow.conversation_id) == col(ConversationRow.id))
+    session.execute(
+        delete(ConversationRow).where(
+            col(ConversationRow.world_id) == living.world.id,
+            or_(col(ConversationRow.character_id) == character_id, col(ConversationRow.npc_id) == character_id),
+            ~remembered,
+        )
+    )
+
+
+def _forget_relations(session: Session, living: Living, character_id: str) -> None:
+    """How it stood to everybody; how other characters stand to it is theirs."""
+    world_id, others = living.world.id, list(living.world.cast.characters)
+    here = col(RelationRow.world_id) == world_id
+    its = here & (col(RelationRow.character_id) == character_id)
+    session.execute(delete(RelationRow).where(its, col(RelationRow.npc_id).not_in(others)))
+    session.execute(update(RelationRow).where(its).values(stance="", conversation_count=0, last_met_at=None))
+    session.execute(update(RelationRow).where(here, col(RelationRow.npc_id) == character_id).values(affinity=0))
+
+
+def _who_lived(session: Session, world_id: str) -> list[str]:
+    began = session.exec(select(ConversationRow.character_id).where(ConversationRow.world_id == world_id).distinct())
+    remember = session.exec(select(SummaryRow.character_id).where(SummaryRow.world_id == world_id).distinct())
+    return sorted({*began, *remember})
 
 
 def _require_quiet(session: Session, world_id: str, *which: ColumnElement[bool]) -> None:

@@ -1,48 +1,62 @@
 """Owns what happens once after a conversation: one extraction, the gate, one transaction."""
 
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import Session
 
+from service.cast.stage import World
 from service.conversation.phase import Phase
 from service.conversation.room import Room
-from service.conversation.transcript import count_failure, failure_of, require, turns_of
+from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
 from service.llm.chat import Usage
-from service.memory.extract import Extraction, extract, prepare
-from service.memory.gate import Kept, gate
-from service.memory.recall import recall
-from service.memory.write import settle
-from service.store.events import note
-from service.store.tables import ConversationRow
+from service.memory.extract import closing_prompt, extract, pair_prompt, prepare, prepare_pair
+from service.memory.gate import gate, gate_pair
+from service.memory.recall import CharacterMemory, recall
+from service.memory.write import settle, settle_pair
+from service.store.tables import ConversationRow, TurnRow
+from service.store.telling import tell
 from service.store.usage import count
+from world.time import WorldTime
 
 MEMORIES_SHOWN = 10
 """How many known facts the extraction is shown, so that it can say which of them changed."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Recollected:
+    """What the one model call gave: its cost, and how to write what of it passed the gate."""
+
+    usage: Usage
+    settle: Callable[[Session, World, ConversationRow], dict[str, Any]]
+
+
 async def close(room: Room, conversation_id: str) -> ConversationRow:
     """Close a conversation that is due. Answers the row as it then stands: closed, or closing_failed with the reason.
 
-    Doing it twice changes nothing: whatever is not `closing` is left as it is.
+    Doing it twice changes nothing: whatever is not `closing` is left as it is. Where the living world holds the
+    conversation, it is closed at the world time at which it ended.
     """
     row = await room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
     if row.phase != Phase.CLOSING:
         return row
     try:
-        extraction = await _prepare(room, row)
-        answer = await extract(room.models.for_role("closing"), extraction.scene)
+        recollected = await _recollect(room, row)
     except ModelError as exc:
         paid = Usage(calls=exc.calls, prompt_tokens=exc.prompt_tokens, completion_tokens=exc.completion_tokens)
         return await _fail(room, row, exc, paid)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
-    kept = gate(answer.value, extraction.scene, affinity_step=room.settings.memory.affinity_step)
-    return await room.database.write(lambda s: _settle(s, room, row.id, extraction, kept, answer.usage))
+    return await room.database.write(lambda s: _settle(s, room, row.id, recollected))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
     """Make a failed closing due again; the caller commits.
+
+    The living world has no more to do with it: whoever closes it takes its time from the world's clock.
 
     Raises:
         WrongPhase: its closing has not failed.
@@ -50,66 +64,86 @@ def reopen(session: Session, row: ConversationRow) -> None:
     require(row, Phase.CLOSING_FAILED)
     row.phase = Phase.CLOSING
     row.failure = None
+    row.talk_id = None
 
 
-async def _prepare(room: Room, row: ConversationRow) -> Extraction:
+async def _recollect(room: Room, row: ConversationRow) -> _Recollected:
+    """Ask for the recollection.
+
+    Raises:
+        ModelError: the model failed.
+        NotFound: the content no longer has one of the two.
+    """
     turns, world = await room.database.read(
-        lambda s: (turns_of(s, row.id), room.stage.open(s, row.world_id)),
+        lambda s: (turns_of(s, row.id), world_at(s, room.stage, row, row.ended_at)),
     )
-    memory = await recall(
-        room.database,
-        room.graph,
-        world,
-        row.character_id,
-        row.npc_id,
-        query=" ".join(turn.text for turn in turns),
-        limit=MEMORIES_SHOWN,
-    )
-    return await room.database.read(
-        lambda s: prepare(
-            s,
-            world,
-            row,
-            turns,
-            memory.recent,
-            memory.facts,
-            mood_cools_hours=room.settings.memory.mood_cools_hours,
-        )
-    )
+    if row.npc_id in world.cast.characters:
+        return await _of_two(room, world, row, turns)
+    return await _of_one(room, world, row, turns)
 
 
-def _settle(
-    session: Session, room: Room, conversation_id: str, extraction: Extraction, kept: Kept, usage: Usage
-) -> ConversationRow:
+async def _of_one(room: Room, world: World, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
+    settings = room.settings.memory
+    memory = await _memory(room, world, row.character_id, row.npc_id, turns)
+    cools = settings.mood_cools_hours
+    question = await room.database.read(
+        lambda s: prepare(s, world, row, turns, memory.recent, memory.facts, mood_cools_hours=cools)
+    )
+    answer = await extract(room.models.for_role("closing"), closing_prompt(question.scene))
+    kept = gate(answer.value, question.scene, affinity_step=settings.affinity_step)
+    return _Recollected(usage=answer.usage, settle=lambda s, w, r: settle(s, w, r, question, kept, settings))
+
+
+async def _of_two(room: Room, world: World, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
+    first, second = await asyncio.gather(
+        _memory(room, world, row.character_id, row.npc_id, turns),
+        _memory(room, world, row.npc_id, row.character_id, turns),
+    )
+    question = prepare_pair(world, row, turns, first, second)
+    answer = await extract(room.models.for_role("closing"), pair_prompt(question.scene))
+    kept = gate_pair(answer.value, question.scene, affinity_step=room.settings.memory.affinity_step)
+    return _Recollected(usage=answer.usage, settle=lambda s, w, r: settle_pair(s, w, r, question, kept))
+
+
+async def _memory(
+    room: Room, world: World, character_id: str, partner_id: str, turns: list[TurnRow]
+) -> CharacterMemory:
+    query = " ".join(turn.text for turn in turns)
+    return await recall(room.database, room.graph, world, character_id, partner_id, query=query, limit=MEMORIES_SHOWN)
+
+
+def _settle(session: Session, room: Room, conversation_id: str, recollected: _Recollected) -> ConversationRow:
     row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
-    world = room.stage.open(session, row.world_id)
+    world = world_at(session, room.stage, row, row.ended_at)
+    usage = recollected.usage
     count(session, world.id, world.day, "closing", usage)
     row.calls += usage.calls
     row.prompt_tokens += usage.prompt_tokens
     row.completion_tokens += usage.completion_tokens
     if row.phase != Phase.CLOSING:
         return row
-    changes = settle(session, world, row, extraction, kept, room.settings.memory)
-    row.changes = changes
-    row.phase, row.closed_at = Phase.CLOSED, world.now
-    note(session, world.id, world.now, "conversation_closed", row.character_id, **_told(row))
+    row.changes = recollected.settle(session, world, row)
+    row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
+    tell(session, row, _no_earlier(world, row), "conversation_closed", row.character_id, npc_id=row.npc_id)
     return row
 
 
 async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: Usage) -> ConversationRow:
     def work(session: Session) -> ConversationRow:
-        count_failure(session, room.stage, row.id, "closing", usage)
+        count_failure(session, room.stage, row.id, "closing", usage, row.ended_at)
         current = session.get_one(ConversationRow, row.id, with_for_update=True)
         if current.phase != Phase.CLOSING:
             return current
         current.phase = Phase.CLOSING_FAILED
         current.failure = failure_of(error, "closing")
-        world = room.stage.open(session, row.world_id)
-        note(session, world.id, world.now, "closing_failed", row.character_id, **_told(row), error=error.slug)
+        world = world_at(session, room.stage, current, current.ended_at)
+        at, slug = _no_earlier(world, current), error.slug
+        tell(session, current, at, "closing_failed", current.character_id, npc_id=current.npc_id, error=slug)
         return current
 
     return await room.database.write(work)
 
 
-def _told(row: ConversationRow) -> dict[str, Any]:
-    return {"conversation_id": row.id, "npc_id": row.npc_id}
+def _no_earlier(world: World, row: ConversationRow) -> WorldTime:
+    """Now, but not before it ended: one that the living world held may have ended ahead of the world's clock."""
+    return max(world.now, WorldTime(row.ended_at or 0))

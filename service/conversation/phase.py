@@ -35,3 +35,11 @@ class EndReason(StrEnum):
     ENDED_BY_CLIENT = "ended_by_client"
     MODEL_FAILURE = "model_failure"
     CONTENT_CHANGED = "content_changed"
+
+    @property
+    def leaves_a_turn_unsaid(self) -> bool:
+        """Whether it ended where another turn was due."""
+        return self not in _SAID_ALL
+
+
+_SAID_ALL = frozenset({EndReason.GOAL_ACHIEVED, EndReason.TURN_LIMIT, EndReason.WANTS_TO_END})

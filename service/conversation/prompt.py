@@ -2,7 +2,15 @@
 
 import json
 
-from service.conversation.scene import CharacterScene, CharacterTurn, NpcScene, NpcTurn, OpeningTurn, Scene
+from service.conversation.scene import (
+    CharacterScene,
+    CharacterTurn,
+    NpcScene,
+    NpcTurn,
+    OpeningTurn,
+    PartnerScene,
+    Scene,
+)
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 
@@ -35,6 +43,15 @@ def npc_prompt(scene: NpcScene) -> Prompt[NpcTurn]:
     system = _templates.render("npc", "system", scene.language, scene)
     messages = (Message(role="system", content=system), *_dialogue(scene, "npc", scene.speaker.id, ""))
     return Prompt(name="npc", role="npc", language=scene.language, messages=messages, answer=NpcTurn, given=scene)
+
+
+def partner_prompt(scene: PartnerScene) -> Prompt[NpcTurn]:
+    """Ask a character that was spoken to for its next utterance."""
+    system = _templates.render("partner", "system", scene.language, scene)
+    messages = (Message(role="system", content=system), *_dialogue(scene, "partner", scene.speaker.id, ""))
+    return Prompt(
+        name="partner", role="character", language=scene.language, messages=messages, answer=NpcTurn, given=scene
+    )
 
 
 def _character_messages(scene: CharacterScene) -> tuple[Message, ...]:

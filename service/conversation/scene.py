@@ -69,7 +69,7 @@ class CharacterScene(Scene):
     """The character's side. `goal` is None when the character is to set it in its first answer.
 
     `known`: what it remembers about the partner, each with when; `mid_term`: what affects the next days;
-    `today`: the day's conversations; `stance`: its attitude towards the partner.
+    `today`: the day's conversations; `stance`: its attitude towards the partner; `items`: what it carries.
     """
 
     speaker: CharacterProfile
@@ -78,6 +78,19 @@ class CharacterScene(Scene):
     mid_term: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     stance: str = ""
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnerScene(Scene):
+    """The side of a character that was spoken to: as `CharacterScene`, of its own memory, and without a goal."""
+
+    speaker: CharacterProfile
+    known: tuple[str, ...] = ()
+    mid_term: tuple[str, ...] = ()
+    today: tuple[str, ...] = ()
+    stance: str = ""
+    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +106,7 @@ class NpcScene(Scene):
 
 
 class NpcTurn(BaseModel):
-    """What an NPC answers."""
+    """What an NPC answers, or a character that was spoken to."""
 
     model_config = ConfigDict(extra="forbid")
 

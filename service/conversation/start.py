@@ -8,11 +8,11 @@ from service.cast.stage import Stage, World
 from service.cast.whereabouts import segment_of
 from service.conversation.phase import Phase
 from service.conversation.scene import Goal
-from service.errors import Busy, NotBeside, NoWayThere, Walking
+from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
-from service.store.events import note
 from service.store.ids import new_id
 from service.store.tables import CharacterRow, ConversationRow, EngagementRow
+from service.store.telling import tell
 from world.errors import Unreachable
 from world.people import node_at, walking_at
 from world.time import iso
@@ -29,18 +29,22 @@ class Start:
 
 
 def start(session: Session, stage: Stage, world_id: str, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    """Insert a running conversation and engage both people; the caller commits.
+    """Insert a running conversation and engage both people; the caller commits. The partner may be a character too.
 
     Raises:
         NotFound: there is no such character or NPC.
-        Walking: the character is on its way.
+        Invalid: the character is to talk to itself.
+        Walking: one of them is on its way.
         NotBeside: the two do not stand next to each other.
         NoWayThere: and the character cannot get there either.
         Busy: one of them talks already.
     """
     world = stage.open(session, world_id, lock=True)
     world.character(wanted.character_id)
-    world.npc(wanted.npc_id)
+    if wanted.npc_id == wanted.character_id:
+        raise Invalid(field="npc_id", reason="nobody talks to itself")
+    if wanted.npc_id not in world.cast.characters:
+        world.npc(wanted.npc_id)
     node_id = _standing_beside(session, world, wanted)
     row = ConversationRow(
         id=new_id(),
@@ -55,21 +59,13 @@ def start(session: Session, stage: Stage, world_id: str, wanted: Start, models: 
         max_turns=wanted.max_turns,
         phase=Phase.RUNNING,
         started_at=world.now,
-        sleeps=_sleeps(session, world.id, wanted.character_id),
+        sleeps=sleeps_of(session, world.id, wanted.character_id),
+        partner_sleeps=sleeps_of(session, world.id, wanted.npc_id),
         models={str(role): name for role, name in models.items()},
     )
     _engage(session, world, row)
     session.add(row)
-    note(
-        session,
-        world.id,
-        world.now,
-        "conversation_started",
-        wanted.character_id,
-        conversation_id=row.id,
-        npc_id=wanted.npc_id,
-        node_id=node_id,
-    )
+    tell(session, row, world.now, "conversation_started", row.character_id, npc_id=row.npc_id, node_id=node_id)
     return row
 
 
@@ -106,33 +102,41 @@ def _engage(session: Session, world: World, row: ConversationRow) -> None:
 
 
 def _standing_beside(session: Session, world: World, wanted: Start) -> str:
-    """The character's node, which is next to the NPC's."""
-    segment = segment_of(session, world, wanted.character_id)
-    here, post = node_at(segment, world.now), world.map.posts[wanted.npc_id]
-    if walking_at(segment, world.now):
-        raise Walking(
-            person=world.name_of(wanted.character_id),
-            arrives_at=iso(segment.arrival),
-            goal=world.map.label(segment.path[-1]),
-            node_id=segment.path[-1],
-        )
-    if world.map.next_to(here, post):
+    """The character's node, which is next to the partner's."""
+    here, there = _stands(session, world, wanted.character_id), _stands(session, world, wanted.npc_id)
+    if world.map.next_to(here, there):
         return here
     try:
-        minutes = world.routes.path_beside(here, post).minutes
+        minutes = world.routes.path_beside(here, there).minutes
     except Unreachable as exc:
-        raise NoWayThere(start=here, goal=post) from exc
+        raise NoWayThere(start=here, goal=there) from exc
     raise NotBeside(
         character=world.name_of(wanted.character_id),
         character_node=world.map.label(here),
         partner=world.name_of(wanted.npc_id),
-        partner_node=world.map.label(post),
+        partner_node=world.map.label(there),
         character_node_id=here,
-        partner_node_id=post,
+        partner_node_id=there,
         walk_minutes=minutes,
     )
 
 
-def _sleeps(session: Session, world_id: str, character_id: str) -> int:
-    row = session.get(CharacterRow, (world_id, character_id))
+def _stands(session: Session, world: World, person_id: str) -> str:
+    """Raises: Walking: the person is on its way."""
+    if person_id in world.map.posts:
+        return world.map.posts[person_id]
+    segment = segment_of(session, world, person_id)
+    if walking_at(segment, world.now):
+        raise Walking(
+            person=world.name_of(person_id),
+            arrives_at=iso(segment.arrival),
+            goal=world.map.label(segment.path[-1]),
+            node_id=segment.path[-1],
+        )
+    return node_at(segment, world.now)
+
+
+def sleeps_of(session: Session, world_id: str, person_id: str) -> int:
+    """How many nights a character has slept; of an NPC none are counted."""
+    row = session.get(CharacterRow, (world_id, person_id))
     return row.sleeps if row else 0

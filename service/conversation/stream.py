@@ -55,12 +55,26 @@ class Stream:
 
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[asyncio.Queue[Moment]]] = defaultdict(set)
+        self._hear_all: set[asyncio.Queue[tuple[str, Moment]]] = set()
 
     def tell(self, conversation_id: str, moment: Moment) -> None:
         """Tell everybody who listens now."""
         for queue in self._listeners.get(conversation_id, ()):
             if not isinstance(moment, Speaking) or queue.qsize() < QUEUE_LIMIT:
                 queue.put_nowait(moment)
+        for everything in self._hear_all:
+            if not isinstance(moment, Speaking) or everything.qsize() < QUEUE_LIMIT:
+                everything.put_nowait((conversation_id, moment))
+
+    @contextmanager
+    def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[str, Moment]]]:
+        """Hear what is told of any conversation from now on, with its id."""
+        queue: asyncio.Queue[tuple[str, Moment]] = asyncio.Queue()
+        self._hear_all.add(queue)
+        try:
+            yield queue
+        finally:
+            self._hear_all.discard(queue)
 
     @contextmanager
     def listen(self, conversation_id: str) -> Iterator["Listener"]:

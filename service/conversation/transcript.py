@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
-from service.cast.stage import Stage
+from service.cast.stage import Stage, World
 from service.conversation.ending import Spoken
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
-from service.store.events import note
 from service.store.tables import ConversationRow, TurnRow
+from service.store.telling import tell
 from service.store.usage import count
+from world.time import WorldTime
 
 
 def conversation_of(session: Session, world_id: str, conversation_id: str, *, lock: bool = False) -> ConversationRow:
@@ -52,15 +53,27 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     return tuple(Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text) for t in turns)
 
 
+def world_at(session: Session, stage: Stage, row: ConversationRow, own_time: int | None) -> World:
+    """The world at `own_time` where the living world holds the conversation; else, and for None, as its clock stands."""
+    world = stage.open(session, row.world_id)
+    return world if row.talk_id is None or own_time is None else world.at(WorldTime(own_time))
+
+
 def commit_turn(
-    session: Session, stage: Stage, turn: TurnRow, role: Role, usage: Usage, goal: tuple[str, str] | None
+    session: Session,
+    stage: Stage,
+    turn: TurnRow,
+    role: Role,
+    usage: Usage,
+    goal: tuple[str, str] | None,
+    at: WorldTime | None = None,
 ) -> bool:
-    """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself.
+    """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself. `at`: see `world_at`.
 
     False, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
     row = session.get_one(ConversationRow, turn.conversation_id, with_for_update=True)
-    world = stage.open(session, row.world_id)
+    world = world_at(session, stage, row, at)
     _pay(session, row, world.day, role, usage)
     if row.phase != Phase.RUNNING:
         return False
@@ -72,12 +85,14 @@ def commit_turn(
     return True
 
 
-def count_failure(session: Session, stage: Stage, conversation_id: str, role: Role, usage: Usage) -> None:
-    """Count calls that gave nothing that could be used; none were made, none failed."""
+def count_failure(
+    session: Session, stage: Stage, conversation_id: str, role: Role, usage: Usage, at: int | None = None
+) -> None:
+    """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_at`."""
     if usage.calls == 0:
         return
     row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
-    _pay(session, row, stage.open(session, row.world_id).day, role, usage, failures=1)
+    _pay(session, row, world_at(session, stage, row, at).day, role, usage, failures=1)
 
 
 def end(
@@ -90,26 +105,32 @@ def end(
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
 
+    One that the living world holds ends when its talk does: a minute for each turn, that which was not said any more
+    included, and no earlier than a talk lasts at least; later, where the world's clock did not wait for it.
+
     Raises:
         NotFound: this world has no such conversation.
         WrongPhase: it does not run.
     """
     row = conversation_of(session, world_id, conversation_id, lock=True)
     require(row, Phase.RUNNING)
+    said = session.exec(select(func.count()).select_from(TurnRow).where(TurnRow.conversation_id == row.id)).one()
     world = stage.open(session, world_id)
-    silent = session.get(TurnRow, (row.id, 0)) is None
-    row.phase = Phase.CLOSED if silent else Phase.CLOSING
+    if row.talk_id is not None:
+        minutes = said + reason.leaves_a_turn_unsaid
+        ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))
+        world = world.at(max(world.now, ends))
+    row.phase = Phase.CLOSING if said else Phase.CLOSED
     row.end_reason, row.failure = reason, failure
     row.ended_at = world.now
-    row.closed_at = world.now if silent else None
+    row.closed_at = None if said else world.now
     release(session, row)
-    note(
+    tell(
         session,
-        world_id,
+        row,
         world.now,
         "conversation_ended",
         row.character_id,
-        conversation_id=row.id,
         npc_id=row.npc_id,
         reason=reason.value,
         goal_achieved=row.goal_achieved,

@@ -52,7 +52,7 @@ class Outbox:
             level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
             _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
             reason = str(exc)
-            await self._room.database.write(lambda s: _postpone(s, row.conversation_id, reason))
+            await self._room.database.write(lambda s: _postpone(s, row, reason))
             return False
         if not await self._room.database.write(lambda s: _done(s, row)):
             # It was forgotten while it was on the way: the group holds what came before, and is to hold nothing.
@@ -77,20 +77,22 @@ def _oldest(session: Session, group: Group) -> OutboxRow | None:
     return session.exec(query.order_by(col(OutboxRow.id)).limit(1)).first()
 
 
-def _entry(session: Session, conversation_id: str) -> OutboxRow | None:
-    return session.exec(select(OutboxRow).where(OutboxRow.conversation_id == conversation_id)).first()
+def _entry(session: Session, row: OutboxRow) -> OutboxRow | None:
+    """The row as it stands: of two characters each has one of the same conversation."""
+    mine = (OutboxRow.conversation_id == row.conversation_id, OutboxRow.character_id == row.character_id)
+    return session.exec(select(OutboxRow).where(*mine)).first()
 
 
 def _done(session: Session, delivered: OutboxRow) -> bool:
     """Take it off the list; False where what was remembered has been forgotten meanwhile."""
-    row = _entry(session, delivered.conversation_id)
+    row = _entry(session, delivered)
     if row is not None:
         session.delete(row)
     return is_forget(delivered) or session.get(ConversationRow, delivered.conversation_id) is not None
 
 
-def _postpone(session: Session, conversation_id: str, reason: str) -> None:
-    row = _entry(session, conversation_id)
+def _postpone(session: Session, failed: OutboxRow, reason: str) -> None:
+    row = _entry(session, failed)
     if row is not None:
         row.attempts += 1
         row.due = time.time() + min(LONGEST_WAIT_SECONDS, 2.0**row.attempts)

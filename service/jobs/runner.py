@@ -1,7 +1,8 @@
 """Owns who carries which conversation: each goes from running through closing to closed, whatever stops on the way.
 
 The conversation's row says how far it is, so that is all that is needed to go on after a crash. A lease on the row
-keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md.
+keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. What the living world
+holds (`talk_id` is set) is carried by its clock, and left alone here.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from service.conversation.room import Room
 from service.conversation.stream import Settled
 from service.jobs.outbox import Outbox
 from service.memory.graph import Group
+from service.memory.write import waiting_groups
 from service.store.ids import new_id
 from service.store.tables import ConversationRow
 
@@ -35,8 +37,8 @@ class Runner:
 
     def __init__(self, room: Room, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
         """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
+        self.outbox = Outbox(room)
         self._room = room
-        self._outbox = Outbox(room)
         self._sweep_seconds = sweep_seconds
         self._id = new_id()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -47,7 +49,7 @@ class Runner:
         if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._room.database.write(_drop_leases)
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self._outbox.deliver_due)]
+        self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self.outbox.deliver_due)]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
@@ -75,7 +77,7 @@ class Runner:
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
         """Let the memory graph forget these now; where it is away, the outbox sees to it when it is back."""
         for character_id in character_ids:
-            await self._outbox.deliver(Group(world_id=world_id, character_id=character_id))
+            await self.outbox.deliver(Group(world_id=world_id, character_id=character_id))
 
     async def wait(self, conversation_id: str) -> None:
         """Return when the conversation is closed, its closing has failed, or it is forgotten."""
@@ -101,8 +103,9 @@ class Runner:
 
     async def _advance(self, conversation_id: str) -> None:
         await converse(self._room, conversation_id)
-        row = await close(self._room, conversation_id)
-        await self._outbox.deliver(Group(world_id=row.world_id, character_id=row.character_id))
+        await close(self._room, conversation_id)
+        for group in await self._room.database.read(lambda s: waiting_groups(s, conversation_id)):
+            await self.outbox.deliver(group)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries."""
@@ -126,6 +129,7 @@ def _claim(session: Session, conversation_id: str, runner: str) -> bool:
         update(ConversationRow)
         .where(
             col(ConversationRow.id) == conversation_id,
+            col(ConversationRow.talk_id).is_(None),
             col(ConversationRow.phase).in_(_DUE),
             or_(
                 col(ConversationRow.runner).is_(None),
@@ -147,6 +151,7 @@ def _extend(session: Session, runner: str, mine: list[str]) -> None:
 def _abandoned(session: Session, runner: str) -> list[str]:
     """Conversations with work due that no living runner holds, or that this one does."""
     query = select(ConversationRow.id).where(
+        col(ConversationRow.talk_id).is_(None),
         col(ConversationRow.phase).in_(_DUE),
         or_(
             col(ConversationRow.runner).is_(None),
@@ -158,7 +163,8 @@ def _abandoned(session: Session, runner: str) -> list[str]:
 
 
 def _drop_leases(session: Session) -> None:
-    session.execute(update(ConversationRow).where(col(ConversationRow.phase).in_(_DUE)).values(runner=None))
+    due = (col(ConversationRow.talk_id).is_(None), col(ConversationRow.phase).in_(_DUE))
+    session.execute(update(ConversationRow).where(*due).values(runner=None))
 
 
 def _let_go(session: Session, runner: str) -> None:

@@ -97,7 +97,7 @@ def estimate_tokens(text: str) -> int:
 
     The Japanese sentence OpenAI published with GPT-4o has 0.62 tokens a character in o200k and 0.88 in cl100k.
     """
-    ascii_count = sum(1 for c in text if c.isascii())
+    ascii_count = len(text.encode("ascii", "ignore"))
     return (ascii_count + 3) // 4 + (3 * (len(text) - ascii_count) + 3) // 4
 
 

@@ -151,15 +151,15 @@ class OpenAIChat:
 
     async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: Work) -> None:
         body = dialect.request(work.prompt, model, self._temperature)
+        create = client.chat.completions.create
+        # What is sent as an extra the SDK does not compare with its types: that took most of a millisecond a request.
         if work.listener is None or not dialect.stream:
-            whole = await client.chat.completions.create(**body, stream=False)
+            whole = await create(model=model, messages=(), extra_body=body, stream=False)
             self._read_whole(cast(object, whole), work.reply)
             return
         if dialect.stream_usage:
             body["stream_options"] = {"include_usage": True}
-        stream = cast(
-            openai.AsyncStream[ChatCompletionChunk], await client.chat.completions.create(**body, stream=True)
-        )
+        stream = await create(model=model, messages=(), extra_body=body, stream=True)
         async with stream:
             await self._read_stream(stream, work)
 

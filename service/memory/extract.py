@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
@@ -11,14 +12,24 @@ from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
 from service.memory.graph import Recalled
-from service.memory.recall import RecentMemory
-from service.memory.recollection import ClosingScene, KnownFact, Recollection, SpokenLine
+from service.memory.recall import CharacterMemory, RecentMemory
+from service.memory.recollection import (
+    ClosingScene,
+    KnownFact,
+    PairRecollection,
+    PairScene,
+    Party,
+    Recollection,
+    SpokenLine,
+)
 from service.store.tables import ConversationRow, NpcFactRow, TurnRow
 from world.time import WorldTime, clock_label, iso
 
 _templates = Templates(__file__)
 
 MAX_TOKENS = 3000
+
+RecollectionT = TypeVar("RecollectionT", Recollection, PairRecollection)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +39,22 @@ class Extraction:
     scene: ClosingScene
     npc_fact_ids: dict[str, str]
     memory_ids: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairExtraction:
+    """The question of a closing of two characters: the scene, and the ids behind each one's refs of memories."""
+
+    scene: PairScene
+    memory_ids: tuple[dict[str, str], dict[str, str]]
+
+    def views(self) -> tuple[Extraction, Extraction]:
+        """The question as the first, and as the second would have it."""
+        first, second = (
+            Extraction(scene=seen, npc_fact_ids={}, memory_ids=ids)
+            for seen, ids in zip(self.scene.views(), self.memory_ids, strict=True)
+        )
+        return first, second
 
 
 def learned_facts(session: Session, world_id: str, npc_id: str, *, history: bool = False) -> list[NpcFactRow]:
@@ -50,9 +77,9 @@ def prepare(
 ) -> Extraction:
     """Gather what the extraction may draw on: what was known when the two parted, however late the closing is."""
     npc = world.npc(conversation.npc_id)
-    now = WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
+    now = _parted(world, conversation)
     learned = [row for row in learned_facts(session, world.id, npc.id) if row.valid_at <= now]
-    memories = [memory for memory in memories if memory.fact.created_at <= now]
+    memories = _known_by(memories, now)
     authored = [KnownFact(ref=f"n{i}", statement=fact, authored=True) for i, fact in enumerate(npc.facts, 1)]
     own = [KnownFact(ref=f"n{i}", statement=row.statement) for i, row in enumerate(learned, len(authored) + 1)]
     known = [KnownFact(ref=f"m{i}", statement=m.fact.statement) for i, m in enumerate(memories, 1)]
@@ -62,18 +89,14 @@ def prepare(
         character_name=world.name_of(conversation.character_id),
         npc_id=npc.id,
         npc_name=npc.name,
-        now=f"{clock_label(now, world.language)} ({iso(now)[:10]})",
+        now=_when(world, now),
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
         affinity=recent.relation.affinity,
         mood=mood_of(npc_row(session, world, npc), now, mood_cools_hours),
         npc_facts=(*authored, *own),
         memories=tuple(known),
-        lines=tuple(
-            # On one line each: nobody forges the other's line by a line break in his own.
-            SpokenLine(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=" ".join(t.text.split()))
-            for t in turns
-        ),
+        lines=_lines(turns),
     )
     return Extraction(
         scene=scene,
@@ -82,32 +105,113 @@ def prepare(
     )
 
 
+def prepare_pair(
+    world: World,
+    conversation: ConversationRow,
+    turns: Sequence[TurnRow],
+    first: CharacterMemory,
+    second: CharacterMemory,
+) -> PairExtraction:
+    """Gather what the extraction of two characters' talk may draw on.
+
+    Raises:
+        NotFound: the content no longer has one of them.
+    """
+    now = _parted(world, conversation)
+    # How one likes the other stands in the other's row of the two: see RelationRow.
+    one, one_ids = _party(world, conversation.character_id, first, second.recent.relation.affinity, now, "a")
+    other, other_ids = _party(world, conversation.npc_id, second, first.recent.relation.affinity, now, "b")
+    scene = PairScene(
+        language=world.language,
+        first=one,
+        second=other,
+        now=_when(world, now),
+        goal=conversation.goal or "",
+        goal_achieved=conversation.goal_achieved,
+        lines=_lines(turns),
+    )
+    return PairExtraction(scene=scene, memory_ids=(one_ids, other_ids))
+
+
 def closing_prompt(scene: ClosingScene) -> Prompt[Recollection]:
     """The question as it is sent."""
     return Prompt(
         name="closing",
         role="closing",
         language=scene.language,
-        messages=(
-            Message(role="system", content=_templates.render("closing", "system", scene.language, scene)),
-            Message(role="user", content=_templates.render("closing", "user", scene.language, scene)),
-        ),
+        messages=_messages("closing", scene),
         answer=Recollection,
         given=scene,
         max_tokens=MAX_TOKENS,
     )
 
 
-async def extract(model: ChatModel, scene: ClosingScene) -> Answer[Recollection]:
+def pair_prompt(scene: PairScene) -> Prompt[PairRecollection]:
+    """The question about two characters as it is sent."""
+    return Prompt(
+        name="closing_pair",
+        role="closing",
+        language=scene.language,
+        messages=_messages("closing_pair", scene),
+        answer=PairRecollection,
+        given=scene,
+        max_tokens=MAX_TOKENS,
+    )
+
+
+async def extract(model: ChatModel, prompt: Prompt[RecollectionT]) -> Answer[RecollectionT]:
     """Ask.
 
     Raises:
         ModelError: also when the summary, which everything later starts from, is blank.
     """
-    answer = await model.complete(closing_prompt(scene))
+    answer = await model.complete(prompt)
     if not answer.value.summary.strip():
         broken = ModelBroken(model=answer.model, reason="the summary is blank")
         broken.calls = answer.usage.calls
         broken.prompt_tokens, broken.completion_tokens = answer.usage.prompt_tokens, answer.usage.completion_tokens
         raise broken
     return answer
+
+
+def _party(
+    world: World, person_id: str, memory: CharacterMemory, affinity: int, now: WorldTime, mark: str
+) -> tuple[Party, dict[str, str]]:
+    """One of the two, and the ids behind its refs, which begin with `mark`."""
+    profile = world.character(person_id)
+    known = {f"{mark}{i}": found.fact for i, found in enumerate(_known_by(memory.facts, now), 1)}
+    party = Party(
+        person_id=person_id,
+        name=profile.name,
+        facts=profile.facts,
+        affinity=affinity,
+        memories=tuple(KnownFact(ref=ref, statement=fact.statement) for ref, fact in known.items()),
+    )
+    return party, {ref: fact.id for ref, fact in known.items()}
+
+
+def _known_by(memories: Sequence[Recalled], now: WorldTime) -> list[Recalled]:
+    return [memory for memory in memories if memory.fact.created_at <= now]
+
+
+def _parted(world: World, conversation: ConversationRow) -> WorldTime:
+    return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
+
+
+def _when(world: World, now: WorldTime) -> str:
+    return f"{clock_label(now, world.language)} ({iso(now)[:10]})"
+
+
+def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:
+    """On one line each: nobody forges the other's line by a line break in his own."""
+    return tuple(
+        SpokenLine(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=" ".join(t.text.split()))
+        for t in turns
+    )
+
+
+def _messages(template: str, scene: ClosingScene | PairScene) -> tuple[Message, ...]:
+    return (
+        Message(role="system", content=_templates.render(template, "system", scene.language, scene)),
+        Message(role="user", content=_templates.render(template, "user", scene.language, scene)),
+    )

@@ -2,7 +2,8 @@
 
 An NPC fact must cite a turn the NPC itself spoke, and be carried by what it stated there about itself: not by what it
 asked, gave back, or said of its listener. What the author wrote wins; duplicates are merged; a later contradiction of
-a learned fact closes the old one. A memory must have been heard, or be about oneself.
+a learned fact closes the old one. A memory must have been heard, or be about oneself. Two characters are judged from
+each one's view by the same rules, and what the author wrote about either of them wins.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,6 +21,8 @@ from service.memory.recollection import (
     LearnedFact,
     MemoryFact,
     MidTermDraft,
+    PairRecollection,
+    PairScene,
     Recollection,
 )
 from service.memory.utterance import of_itself
@@ -101,6 +104,15 @@ def gate(recollection: Recollection, scene: ClosingScene, *, affinity_step: int)
     )
 
 
+def gate_pair(recollection: PairRecollection, scene: PairScene, *, affinity_step: int) -> tuple[Kept, Kept]:
+    """What the first, and what the second of two characters may keep; `affinity` is how the other likes it."""
+    first, second = (
+        gate(view, seen, affinity_step=affinity_step)
+        for view, seen in zip(recollection.views(), scene.views(), strict=True)
+    )
+    return first, second
+
+
 def _learned(scene: ClosingScene, fact: LearnedFact, later: Sequence[Learned]) -> Learned | Reason:
     names = _names(scene)
     speaker = _speaker(scene, fact.turn)
@@ -132,6 +144,8 @@ def _remembered(scene: ClosingScene, fact: MemoryFact, later: Sequence[Remembere
         return Reason.NOT_HEARD
     if not is_grounded(fact.statement, _said(scene, fact.turn), names, before=_said(scene, fact.turn - 1)):
         return Reason.NOT_IN_THE_TURN
+    if any(contradict(written, fact.statement, names) for written in scene.settled):
+        return Reason.CONTRADICTS_AUTHOR
     if verdict := _repeats(fact.statement, scene.memories, [other.fact.statement for other in later], names):
         return verdict
     denied = _denied(fact, scene.memories, names)

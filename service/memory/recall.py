@@ -3,7 +3,7 @@
 import logging
 from dataclasses import dataclass
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, or_, select
 
 from service.cast.relation import relation_row
 from service.cast.stage import World
@@ -28,7 +28,10 @@ UNSETTLED_LINES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class RecentMemory:
-    """What SQL holds. `unsettled`: last lines with this NPC that no closing has remembered yet, oldest first."""
+    """What SQL holds of a character and its partner, an NPC or another character.
+
+    `unsettled`: last lines of the two that no closing has remembered yet, oldest first.
+    """
 
     relation: RelationRow
     last_summary: SummaryRow | None
@@ -39,7 +42,7 @@ class RecentMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class CharacterMemory:
-    """All a character remembers about an NPC. `unavailable`: the graph could not be asked, so `facts` is empty."""
+    """All a character remembers about its partner. `unavailable`: the graph could not be asked, so `facts` is empty."""
 
     recent: RecentMemory
     facts: tuple[Recalled, ...]
@@ -58,7 +61,10 @@ async def recall(
     history: bool = False,
     at: WorldTime | None = None,
 ) -> CharacterMemory:
-    """What the character remembers about the NPC, the facts ordered by how well they answer `query`."""
+    """What the character remembers about its partner (an NPC, or another character) at the moment of `world`.
+
+    The facts are ordered by how well they answer `query`; `at` asks for them as of another moment.
+    """
     recent = await database.read(lambda session: recent_memory(session, world, character_id, npc_id))
     try:
         facts = await graph.recall(
@@ -80,18 +86,19 @@ def recent_memory(session: Session, world: World, character_id: str, npc_id: str
     """The SQL part of `recall`."""
     return RecentMemory(
         relation=relation_row(session, world.id, npc_id, character_id),
-        last_summary=_last_summary(session, world.id, character_id, npc_id),
+        last_summary=_last_summary(session, world, character_id, npc_id),
         mid_term=tuple(mid_term_memories(session, world, character_id)),
         today=tuple(todays_conversations(session, world.id, character_id)),
-        unsettled=tuple(_unsettled(session, world.id, character_id, npc_id)),
+        unsettled=tuple(_unsettled(session, world, character_id, npc_id)),
     )
 
 
 def mid_term_memories(session: Session, world: World, character_id: str) -> list[MidTermRow]:
-    """Those not expired by the world's clock, the most urgent last to expire first."""
+    """Those it has at the moment of `world`, the most urgent last to expire first."""
     query = select(MidTermRow).where(
         MidTermRow.world_id == world.id,
         MidTermRow.character_id == character_id,
+        MidTermRow.created_at <= world.now,
         MidTermRow.expires_at > world.now,
     )
     return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
@@ -112,21 +119,25 @@ def remembered_as(world: World, recalled: Recalled) -> str:
     return f"({since}) {fact.statement}"
 
 
-def _last_summary(session: Session, world_id: str, character_id: str, npc_id: str) -> SummaryRow | None:
+def _last_summary(session: Session, world: World, character_id: str, npc_id: str) -> SummaryRow | None:
     query = select(SummaryRow).where(
-        SummaryRow.world_id == world_id, SummaryRow.character_id == character_id, SummaryRow.npc_id == npc_id
+        SummaryRow.world_id == world.id,
+        SummaryRow.character_id == character_id,
+        SummaryRow.npc_id == npc_id,
+        SummaryRow.at <= world.now,
     )
     return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()
 
 
-def _unsettled(session: Session, world_id: str, character_id: str, npc_id: str) -> list[TurnRow]:
+def _unsettled(session: Session, world: World, character_id: str, npc_id: str) -> list[TurnRow]:
+    one, other = col(ConversationRow.character_id), col(ConversationRow.npc_id)
     query = (
         select(ConversationRow)
         .where(
-            ConversationRow.world_id == world_id,
-            ConversationRow.character_id == character_id,
-            ConversationRow.npc_id == npc_id,
+            ConversationRow.world_id == world.id,
+            or_((one == character_id) & (other == npc_id), (one == npc_id) & (other == character_id)),
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
+            col(ConversationRow.ended_at) <= world.now,
         )
         .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
     )

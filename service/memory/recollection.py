@@ -1,4 +1,7 @@
-"""Owns the one extraction after a conversation: what the model is given (ClosingScene) and answers (Recollection)."""
+"""Owns the one extraction after a conversation: what the model is given (ClosingScene) and answers (Recollection).
+
+Of two characters both remember: PairScene and PairRecollection, from which each one's view is taken.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -33,7 +36,11 @@ class KnownFact:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosingScene:
-    """All that the extraction may draw on, and nothing else."""
+    """All that the extraction may draw on, and nothing else.
+
+    `settled` are facts the author wrote about the two that no memory may contradict: none where an NPC is spoken to, for
+    what a character remembers of it may differ from what it is.
+    """
 
     language: Language
     character_id: str
@@ -48,6 +55,55 @@ class ClosingScene:
     npc_facts: tuple[KnownFact, ...]
     memories: tuple[KnownFact, ...]
     lines: tuple[SpokenLine, ...]
+    settled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Party:
+    """One of two characters at a closing: its authored `facts`, how it likes the other, what it remembered before."""
+
+    person_id: str
+    name: str
+    facts: tuple[str, ...]
+    affinity: int
+    memories: tuple[KnownFact, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairScene:
+    """What the extraction may draw on where two characters talked. The goal was the first one's; `lines` are of both."""
+
+    language: Language
+    first: Party
+    second: Party
+    now: str
+    goal: str
+    goal_achieved: bool
+    lines: tuple[SpokenLine, ...]
+
+    def views(self) -> tuple[ClosingScene, ClosingScene]:
+        """The talk as the first, and as the second remembers it: oneself as the character, the other as the partner."""
+        return self._view(self.first, self.second), self._view(self.second, self.first)
+
+    def _view(self, one: Party, other: Party) -> ClosingScene:
+        return ClosingScene(
+            language=self.language,
+            character_id=one.person_id,
+            character_name=one.name,
+            npc_id=other.person_id,
+            npc_name=other.name,
+            now=self.now,
+            goal=self.goal if one is self.first else "",
+            goal_achieved=self.goal_achieved and one is self.first,
+            affinity=other.affinity,
+            mood="neutral",
+            npc_facts=tuple(
+                KnownFact(ref=f"n{i}", statement=fact, authored=True) for i, fact in enumerate(other.facts, 1)
+            ),
+            memories=one.memories,
+            lines=self.lines,
+            settled=(*one.facts, *other.facts),
+        )
 
 
 class _Bounded(BaseModel):
@@ -104,3 +160,30 @@ class Recollection(_Bounded):
     topics: list[Short] = Field(max_length=5)
     npc: NpcRecollection
     character: CharacterRecollection
+
+
+class SideRecollection(CharacterRecollection):
+    """What one of two characters takes away. `affinity` is how it likes the other now, -100..100."""
+
+    affinity: int = Field(ge=-100, le=100)
+
+
+class PairRecollection(_Bounded):
+    """The one structured answer a closing of two characters needs."""
+
+    summary: Annotated[str, Field(min_length=1, max_length=400)]
+    topics: list[Short] = Field(max_length=5)
+    first: SideRecollection
+    second: SideRecollection
+
+    def views(self) -> tuple[Recollection, Recollection]:
+        """What the first, and what the second takes away, with how it is liked by the other."""
+        return self._view(self.first, self.second), self._view(self.second, self.first)
+
+    def _view(self, one: SideRecollection, other: SideRecollection) -> Recollection:
+        return Recollection(
+            summary=self.summary,
+            topics=self.topics,
+            npc=NpcRecollection(affinity=other.affinity, mood="neutral", learned_facts=[]),
+            character=one,
+        )

@@ -1,27 +1,115 @@
-"""Owns the log of what happened in a world."""
+"""Owns the log of what happened in a world, and what was worked out ahead of its clock and is not told yet."""
 
+import sqlalchemy as sa
+from sqlalchemy import delete, insert, literal
 from sqlmodel import Session, col, func, select
 
-from service.store.tables import EventRow
+from service.store.tables import EventRow, UnsettledRow
 from world.time import WorldTime
 
 _LOCK = 7203915
 """Namespace of PostgreSQL's advisory locks on a world's log."""
+
+IN_A_MINUTE = (
+    "day_began",
+    "memory_expired",
+    "arrived",
+    "activity_ended",
+    "conversation_ended",
+    "conversation_closed",
+    "closing_failed",
+    "fact_rejected",
+    "planned",
+    "decided",
+    "departed",
+    "action_failed",
+    "activity_started",
+    "slept",
+    "conversation_started",
+    "changed",
+)
+"""The order in which a story tells what happens in one minute."""
+
+_OWN_DOING = frozenset(
+    {"arrived", "activity_ended", "decided", "departed", "slept", "activity_started", "action_failed"}
+)
+"""What does not happen when the person is stopped before."""
+
+_RANKS = {kind: rank for rank, kind in enumerate(IN_A_MINUTE)}
+_KNOWN_BEFORE = _RANKS["activity_ended"]
+"""Events of a lower rank are all known when the world has come to their minute: no decision of that minute makes one."""
 
 
 def note(
     session: Session, world_id: str, at: WorldTime, kind: str, person_id: str | None = None, **data: object
 ) -> None:
     """Add an event to the log."""
-    if session.get_bind().dialect.name == "postgresql":
-        # Ids are given before they can be read: whoever commits first must have the smaller one, or a reader that
-        # asks for what comes after the last id it saw misses the other.
-        session.connection().execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(world_id))))
+    _hold_log(session, world_id)
     session.add(EventRow(world_id=world_id, at=at, kind=kind, person_id=person_id, data=data))
 
 
+def foretell(
+    session: Session, world_id: str, at: WorldTime, kind: str, person_id: str = "", *, key: str = "", **data: object
+) -> None:
+    """Keep an event until the world's clock has passed it (`settle`). `key` parts two of one kind, person and minute.
+
+    Raises:
+        KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
+    """
+    rank = _RANKS[kind]
+    session.add(UnsettledRow(world_id=world_id, at=at, rank=rank, person_id=person_id, key=key, kind=kind, data=data))
+
+
+def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:
+    """Forget what was foretold of a person from `since` on: it was stopped, and will do something else."""
+    session.flush()
+    session.execute(
+        delete(UnsettledRow).where(
+            col(UnsettledRow.world_id) == world_id,
+            col(UnsettledRow.person_id) == person_id,
+            col(UnsettledRow.at) >= since,
+            col(UnsettledRow.kind).in_(_OWN_DOING),
+        )
+    )
+
+
+def settle(session: Session, world_id: str, now: WorldTime) -> None:
+    """Tell what was foretold and has happened when the clock shows `now`, in the order of the story."""
+    session.flush()
+    _hold_log(session, world_id)
+    past = (
+        col(UnsettledRow.world_id) == world_id,
+        (col(UnsettledRow.at) < now) | ((col(UnsettledRow.at) == now) & (col(UnsettledRow.rank) < _KNOWN_BEFORE)),
+    )
+    told = (
+        sa.select(
+            literal(world_id),
+            col(UnsettledRow.at),
+            col(UnsettledRow.kind),
+            func.nullif(col(UnsettledRow.person_id), ""),
+            col(UnsettledRow.data),
+        )
+        .where(*past)
+        .order_by(
+            col(UnsettledRow.at),
+            col(UnsettledRow.rank),
+            col(UnsettledRow.person_id),
+            col(UnsettledRow.key),
+            col(UnsettledRow.id),
+        )
+    )
+    session.execute(insert(EventRow).from_select(["world_id", "at", "kind", "person_id", "data"], told))
+    session.execute(delete(UnsettledRow).where(*past))
+
+
 def events_after(
-    session: Session, world_id: str, after: int, limit: int, *, kind: str | None = None, person_id: str | None = None
+    session: Session,
+    world_id: str,
+    after: int,
+    limit: int,
+    *,
+    kind: str | None = None,
+    person_id: str | None = None,
 ) -> list[EventRow]:
     """Events with an id above `after`, oldest first."""
     query = select(EventRow).where(EventRow.world_id == world_id, col(EventRow.id) > after)
@@ -30,3 +118,15 @@ def events_after(
     if person_id is not None:
         query = query.where(EventRow.person_id == person_id)
     return list(session.exec(query.order_by(col(EventRow.id)).limit(limit)))
+
+
+def last_event(session: Session, world_id: str) -> int:
+    """The id of the newest event; 0 when nothing has happened."""
+    return session.exec(select(func.max(EventRow.id)).where(EventRow.world_id == world_id)).one() or 0
+
+
+def _hold_log(session: Session, world_id: str) -> None:
+    if session.get_bind().dialect.name == "postgresql":
+        # Ids are given before they can be read: whoever commits first must have the smaller one, or a reader that
+        # asks for what comes after the last id it saw misses the other.
+        session.connection().execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(world_id))))

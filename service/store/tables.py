@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 SQLModel.metadata.naming_convention = MetaData(
@@ -21,7 +21,13 @@ def _json() -> Any:
 
 
 class WorldRow(SQLModel, table=True):
-    """One running world and its clock."""
+    """One running world and its clock.
+
+    All before `now` has happened and is told; `target` is how far the world was told to go (None: no
+    farther): until it is reached the world moves. `decision`: how characters decide that say nothing of their own (None: as the settings say).
+    `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the running clock's. `revision` grows
+    with every write of the living state. `lease_until` is machine time: until then the keeper named in `runner` moves it.
+    """
 
     __tablename__ = "worlds"
 
@@ -29,16 +35,86 @@ class WorldRow(SQLModel, table=True):
     language: str
     started_at: int = Field(sa_type=BigInteger)
     now: int = Field(sa_type=BigInteger)
+    target: int | None = Field(default=None, sa_type=BigInteger)
+    decision: str | None = None
+    weather: str = ""
+    clock_mode: str = "manual"
+    clock_speed: float = 1.0
+    clock_pace: str = "exact"
+    revision: int = 0
+    runner: str | None = None
+    lease_until: float = 0.0
 
 
 class CharacterRow(SQLModel, table=True):
-    """What changes about a character. `sleeps` counts its nights: a conversation belongs to the day it began in."""
+    """What changes about a character. `sleeps` counts its nights: a conversation belongs to the day it began in.
+
+    `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`: what
+    it carries.
+    """
 
     __tablename__ = "characters"
 
     world_id: str = Field(primary_key=True)
     character_id: str = Field(primary_key=True)
     sleeps: int = 0
+    decision: str | None = None
+    items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+
+
+class LifeRow(SQLModel, table=True):
+    """A character's life as the world's core holds it (`person`, see cast/life_record.py), and what is on its mind
+    (`mind`, see decision/mind.py)."""
+
+    __tablename__ = "lives"
+
+    world_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
+    person: dict[str, Any] = _json()
+    mind: dict[str, Any] = _json()
+
+
+class TalkRow(SQLModel, table=True):
+    """A conversation as the world's core holds it; kept while somebody may still look back to it."""
+
+    __tablename__ = "talks"
+
+    world_id: str = Field(primary_key=True)
+    talk_id: str = Field(primary_key=True)
+    conversation_id: str
+    talk: dict[str, Any] = _json()
+
+
+class UnsettledRow(SQLModel, table=True):
+    """An event worked out ahead of the world's clock; it is told (moves to `events`) when the clock has passed it.
+
+    `rank` and `key` order the events of one minute, see store/events.py.
+    """
+
+    __tablename__ = "unsettled_events"
+    __table_args__ = (Index("ix_unsettled_events_order", "world_id", "at", "rank"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    world_id: str
+    at: int = Field(sa_type=BigInteger)
+    rank: int
+    person_id: str
+    key: str
+    kind: str
+    data: dict[str, Any] = _json()
+
+
+class NoticeRow(SQLModel, table=True):
+    """Something the author announced, such as a festival: everybody knows of it from `at` until before `until`."""
+
+    __tablename__ = "notices"
+    __table_args__ = (Index("ix_notices_time", "world_id", "until"),)
+
+    id: str = Field(primary_key=True)
+    world_id: str
+    text: str
+    at: int = Field(sa_type=BigInteger)
+    until: int = Field(sa_type=BigInteger)
 
 
 class MovementRow(SQLModel, table=True):
@@ -58,6 +134,8 @@ class MovementRow(SQLModel, table=True):
 class ConversationRow(SQLModel, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
+    `npc_id` is whom the character talks to: an NPC, or another character. `talk_id` is set where the living world holds
+    the conversation, turn by turn, a minute each; without it a client started it, and a runner carries it on.
     `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works on it.
     """
 
@@ -73,6 +151,7 @@ class ConversationRow(SQLModel, table=True):
     character_id: str
     npc_id: str
     node_id: str
+    talk_id: str | None = None
     language: str
     goal: str | None = None
     success_criteria: str | None = None
@@ -86,6 +165,7 @@ class ConversationRow(SQLModel, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     closed_at: int | None = Field(default=None, sa_type=BigInteger)
     sleeps: int = 0
+    partner_sleeps: int = 0
     models: dict[str, str] = _json()
     calls: int = 0
     prompt_tokens: int = 0
@@ -128,7 +208,7 @@ class EngagementRow(SQLModel, table=True):
 
 
 class SummaryRow(SQLModel, table=True):
-    """What a closed conversation was about."""
+    """What a closed conversation was about, for the character: of two characters each has a row."""
 
     __tablename__ = "summaries"
     __table_args__ = (
@@ -137,8 +217,8 @@ class SummaryRow(SQLModel, table=True):
     )
 
     conversation_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
     world_id: str
-    character_id: str
     npc_id: str
     summary: str
     topics: list[str] = _json()
@@ -223,10 +303,13 @@ class OutboxRow(SQLModel, table=True):
     """What the long-term memory still has to be given; gone once it is there. `due` is machine time."""
 
     __tablename__ = "outbox"
-    __table_args__ = (Index("ix_outbox_group", "world_id", "character_id"),)
+    __table_args__ = (
+        Index("ix_outbox_group", "world_id", "character_id"),
+        UniqueConstraint("conversation_id", "character_id"),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
-    conversation_id: str = Field(unique=True)
+    conversation_id: str
     world_id: str
     character_id: str
     payload: dict[str, Any] = _json()

@@ -17,9 +17,11 @@ from starlette.exceptions import HTTPException
 from service.cast.stage import World
 from service.conversation.room import Room
 from service.conversation.transcript import conversation_of
+from service.decision.wording import action_name
 from service.errors import NotFound
 from service.store.ids import SLUG
 from service.viewer.texts import texts
+from world.actions import BUILT_IN
 from world.time import Language
 
 router = APIRouter(include_in_schema=False)
@@ -113,7 +115,8 @@ Asked = Annotated[Page, Depends(_page)]
 @router.get("/")
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
-    return page.render("world.html", await _world(page))
+    world = await _world(page)
+    return page.render("world.html", world, data={"actions": _actions(world)})
 
 
 @router.get("/view/conversations/{conversation_id}")
@@ -136,13 +139,15 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
 
 @router.get("/view/characters/{character_id}")
 async def memory_page(character_id: str, page: Asked, npc_id: str | None = None) -> Response:
-    """What the character remembers about an NPC."""
+    """How the character lives now, and what it remembers about an NPC or another character."""
     world = await _world(page)
     character = world.cast.characters.get(character_id)
-    if character is None or (npc_id is not None and npc_id not in world.cast.npcs):
+    others = {i: one.name for i, one in {**world.cast.npcs, **world.cast.characters}.items() if i != character_id}
+    if character is None or (npc_id is not None and npc_id not in others):
         return page.missing(world)
-    data = {"id": character_id, "name": character.name, "npc": npc_id}
-    return page.render("memory.html", world, data=data, character=character)
+    places = {facility.id: facility.name for facility in world.map.facilities.values()}
+    data = {"id": character_id, "name": character.name, "npc": npc_id, "places": places}
+    return page.render("memory.html", world, data=data, character=character, others=others)
 
 
 @router.get("/view/characters/{character_id}/graph")
@@ -178,6 +183,12 @@ def _known(language: str | None) -> Language | None:
     if language == "ja":
         return "ja"
     return "en" if language == "en" else None
+
+
+def _actions(world: World) -> dict[str, str]:
+    """What everything that can be done is called."""
+    ids = (*sorted(BUILT_IN), *(action.id for action in world.setting.catalogue.actions))
+    return {action_id: action_name(world, action_id) for action_id in ids}
 
 
 async def _world(page: Page) -> World:

@@ -13,6 +13,7 @@ from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from tests.api.play import serve, settings_for, write_village
+from tests.servers.sqlite import put_migrated
 from world.time import Language
 
 
@@ -32,6 +33,7 @@ def language() -> Language:
 def app(tmp_path: Path, millbrook: Path, script: ScriptedModel, language: Language) -> FastAPI:
     """The service, with `script` speaking for everybody."""
     settings = settings_for(tmp_path, millbrook, language=language)
+    put_migrated(settings.data_dir / "kataribe.db")
     return create_app(settings, models=Models(dict.fromkeys(ROLES, script)))
 
 

@@ -81,7 +81,7 @@ def settings_for(directory: Path, content: Path, *, language: Language = "en", *
         "data_dir": directory / "data",
         "content_dir": content,
         "embedding": {"provider": "none"},
-        "world": {"language": language},
+        "world": {"language": language, "decision": "routine"},
         **more,
     }
     return Settings(_env_file=None, **values)

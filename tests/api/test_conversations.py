@@ -62,7 +62,8 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
     ]
     assert len(told["changes"]["facts"]) == 2
     assert told["cost"]["calls"] == 5
-    assert told["models"] == dict.fromkeys(("character", "npc", "closing"), "scripted")
+    assert told["models"] == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
+    assert (told["partner_kind"], told["living"]) == ("npc", False)
     assert told["rehearsal"] is False
 
 

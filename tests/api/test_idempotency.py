@@ -114,7 +114,8 @@ def test_parallel_requests_with_one_key_have_one_effect(connect: Connect, script
         assert len({answer.json()["id"] for answer in answers}) == 1
         until(clients[0], answers[0].json()["id"], "closed")
         kinds = [event["kind"] for event in happened(clients[0])]
-        assert sorted(kinds) == ["conversation_closed", "conversation_ended", "conversation_started"]
+        told = sorted(kind for kind in kinds if kind.startswith("conversation"))
+        assert told == ["conversation_closed", "conversation_ended", "conversation_started"]
     else:
         assert [answer.json() for answer in answers] == [answers[0].json()] * len(answers)
     now = {"start": "2026-04-01T07:00", "tick": "2026-04-01T07:05", "move": "2026-04-01T07:00"}[call]

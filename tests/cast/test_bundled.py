@@ -41,11 +41,21 @@ def test_the_bundled_village_is_valid() -> None:
 def test_every_text_of_the_bundled_village_is_written_in_both_languages() -> None:
     checked = examine(bundled_content())
     assert checked.maps is not None
+    assert checked.actions is not None
     people = {person.id: person for person in (*checked.npcs, *checked.characters)}
-    texts = [*_texts(checked.maps, "maps"), *(pair for name, it in people.items() for pair in _texts(it, name))]
+    files = [*_texts(checked.maps, "maps"), *_texts(checked.actions, "actions")]
+    texts = [*files, *(pair for name, it in people.items() for pair in _texts(it, name))]
     assert len(texts) > 100
     assert [key for key, text in texts if not _JAPANESE.search(text.ja)] == []
     assert [key for key, text in texts if not text.en or _JAPANESE.search(text.en)] == []
+
+
+def test_the_bundled_actions_fit_the_bundled_map() -> None:
+    cast = load_content(bundled_content()).cast("en")
+    assert {need.id for need in cast.catalogue.needs.all} >= {"energy", "satiety", "sociability", "money"}
+    for facility in cast.world_map.facilities.values():
+        possible = [a.id for a in cast.catalogue.actions if a.tags & facility.tags]
+        assert ("home" in facility.tags) != bool(possible), facility
 
 
 def test_a_copy_of_the_bundled_village_is_valid_too(tmp_path: Path) -> None:

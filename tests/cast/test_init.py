@@ -29,13 +29,25 @@ def test_a_copy_is_complete_and_valid(tmp_path: Path, source: Path) -> None:
         assert path.read_bytes() == (source / path.relative_to(target)).read_bytes()
 
 
+def test_actions_are_copied_too(tmp_path: Path) -> None:
+    source = Village.with_actions().write(tmp_path / "source")
+    written = init_content(tmp_path / "game", source=source)
+    assert tmp_path / "game" / "actions.json" in written
+    assert (tmp_path / "game" / "actions.json").read_bytes() == (source / "actions.json").read_bytes()
+    assert check_content(tmp_path / "game") == []
+
+
+def test_the_bundled_game_has_its_own_actions(tmp_path: Path) -> None:
+    assert tmp_path / "game" / "actions.json" in init_content(tmp_path / "game")
+
+
 def test_the_copy_of_a_read_only_installation_can_be_edited(tmp_path: Path, source: Path) -> None:
     (source / "maps.json").chmod(0o444)
     (source / "npcs/baker.yaml").chmod(0o444)
     assert all(path.stat().st_mode & 0o200 for path in init_content(tmp_path / "game", source=source))
 
 
-@pytest.mark.parametrize("name", ["maps.json", "npcs", "characters"])
+@pytest.mark.parametrize("name", ["maps.json", "actions.json", "npcs", "characters"])
 def test_content_that_is_there_is_never_touched(tmp_path: Path, source: Path, name: str) -> None:
     target = tmp_path / "game"
     (target / name).mkdir(parents=True)

@@ -8,6 +8,8 @@ from service.cast.load import bundled_content, load_content
 from service.cast.profile import RoutineBlock
 from service.errors import ContentErrors, NotFound
 from tests.cast.village import Village
+from world.actions import ActionDef, Between, Where
+from world.needs import Need
 from world.places import ALWAYS_OPEN, Edge, Hours
 from world.time import iso
 
@@ -62,6 +64,45 @@ def test_a_character_is_read_whole(tmp_path: Path) -> None:
         RoutineBlock(starts=420, activity="起きる"),
         RoutineBlock(starts=1110, activity="手伝う", facility_id="bakery"),
     )
+
+
+def test_what_a_character_plans_has_and_how_it_decides_are_read(tmp_path: Path) -> None:
+    sora = load_content(Village.with_actions().write(tmp_path)).cast("en").characters["sora"]
+    assert [(block.action_id, block.facility_id) for block in sora.routine] == [
+        ("rest", None),
+        ("bake", "bakery"),
+        ("sleep", None),
+    ]
+    assert sora.needs == {"energy": 70, "money": -3.5}
+    assert sora.decision == "routine"
+
+
+def test_needs_and_a_way_to_decide_may_be_left_to_the_world(tmp_path: Path) -> None:
+    sora = load_content(Village().write(tmp_path)).cast("en").characters["sora"]
+    assert (dict(sora.needs), sora.decision) == ({}, None)
+
+
+def test_actions_are_read_whole_in_one_language(tmp_path: Path) -> None:
+    content = load_content(Village.with_actions().write(tmp_path))
+    en, ja = content.cast("en").catalogue, content.cast("ja").catalogue
+    assert en.action("bake") == ActionDef(
+        id="bake",
+        name="Bake",
+        tags=frozenset({"food", "kitchen"}),
+        minutes=30,
+        seats=2,
+        requires=(Between(need_id="energy", at_least=10, at_most=100), Between(need_id="money", at_least=0)),
+        cost={"money": 2},
+        effects={"energy": -5},
+    )
+    sleep = ja.action("sleep")
+    assert (sleep.name, sleep.where, sleep.hours) == ("眠る", Where.HOME, (Hours(opens=1200, closes=240),))
+    assert (sleep.interruptible, sleep.ends_day) == (False, True)
+    assert en.needs.all == (
+        Need(id="energy", name="Energy", start=90, critical=15, drift_per_hour=-4.5),
+        Need(id="money", name="金", lowest=-10, highest=500, start=20),
+    )
+    assert en.talk_effects == {"energy": -1}
 
 
 def test_all_maps_become_one_world_map(tmp_path: Path) -> None:

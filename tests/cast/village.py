@@ -61,6 +61,38 @@ _MAPS: Entry = {
     ],
 }
 
+ACTIONS: Entry = {
+    "needs": [
+        {"id": "energy", "name": {"en": "Energy", "ja": "体力"}, "start": 90, "critical": 15, "driftPerHour": -4.5},
+        {"id": "money", "name": "金", "lowest": -10, "highest": 500, "start": 20},
+    ],
+    "talk": {"effectsPerHour": {"energy": -1}},
+    "actions": [
+        {
+            "id": "sleep",
+            "name": {"en": "Sleep", "ja": "眠る"},
+            "where": "home",
+            "minutes": 480,
+            "hours": ["20:00-04:00"],
+            "effects": {"energy": 110},
+            "interruptible": False,
+            "endsDay": True,
+        },
+        {
+            "id": "bake",
+            "name": {"en": "Bake", "ja": "パンを焼く"},
+            "tags": ["food", "kitchen"],
+            "minutes": 30,
+            "seats": 2,
+            "requires": {"energy": {"atLeast": 10, "atMost": 100}, "money": {"atLeast": 0}},
+            "cost": {"money": 2},
+            "effects": {"energy": -5},
+        },
+        {"id": "rest", "name": {"en": "Rest", "ja": "休む"}, "where": "anywhere", "minutes": 20},
+    ],
+}
+"""Actions for the village: those who want them put a copy into `Village.actions`."""
+
 _NPCS: dict[str, Entry] = {
     "npcs/baker.yaml": {
         "id": "baker",
@@ -96,11 +128,36 @@ _CHARACTERS: dict[str, Entry] = {
 
 @dataclass
 class Village:
-    """Content files as values: `maps` for maps.json, `people` by file name. `raw` files are written as they are."""
+    """Content files as values: `maps` for maps.json, `people` by file name, `actions` for actions.json (None: there is
+    none). `raw` files are written as they are.
+    """
 
     maps: Entry = field(default_factory=lambda: copy.deepcopy(_MAPS))
     people: dict[str, Entry] = field(default_factory=lambda: copy.deepcopy({**_NPCS, **_CHARACTERS}))
+    actions: Entry | None = None
     raw: dict[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def with_actions(cls) -> "Village":
+        """With an actions.json of its own, and a character that plans what is in it."""
+        village = cls(actions=copy.deepcopy(ACTIONS))
+        village.sora.update(needs={"energy": 70, "money": -3.5}, decision="routine")
+        village.sora["routine"][0]["action"] = "rest"
+        village.sora["routine"][1]["action"] = "bake"
+        village.sora["routine"].append({"starts": "22:00", "activity": "眠る", "action": "sleep"})
+        return village
+
+    @property
+    def needs(self) -> list[Entry]:
+        assert self.actions is not None
+        entries: list[Entry] = self.actions["needs"]
+        return entries
+
+    @property
+    def doings(self) -> list[Entry]:
+        assert self.actions is not None
+        entries: list[Entry] = self.actions["actions"]
+        return entries
 
     @property
     def village(self) -> Entry:
@@ -125,6 +182,8 @@ class Village:
         for folder in ("npcs", "characters"):
             (directory / folder).mkdir(parents=True, exist_ok=True)
         (directory / "maps.json").write_text(json.dumps(self.maps), encoding="utf-8")
+        if self.actions is not None:
+            (directory / "actions.json").write_text(json.dumps(self.actions), encoding="utf-8")
         for name, person in self.people.items():
             (directory / name).write_text(yaml.safe_dump(person, allow_unicode=True), encoding="utf-8")
         for name, content in self.raw.items():

@@ -7,26 +7,31 @@ from sqlmodel import SQLModel
 
 import service.store.tables  # noqa: F401 - fills the metadata
 from service.cast.whereabouts import positions
-from service.clock.act import Destination, sleep, walk
-from service.clock.advance import advance
+from service.clock.act import Destination, do, set_decision, sleep, take_in_hand, walk
 from service.conversation.phase import EndReason
 from service.conversation.room import Room
 from service.conversation.transcript import end
-from service.errors import Busy, Closed, Invalid, NotFound, NoWayThere
+from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
-from service.store.tables import EventRow, MovementRow
-from tests.clock.worlds import fill, snapshot
-from tests.conversation.talks import BESIDE_TARO, meet, place, rows
+from service.store.tables import EventRow, LifeRow, MovementRow
+from tests.clock.worlds import command, fill, snapshot, tick
+from tests.conversation.talks import BESIDE_TARO, meet, rows
 from world.people import Position, Segment
 
 
 def _walk(room: Room, character_id: str = "aoi", **to: str) -> Segment:
-    return room.database.write_now(lambda s: walk(s, room.stage, "main", character_id, Destination(**to)))
+    return command(room, lambda s, living: walk(s, living, character_id, Destination(**to)))
 
 
-def _tick(room: Room, ticks: int) -> None:
-    room.database.write_now(lambda s: advance(s, room.stage, "main", ticks))
+def _tick(room: Room, ticks: int) -> list[EventRow]:
+    return [event for event in tick(room, ticks) if event.person_id == "aoi"]
+
+
+def _told(room: Room) -> list[EventRow]:
+    """What happened to Aoi, except that it stopped doing nothing."""
+    events = room.database.read_now(lambda s: events_after(s, "main", 0, 99))
+    return [event for event in events if event.person_id == "aoi" and event.kind != "activity_ended"]
 
 
 def _where(room: Room, character_id: str = "aoi") -> Position:
@@ -34,7 +39,7 @@ def _where(room: Room, character_id: str = "aoi") -> Position:
 
 
 def _sleep(room: Room, character_id: str = "aoi", world_id: str = "main") -> int:
-    return room.database.write_now(lambda s: sleep(s, room.stage, world_id, character_id))
+    return command(room, lambda s, living: sleep(s, living, character_id), world_id)
 
 
 def test_a_walk_to_a_node_takes_its_minutes(room: Room) -> None:
@@ -50,15 +55,16 @@ def test_a_walk_to_an_npc_ends_beside_its_post(room: Room) -> None:
 
 
 def test_a_walk_to_a_facility_ends_at_its_nearest_node(room: Room) -> None:
+    _walk(room, node_id="quay_steps")
     _tick(room, 3 * 60)
-    place(room, node_id="quay_steps")
     way = _walk(room, facility_id="row_house")
     assert way.path[-1] in ("nagaya_one", "nagaya_two")
 
 
 def test_a_departure_is_told(room: Room) -> None:
     way = _walk(room, node_id="nagaya_lane")
-    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 9))
+    decided, event = _told(room)
+    assert (decided.kind, decided.data["by"]) == ("decided", "client")
     assert (event.kind, event.person_id, event.at) == ("departed", "aoi", way.start)
     assert event.data == {
         "from_node_id": "nagaya_one",
@@ -73,18 +79,19 @@ def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Room
     assert refused.value.facts["hours"] == "17:00-01:00"
     assert refused.value.facts["facility"] == "Chidori Tavern"
     assert refused.value.facts["at"] > "2026-04-01T07:00"
-    assert rows(room, MovementRow) == rows(room, EventRow) == []
+    assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, LifeRow) == []
 
 
 def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: Room) -> None:
+    _walk(room, node_id="nagaya_one")
     _tick(room, 9 * 60 + 58)  # 16:58; the tavern opens at 17:00
-    place(room, node_id="nagaya_one")
     assert _walk(room, facility_id="tavern").path[-1] == "tavern_door"
 
 
 def test_who_is_there_already_stays(room: Room) -> None:
     assert _walk(room, node_id="nagaya_one").path == ("nagaya_one",)
-    assert rows(room, MovementRow) == rows(room, EventRow) == []
+    assert rows(room, MovementRow) == []
+    assert _told(room) == []
 
 
 def test_a_walker_is_turned_round_at_the_last_node_it_reached(room: Room) -> None:
@@ -148,17 +155,18 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: Script
     before = snapshot(room)
     assert _sleep(room) == 1
     after = snapshot(room)
-    slept = after["events"].pop()
+    slept = after["events"][-1]
     assert (slept["kind"], slept["person_id"], slept["data"]) == ("slept", "aoi", {"cleared": 1})
     changed = {table for table in before if before[table] != after[table]}
-    assert changed == {"daily_conversations", "characters"}
+    assert changed == {"daily_conversations", "characters", "lives", "worlds", "events"}
     assert [(row["world_id"], row["character_id"]) for row in before["daily_conversations"]] == [
         ("main", "aoi"),
         ("main", "mio"),
         ("other", "aoi"),
     ]
     assert after["daily_conversations"] == before["daily_conversations"][1:]
-    assert after["characters"] == [{"world_id": "main", "character_id": "aoi", "sleeps": 1}]
+    (mine,) = [row for row in after["characters"] if (row["world_id"], row["character_id"]) == ("main", "aoi")]
+    assert (mine["sleeps"], mine["decision"]) == (1, "client")
     assert set(before) == set(SQLModel.metadata.tables)
 
 
@@ -173,3 +181,44 @@ def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: Room) -> 
     _tick(room, 60)
     assert _where(room).toward is None
     assert _where(room).node_id in first.path[1:-1]
+
+
+def test_who_arrives_is_told_once_at_the_minute_of_arrival(room: Room) -> None:
+    way = _walk(room, npc_id="npc_taro")
+    assert [e.kind for e in _tick(room, way.arrival - way.start - 1)] == []
+    (event,) = [e for e in _tick(room, 1) if e.kind == "arrived"]
+    assert (event.at, event.data) == (way.arrival, {"node_id": BESIDE_TARO})
+    assert [e.kind for e in _tick(room, 5) if e.kind == "arrived"] == []
+
+
+def test_who_was_turned_round_arrives_only_where_it_went_in_the_end(room: Room) -> None:
+    _walk(room, npc_id="npc_taro")
+    _tick(room, 2)
+    _walk(room, node_id="nagaya_one")
+    (event,) = [e for e in _tick(room, 30) if e.kind == "arrived"]
+    assert event.data == {"node_id": "nagaya_one"}
+
+
+def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: Room) -> None:
+    _walk(room, node_id="nagaya_lane")
+    _tick(room, 600)
+    assert _where(room) == Position(node_id="nagaya_lane")
+    assert [e.data["by"] for e in _told(room) if e.kind == "decided"] == ["client"]
+
+
+def test_an_action_is_done_and_a_refusal_says_why(room: Room) -> None:
+    option = command(room, lambda s, living: do(s, living, "aoi", "rest"))
+    assert (option.action_id, option.walk_minutes, option.minutes) == ("rest", 0, 20)
+    assert [event.kind for event in _told(room)] == ["decided", "activity_started"]
+    with pytest.raises(NotPossible) as refused:
+        command(room, lambda s, living: do(s, living, "aoi", "sleep"))
+    assert refused.value.facts["reason"] == "wrong_time"
+    with pytest.raises(NotFound):
+        command(room, lambda s, living: do(s, living, "aoi", "hold"))
+
+
+def test_who_is_given_back_decides_by_itself(room: Room) -> None:
+    command(room, lambda s, living: take_in_hand(s, living, "aoi"))
+    assert _tick(room, 60) == []
+    command(room, lambda s, living: set_decision(s, living, "aoi", None))
+    assert "decided" in [event.kind for event in _tick(room, 60)]

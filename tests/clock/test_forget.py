@@ -1,4 +1,4 @@
-"""Owns the tests of the forgetting of a whole world."""
+"""Owns the tests of forgetting: a whole world, or all that one character lived through."""
 
 import asyncio
 
@@ -8,12 +8,11 @@ from service.clock.forget import forget_character, forget_world
 from service.conversation.loop import converse
 from service.conversation.phase import Phase
 from service.conversation.room import Room
-from service.errors import WorldInUse
+from service.errors import Busy, WorldInUse
 from service.llm.scripted import ScriptedModel
 from service.store.tables import ConversationRow
-from tests.clock.worlds import converse_silently, fill, of_world, snapshot
-from tests.conversation.talks import talk
-from world.time import WorldTime
+from tests.clock.worlds import command, converse_silently, fill, of_world, snapshot
+from tests.conversation.talks import rows, talk
 
 
 def _forget(room: Room, world_id: str) -> None:
@@ -24,7 +23,7 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    assert set(before) - filled == {"characters", "engagements"}
+    assert set(before) - filled == {"engagements", "talks"}
     _forget(room, "main")
     after = snapshot(room)
     left = of_world(after, "main")
@@ -37,7 +36,7 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
 def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room, script: ScriptedModel) -> None:
     fill(room, script)
     before = snapshot(room)
-    room.database.write_now(lambda s: forget_character(s, "main", "aoi", WorldTime(0)))
+    command(room, lambda s, living: forget_character(s, living, "aoi"))
     after = snapshot(room)
     talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
     assert talks
@@ -49,7 +48,7 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room,
     assert [row["payload"] for row in of_world(after, "main")["outbox"] if row["character_id"] == "aoi"] == [
         {"forget": True}
     ]
-    for name in ("npcs", "npc_facts", "movements", "worlds", "usage"):
+    for name in ("npcs", "npc_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
 
 
@@ -78,3 +77,18 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
     )
     _forget(room, "main")
     assert {name for name, found in of_world(snapshot(room), "main").items() if found} == {"outbox"}
+
+
+def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
+    conversation_id = converse_silently(room, script, "main")
+    room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "talk_id", "1-ren"))
+    _forget(room, "main")
+    assert rows(room, ConversationRow) == []
+
+
+def test_who_talks_forgets_nothing(room: Room, script: ScriptedModel) -> None:
+    converse_silently(room, script, "main")
+    before = snapshot(room)
+    with pytest.raises(Busy):
+        command(room, lambda s, living: forget_character(s, living, "ren"))
+    assert snapshot(room) == before

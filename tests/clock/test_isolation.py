@@ -6,7 +6,6 @@ from sqlmodel import Session
 
 from service.cast.whereabouts import positions
 from service.clock.act import sleep
-from service.clock.advance import advance
 from service.conversation.room import Room
 from service.jobs.outbox import waiting
 from service.llm.scripted import ScriptedModel
@@ -15,7 +14,7 @@ from service.memory.recall import recent_memory
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows
-from tests.clock.worlds import fill
+from tests.clock.worlds import command, fill, tick
 from tests.conversation.talks import meet
 
 
@@ -45,8 +44,8 @@ def test_nothing_of_one_world_shows_in_another(room: Room, script: ScriptedModel
     fill(room, script)
     before = _answers(room, "other")
     assert all(before[key] for key in ("where", "last", "mid_term", "today", "learned", "events", "usage", "waiting"))
-    room.database.write_now(lambda s: sleep(s, room.stage, "main", "aoi"))
-    room.database.write_now(lambda s: advance(s, room.stage, "main", 9999))
+    command(room, lambda s, living: sleep(s, living, "aoi"))
+    tick(room, 999)
     room.database.write_now(lambda s: once(s, Once.of("main", "k2", "x", {}), dict))
     meet(room, world_id="main")
     assert _answers(room, "other") == before

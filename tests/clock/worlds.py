@@ -1,17 +1,27 @@
-"""Owns two worlds with something in every table, and pictures of all they hold."""
+"""Owns two worlds with something in every table, pictures of all they hold, and how tests command and tick them."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel
 
 import service.store.tables as tables
 from service.clock.act import Destination, walk
+from service.clock.author import announce
+from service.clock.crew import Crew
+from service.clock.keeper import Keeper
+from service.clock.living import Living, load, save
 from service.conversation.closing import close
 from service.conversation.loop import converse
 from service.conversation.room import Room
+from service.conversation.talks import Talks
+from service.decision.desk import Desk
+from service.jobs.outbox import Outbox
 from service.llm.scripted import ScriptedModel
+from service.store.events import events_after
 from service.store.idempotency import Once, once
+from service.store.tables import EventRow
 from tests.conversation.talks import meet, rows, says, talk_of_family
 
 TABLES: dict[str, type[SQLModel]] = {
@@ -19,6 +29,40 @@ TABLES: dict[str, type[SQLModel]] = {
     for table in vars(tables).values()
     if isinstance(table, type) and issubclass(table, SQLModel) and hasattr(table, "__table__")
 }
+
+
+T = TypeVar("T")
+
+
+def command(room: Room, work: Callable[[Session, Living], T], world_id: str = "main") -> T:
+    """Change a world that stands, as the keeper does."""
+
+    def change(session: Session) -> T:
+        room.stage.open(session, world_id, lock=True)
+        living = load(session, room.stage, world_id, models_missing=True)
+        answer = work(session, living)
+        save(session, living)
+        return answer
+
+    return room.database.write_now(change)
+
+
+def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
+    """Let the world live on; the answer is what happened."""
+
+    async def live() -> int:
+        desk = Desk(settings=room.settings, database=room.database, graph=room.graph, models=room.models)
+        keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)))
+        await keeper.start()
+        try:
+            step = await keeper.tick(world_id, ticks)
+            await keeper.wait(world_id, step.after)
+        finally:
+            await keeper.stop()
+        return step.first
+
+    first = asyncio.run(live())
+    return room.database.read_now(lambda s: events_after(s, world_id, first, 1_000_000))
 
 
 def fill(room: Room, script: ScriptedModel) -> None:
@@ -29,7 +73,8 @@ def fill(room: Room, script: ScriptedModel) -> None:
         asyncio.run(converse(room, conversation_id))
         asyncio.run(close(room, conversation_id))
     for world_id in ("main", "other"):
-        room.database.write_now(lambda s: walk(s, room.stage, world_id, "nagi", Destination(node_id="quay_west")))  # noqa: B023 - run here
+        command(room, lambda s, living: walk(s, living, "nagi", Destination(node_id="quay_west")), world_id)
+        command(room, lambda s, living: announce(s, living, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
 
 

@@ -8,9 +8,10 @@ from service.cast.whereabouts import move
 from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
-from service.memory.recollection import Recollection
-from service.store.tables import ConversationRow, TurnRow
+from service.memory.recollection import PairRecollection, Recollection
+from service.store.tables import CharacterRow, ConversationRow, TurnRow, WorldRow
 from world.people import Segment
+from world.time import WorldTime
 
 GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")
 
@@ -71,6 +72,41 @@ def recollection(**changed: Any) -> Recollection:
     )
 
 
+def pair_recollection(**changed: Any) -> PairRecollection:
+    """What the extraction answers about a talk in which Aoi heard of Mio's boat, and Mio of Aoi's photograph."""
+    return PairRecollection.model_validate(
+        {
+            "summary": "Mio told Aoi of her boat, and Aoi told Mio of a photograph.",
+            "topics": ["boat"],
+            "first": {
+                "affinity": 5,
+                "facts": [_fact("Mio", "Mio has painted her boat green", 1)],
+                "mid_term": [{"content": "Help Mio to paint the boat", "importance": "high"}],
+                "stance": "fond of Mio",
+            },
+            "second": {
+                "affinity": 9,
+                "facts": [_fact("Aoi", "Aoi keeps a photograph of a tower", 2)],
+                "mid_term": [{"content": "Look at the photograph of the tower", "importance": "low"}],
+                "stance": "curious about Aoi",
+            },
+        }
+        | changed
+    )
+
+
+def _fact(subject: str, statement: str, turn: int) -> dict[str, Any]:
+    return {
+        "subject": subject,
+        "relation": "told",
+        "object": "it",
+        "statement": statement,
+        "turn": turn,
+        "valid_on": "",
+        "replaces": "",
+    }
+
+
 def talk_of_family() -> tuple[CharacterTurn | NpcTurn | Recollection, ...]:
     """A whole talk with a given goal, its farewell and its closing."""
     return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
@@ -82,6 +118,41 @@ def place(room: Room, character_id: str = "aoi", node_id: str = BESIDE_TARO, wor
     def work(session: Session) -> None:
         world = room.stage.open(session, world_id, lock=True)
         move(session, world, character_id, Segment.stay(node_id, world.now))
+
+    room.database.write_now(work)
+
+
+def send(room: Room, character_id: str, node_id: str) -> None:
+    """Send a character to a node, from now on."""
+
+    def work(session: Session) -> None:
+        world = room.stage.open(session, "main", lock=True)
+        path = world.routes.path(world.character(character_id).home, node_id)
+        move(session, world, character_id, Segment.walk(path, world.now))
+
+    room.database.write_now(work)
+
+
+def pass_minutes(room: Room, minutes: int) -> None:
+    """Let the world's clock go on."""
+
+    def work(session: Session) -> None:
+        room.stage.open(session, "main", lock=True)
+        row = session.get_one(WorldRow, "main")
+        row.now = WorldTime(row.now + minutes)
+
+    room.database.write_now(work)
+
+
+def sleeps(room: Room, character_id: str) -> None:
+    """A night passes for a character; only what counts its nights is written."""
+
+    def work(session: Session) -> None:
+        row = session.get(CharacterRow, ("main", character_id)) or CharacterRow(
+            world_id="main", character_id=character_id
+        )
+        row.sleeps += 1
+        session.add(row)
 
     room.database.write_now(work)
 

@@ -9,8 +9,6 @@ from pydantic import BaseModel
 
 from service.cast.load import Content
 from service.cast.stage import Stage
-from service.clock.act import sleep
-from service.clock.advance import advance
 from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
@@ -39,10 +37,12 @@ from tests.conversation.talks import (
     HELLO,
     THANKS,
     meet,
+    pass_minutes,
     recollection,
     replies,
     rows,
     says,
+    sleeps,
     talk,
     talk_of_family,
     turns,
@@ -207,7 +207,7 @@ def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(room: Ro
 
 def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
-    room.database.write_now(lambda s: sleep(s, room.stage, "main", "aoi"))
+    sleeps(room, "aoi")
     script.enqueue(recollection())
     _close(room, conversation_id)
     assert rows(room, DailyConversationRow) == []
@@ -230,7 +230,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
     first = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, first)
-    room.database.write_now(lambda s: advance(s, room.stage, "main", 2 * 24 * 60))
+    pass_minutes(room, 2 * 24 * 60)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
     asyncio.run(converse(room, meet(room)))
     character, npc = (prompt.given for prompt in script.history[-2:])
@@ -264,7 +264,7 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room
     earlier = _spoken(room, script)
     script.enqueue(BROKEN)
     _close(room, earlier)
-    room.database.write_now(lambda s: advance(s, room.stage, "main", 60))
+    pass_minutes(room, 60)
     later = _spoken(room, script)
     npc = {"affinity": 10, "mood": "angry", "learned_facts": []}
     character = {"facts": [], "mid_term": [], "stance": "wary of him"}
@@ -314,7 +314,7 @@ def test_no_transaction_is_open_while_the_model_thinks(room: Room, script: Scrip
     conversation_id = _spoken(room, script)
 
     def writes(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: advance(s, room.stage, "main", 1))
+        pass_minutes(room, 1)
         return recollection()
 
     script.enqueue(writes)

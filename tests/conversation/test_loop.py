@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.clock.advance import advance
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
@@ -28,6 +27,7 @@ from tests.conversation.talks import (
     THANKS,
     meet,
     opens,
+    pass_minutes,
     place,
     replies,
     rows,
@@ -236,7 +236,7 @@ def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: Scr
 
 def test_a_turn_bears_the_world_time_at_which_it_was_spoken(room: Room, script: ScriptedModel) -> None:
     def later(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: advance(s, room.stage, "main", 5))
+        pass_minutes(room, 5)
         return replies(FAMILY, leaves=True)
 
     conversation_id = _hold(room, script, says(HELLO), later)
@@ -280,7 +280,7 @@ def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room:
 
 def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: Room, script: ScriptedModel) -> None:
     def tomorrow(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: advance(s, room.stage, "main", 24 * 60))
+        pass_minutes(room, 24 * 60)
         return says(THANKS, leaves=True)
 
     _hold(room, script, says(HELLO), replies(FAMILY), tomorrow)

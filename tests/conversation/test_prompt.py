@@ -16,8 +16,8 @@ from jinja2 import UndefinedError
 
 import service.conversation.prompt
 from service.cast.profile import CharacterProfile, NpcProfile
-from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt
-from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge
+from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
+from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from world.time import Language
@@ -56,6 +56,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "mid_term": ("Return the borrowed knife",),
         "today": ("Hamako: they spoke of soup.",),
         "stance": "a little shy of him",
+        "items": ("a lantern", "two rolls"),
         "learned": ("learned his trade up north",),
     },
     "ja": {
@@ -89,6 +90,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         "mid_term": ("借りた小刀を返す",),
         "today": ("浜子: 汁物の話をした。",),
         "stance": "少し遠慮がある",
+        "items": ("灯り", "巻紙二本"),
         "learned": ("北で仕事を覚えた",),
     },
 }
@@ -146,6 +148,28 @@ def _npc_returning(language: Language, **changed: Any) -> NpcScene:
     return _npc(language, **{**met, "lines": _lines(words, "lines"), "turns_left": 7, **changed})
 
 
+def _partner(language: Language, **changed: Any) -> PartnerScene:
+    """Aoi, to whom somebody has spoken."""
+    words = WORDS[language]
+    first = PartnerScene(
+        language=language,
+        speaker=words["aoi"],
+        partner_id="npc_taro",
+        partner_name=words["taro"].name,
+        place=words["place"],
+        now=words["now"],
+        lines=(Line(turn=0, speaker_id="npc_taro", speaker_name=words["taro"].name, text=words["lines"][1][1]),),
+        turns_left=9,
+    )
+    return replace(first, **changed)
+
+
+def _partner_returning(language: Language, **changed: Any) -> PartnerScene:
+    words = WORDS[language]
+    kept = {key: words[key] for key in ("known", "mid_term", "today", "stance", "items")}
+    return _partner(language, **{"last_meeting": words["met"], "times_met": 1, **kept, **changed})
+
+
 def _prompts(language: Language) -> dict[str, Prompt[Any]]:
     words = WORDS[language]
     unsettled = _lines(words, "unsettled")
@@ -159,6 +183,12 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "character_repeated": character_prompt(_returning(language, nudge="repeated")),
         "character_broke_character": character_prompt(_returning(language, nudge="broke_character")),
         "character_farewell": character_prompt(_returning(language, turns_left=2)),
+        "character_carrying": character_prompt(_returning(language, items=words["items"])),
+        "partner_first_meeting": partner_prompt(_partner(language)),
+        "partner_returning": partner_prompt(_partner_returning(language)),
+        "partner_unsettled": partner_prompt(_partner(language, unsettled=unsettled, unsettled_ago=words["just_now"])),
+        "partner_repeated": partner_prompt(_partner_returning(language, nudge="repeated")),
+        "partner_farewell": partner_prompt(_partner_returning(language, turns_left=1)),
         "npc_first_meeting": npc_prompt(_npc(language)),
         "npc_returning": npc_prompt(_npc_returning(language)),
         "npc_unsettled": npc_prompt(_npc(language, unsettled=unsettled, unsettled_ago=words["just_now"])),
@@ -199,7 +229,12 @@ def test_no_prompt_has_a_gap_or_a_stray_space(language: Language) -> None:
 @pytest.mark.parametrize(("language", "stranger"), [("en", "for the first time"), ("ja", "初対面")], ids=["en", "ja"])
 def test_only_strangers_meet_for_the_first_time(language: Language, stranger: str) -> None:
     strangers = {name for name, prompt in _prompts(language).items() if stranger in prompt.messages[0].content}
-    assert strangers == {"opening_first_meeting", "character_first_meeting", "npc_first_meeting"}
+    assert strangers == {
+        "opening_first_meeting",
+        "character_first_meeting",
+        "npc_first_meeting",
+        "partner_first_meeting",
+    }
 
 
 @pytest.mark.parametrize(
@@ -209,6 +244,7 @@ def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends:
     for prompt in (
         character_prompt(_character(language, acquainted=True)),
         npc_prompt(_npc(language, acquainted=True)),
+        partner_prompt(_partner(language, acquainted=True)),
     ):
         assert friends in prompt.messages[0].content
         assert "for the first time" not in prompt.messages[0].content
@@ -225,7 +261,9 @@ def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
     assert [m.content for m in npc.messages if m.role == "user"] == own
 
 
-@pytest.mark.parametrize(("template", "block"), [("character", "system"), ("character", "opening"), ("npc", "system")])
+@pytest.mark.parametrize(
+    ("template", "block"), [("character", "system"), ("character", "opening"), ("npc", "system"), ("partner", "system")]
+)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_scene_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
     templates = Templates(service.conversation.prompt.__file__)
@@ -237,7 +275,7 @@ def test_a_scene_that_lacks_something_is_an_error(template: str, block: str, lan
 @given(
     language=st.sampled_from(LANGUAGES),
     texts=st.lists(st.text(min_size=1, max_size=30), min_size=2, max_size=11),
-    speaker=st.sampled_from(["character", "npc"]),
+    speaker=st.sampled_from(["character", "npc", "partner"]),
     earlier=st.sampled_from(NUDGES),
     later=st.sampled_from(NUDGES),
 )
@@ -255,9 +293,14 @@ def test_a_speakers_prompt_begins_with_its_prompt_before_reminders_aside(
         seen: dict[str, Any] = {"lines": lines[:count], "turns_left": 12 - count, "nudge": nudge}
         if speaker == "npc":
             return npc_prompt(_npc_returning(language, **seen)).messages
+        if speaker == "partner":
+            return partner_prompt(_partner_returning(language, **seen)).messages
         return character_prompt(_returning(language, **seen)).messages
 
-    counts = range(1 if speaker == "npc" else 0, len(lines) + 1, 2)
+    if speaker == "partner":
+        people = people[::-1]
+        lines = tuple(replace(line, speaker_id=people[line.turn % 2][0]) for line in lines)
+    counts = range(0 if speaker == "character" else 1, len(lines) + 1, 2)
     for before, after in pairwise(counts):
         shorter, longer = messages(before, earlier), messages(after, later)
         assert longer[: len(shorter) - 1] == shorter[:-1]

@@ -5,25 +5,23 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from service.clock.act import Destination, walk
-from service.clock.advance import advance
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.start import require_free
 from service.conversation.transcript import end
-from service.errors import Busy, KataribeError, NotBeside, NotFound, Walking
+from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
 from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.tables import ConversationRow, EngagementRow
-from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, place, rows, says, talk
+from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minutes, place, rows, says, send, talk
 
 
 def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
     conversation_id = meet(room, max_turns=6)
     row = talk(room, conversation_id)
     assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
-    assert row.models == {"character": "scripted", "npc": "scripted", "closing": "scripted"}
+    assert row.models == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
     assert row.started_at == room.stage.start
     assert [(r["person_id"], r["conversation_id"]) for r in rows(room, EngagementRow)] == [
         ("aoi", conversation_id),
@@ -51,13 +49,13 @@ def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:
 def test_the_minutes_told_are_those_it_takes(room: Room) -> None:
     with pytest.raises(NotBeside) as refused:
         begin(room)
-    room.database.write_now(lambda s: walk(s, room.stage, "main", "aoi", Destination(npc_id="npc_taro")))
-    room.database.write_now(lambda s: advance(s, room.stage, "main", refused.value.facts["walk_minutes"]))
+    send(room, "aoi", BESIDE_TARO)
+    pass_minutes(room, refused.value.facts["walk_minutes"])
     assert talk(room, begin(room)).phase == Phase.RUNNING
 
 
 def test_who_walks_does_not_talk(room: Room) -> None:
-    room.database.write_now(lambda s: walk(s, room.stage, "main", "aoi", Destination(npc_id="npc_taro")))
+    send(room, "aoi", BESIDE_TARO)
     with pytest.raises(Walking) as refused:
         begin(room)
     assert refused.value.facts["person"] == "Aoi"
@@ -65,7 +63,9 @@ def test_who_walks_does_not_talk(room: Room) -> None:
     assert refused.value.facts["arrives_at"] > "2026-04-01T07:00"
 
 
-@pytest.mark.parametrize(("character_id", "npc_id"), [("nobody", "npc_taro"), ("aoi", "npc_nobody"), ("aoi", "mio")])
+@pytest.mark.parametrize(
+    ("character_id", "npc_id"), [("nobody", "npc_taro"), ("aoi", "npc_nobody"), ("npc_hamako", "npc_taro")]
+)
 def test_an_unknown_person_is_not_found(room: Room, character_id: str, npc_id: str) -> None:
     with pytest.raises(NotFound):
         begin(room, character_id=character_id, npc_id=npc_id)
@@ -168,6 +168,44 @@ def test_a_person_who_talks_is_not_free(room: Room) -> None:
 
 def test_a_talk_takes_place_where_the_character_stands_now(room: Room) -> None:
     place(room, node_id="main_cross")
-    room.database.write_now(lambda s: advance(s, room.stage, "main", 1))
+    pass_minutes(room, 1)
     place(room)
     assert talk(room, begin(room)).node_id == BESIDE_TARO
+
+
+def test_two_characters_who_stand_beside_each_other_may_talk(room: Room) -> None:
+    place(room)
+    place(room, "mio")
+    row = talk(room, begin(room, npc_id="mio"))
+    assert (row.character_id, row.npc_id, row.talk_id) == ("aoi", "mio", None)
+    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "mio"]
+
+
+def test_a_character_elsewhere_is_told_of_with_the_way(room: Room) -> None:
+    place(room)
+    with pytest.raises(NotBeside) as refused:
+        begin(room, npc_id="mio")
+    assert refused.value.facts["partner"] == "Mio"
+    assert refused.value.facts["walk_minutes"] > 0
+
+
+def test_a_character_on_its_way_is_not_spoken_to(room: Room) -> None:
+    place(room)
+    send(room, "mio", BESIDE_TARO)
+    with pytest.raises(Walking) as refused:
+        begin(room, npc_id="mio")
+    assert refused.value.facts["person"] == "Mio"
+
+
+def test_a_character_that_talks_is_busy_for_other_characters(room: Room) -> None:
+    meet(room, character_id="mio")
+    place(room)
+    with pytest.raises(Busy) as refused:
+        begin(room, npc_id="mio")
+    assert (refused.value.facts["person"], refused.value.facts["partner"]) == ("Mio", "Taro")
+
+
+def test_nobody_talks_to_itself(room: Room) -> None:
+    place(room)
+    with pytest.raises(Invalid):
+        begin(room, npc_id="aoi")

@@ -8,6 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from service.clock.forget import forget_character, forget_world
+from service.clock.living import load
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
@@ -242,12 +243,34 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house
     _leave(house, "c1")
     asyncio.run(Outbox(house).deliver(AOI))
     graph.away = True
-    house.database.write_now(lambda s: forget_character(s, "main", "aoi", WorldTime(2000)))
+    house.database.write_now(lambda s: forget_character(s, load(s, house.stage, "main", models_missing=True), "aoi"))
     asyncio.run(Outbox(house).deliver(AOI))
     assert _episodes(house) == ["c1"]
     graph.away = False
     asyncio.run(Outbox(house).deliver(AOI))
     assert (_episodes(house), _waiting(house)) == ([], [])
+
+
+def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(house: Room, graph: Graph) -> None:
+    """Both have a row of the same conversation: neither is taken for the other's."""
+    _leave(house, "c1")
+
+    def also_mio(session: Session) -> None:
+        row = session.get_one(OutboxRow, 1)
+        session.add(
+            OutboxRow(conversation_id="c1", world_id="main", character_id="mio", payload=row.payload, attempts=3)
+        )
+
+    house.database.write_now(also_mio)
+    graph.away = True
+    asyncio.run(Outbox(house).deliver(MIO))
+    assert {r["character_id"]: r["attempts"] for r in rows(house, OutboxRow)} == {"aoi": 0, "mio": 4}
+    graph.away = False
+    asyncio.run(Outbox(house).deliver(MIO))
+    assert [r["character_id"] for r in rows(house, OutboxRow)] == ["aoi"]
+    asyncio.run(Outbox(house).deliver(AOI))
+    assert rows(house, OutboxRow) == []
+    assert graph.taken == ["c1", "c1"]
 
 
 def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.conversation.closing import close
+from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
@@ -312,6 +312,75 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: 
     asyncio.run(next_process())
     assert _texts(room, conversation_id) == WHOLE
     assert talk(room, conversation_id).phase == Phase.CLOSED
+
+
+@pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
+def test_what_the_living_world_holds_is_left_to_it(room: Room, script: ScriptedModel, phase: Phase) -> None:
+    script.enqueue(*talk_of_family()[:4])
+    held = meet(room)
+    if phase == Phase.CLOSING:
+        asyncio.run(converse(room, held))
+    asked = len(script.history)
+    _set(room, held, talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            runner.submit(held)
+            await runner.interrupt(held)
+            other = meet(room, character_id="mio", npc_id="npc_hamako")
+            script.enqueue(says(HELLO, leaves=True), _empty()) if phase == Phase.CLOSING else _instead(script)
+            runner.submit(other)
+            await runner.wait(other)
+
+    asyncio.run(run())
+    row = talk(room, held)
+    assert (row.phase, row.runner) == (phase, "somebody")
+    assert len(script.history) == asked + 2, "only the other talk's utterance and closing"
+
+
+def _instead(script: ScriptedModel) -> None:
+    """What another talk needs, before what is enqueued for the held one."""
+    script.enqueue(says(HELLO, leaves=True), role="character")
+    script.enqueue(_empty(), role="closing")
+
+
+def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
+    room: Room, script: ScriptedModel
+) -> None:
+    held = meet(room)
+    script.enqueue(says(HELLO), _stops)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(converse(room, held))
+    _set(room, held, talk_id="aoi@1")
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            await room.database.write(lambda s: end(s, room.stage, "main", held, EndReason.ENDED_BY_CLIENT))
+            await runner.interrupt(held)
+            await asyncio.sleep(0.1)  # several sweeps
+
+    asyncio.run(run())
+    assert (talk(room, held).phase, talk(room, held).talk_id) == (Phase.CLOSING, "aoi@1")
+
+
+def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it_again(
+    room: Room, script: ScriptedModel
+) -> None:
+    script.enqueue(*talk_of_family()[:4])
+    held = meet(room)
+    asyncio.run(converse(room, held))
+    _set(room, held, talk_id="aoi@1", phase=Phase.CLOSING_FAILED)
+    script.enqueue(recollection())
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, held)))
+            runner.submit(held)
+            await asyncio.wait_for(runner.wait(held), 5)
+
+    asyncio.run(run())
+    assert talk(room, held).phase == Phase.CLOSED
+    assert rows(room, OutboxRow) == []
 
 
 def test_a_bug_in_one_conversation_is_logged_and_tried_again(

@@ -11,7 +11,11 @@ from service.memory.recollection import (
     MemoryFact,
     MidTermDraft,
     NpcRecollection,
+    PairRecollection,
+    PairScene,
+    Party,
     Recollection,
+    SideRecollection,
     SpokenLine,
 )
 from world.time import Language
@@ -113,3 +117,53 @@ def answer(
         npc=NpcRecollection(**{"affinity": affinity, "mood": "neutral", "learned_facts": list(facts), **npc}),
         character=CharacterRecollection(facts=list(remembered), mid_term=list(mid_term), stance="curious"),
     )
+
+
+def pair_scene(
+    language: Language = "en",
+    lines: tuple[str, ...] | None = None,
+    *,
+    first: tuple[str, ...] = (),
+    second: tuple[str, ...] = (),
+    facts: bool = True,
+    **changes: Any,
+) -> PairScene:
+    """Mio and Taro as two characters, with what each remembered before (as a1.. and b1..); Mio began the talk."""
+    seen = scene(language, lines)
+    own = {
+        "en": ("plays the flute by the old mill every night", "bakes bread"),
+        "ja": ("笛を吹く", "パンを焼いている"),
+    }[language]
+    mio, taro = (
+        Party(
+            person_id=person_id,
+            name=name,
+            facts=(fact,) if facts else (),
+            affinity=affinity,
+            memories=tuple(KnownFact(ref=f"{mark}{i}", statement=s) for i, s in enumerate(known, 1)),
+        )
+        for person_id, name, fact, affinity, mark, known in (
+            (seen.character_id, seen.character_name, own[0], 12, "a", first),
+            (seen.npc_id, seen.npc_name, own[1], -5, "b", second),
+        )
+    )
+    base = PairScene(
+        language=language,
+        first=mio,
+        second=taro,
+        now=seen.now,
+        goal=seen.goal,
+        goal_achieved=True,
+        lines=seen.lines,
+    )
+    return replace(base, **changes)
+
+
+def side(*facts: MemoryFact, affinity: int = 0, mid_term: tuple[MidTermDraft, ...] = ()) -> SideRecollection:
+    """What one of two characters is said to take away."""
+    return SideRecollection(affinity=affinity, facts=list(facts), mid_term=list(mid_term), stance="curious")
+
+
+def pair_answer(first: SideRecollection, second: SideRecollection) -> PairRecollection:
+    """A model's answer about two characters."""
+    return PairRecollection(summary="They talked.", topics=[], first=first, second=second)

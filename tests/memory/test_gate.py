@@ -4,10 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.memory.gate import Reason, Rejected, gate
+from service.memory.gate import Reason, Rejected, gate, gate_pair
 from service.memory.grounding import contradict
 from service.memory.recollection import ClosingScene, KnownFact, LearnedFact, MemoryFact, MidTermDraft, Recollection
-from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
+from tests.memory.scenes import (
+    answer,
+    authored,
+    heard,
+    learned,
+    memories,
+    pair_answer,
+    pair_scene,
+    scene,
+    side,
+    told,
+)
 
 STEP = 20
 
@@ -306,3 +317,48 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(
     assert all(topic.strip() for topic in kept.topics)
     claims = len(claimed.npc.learned_facts) + len(claimed.character.facts) + len(claimed.character.mid_term)
     assert len(kept.learned) + len(kept.remembered) + len(kept.mid_term) + len(kept.rejected) == claims
+
+
+BROTHERS = "Mio has seven brothers"
+CAPITAL = "Taro went to the capital once, twelve years ago"
+
+
+def test_of_two_characters_each_keeps_what_it_heard_and_what_it_said_of_itself() -> None:
+    heard_of_taro = heard(CAPITAL, 5, subject="Taro")
+    of_herself = heard(BROTHERS, 2, subject="Mio")
+    answered = pair_answer(side(heard_of_taro, of_herself), side(of_herself, heard_of_taro))
+    first, second = gate_pair(answered, pair_scene(), affinity_step=STEP)
+    assert [kept.fact.statement for kept in first.remembered] == [BROTHERS, CAPITAL]  # as they were said
+    assert [kept.fact.statement for kept in second.remembered] == [BROTHERS, CAPITAL]
+    assert (first.learned, second.learned, first.rejected, second.rejected) == ((), (), (), ())
+
+
+def test_of_two_characters_nobody_is_told_of_the_other_by_its_own_words() -> None:
+    claim = heard("Taro stole the silver bell", 0, subject="Taro")
+    first, second = gate_pair(pair_answer(side(claim), side(claim)), pair_scene(), affinity_step=STEP)
+    assert [rejected.reason for rejected in first.rejected] == [Reason.NOT_HEARD]
+    assert [kept.fact.statement for kept in second.remembered] == ["Taro stole the silver bell"]  # he has heard it
+
+
+def test_what_one_of_two_characters_remembered_before_is_no_news_to_it_alone() -> None:
+    known = heard(CAPITAL, 5, subject="Taro")
+    where = pair_scene(first=(CAPITAL,))
+    first, second = gate_pair(pair_answer(side(known), side(known)), where, affinity_step=STEP)
+    assert [rejected.reason for rejected in first.rejected] == [Reason.KNOWN_ALREADY]
+    assert len(second.remembered) == 1
+
+
+@pytest.mark.parametrize(("liar", "turn"), [("Mio", 0), ("Taro", 1)])
+def test_of_two_characters_the_author_wins_in_both_ones_memory(liar: str, turn: int) -> None:
+    said = ("I do not play the flute.", "I do not bake bread.")
+    statement = ("Mio does not play the flute", "Taro does not bake bread")[turn]
+    lie = heard(statement, turn, subject=liar)
+    for kept in gate_pair(pair_answer(side(lie), side(lie)), pair_scene(lines=said), affinity_step=STEP):
+        assert [rejected.reason for rejected in kept.rejected] == [Reason.CONTRADICTS_AUTHOR]
+
+
+def test_how_each_of_two_characters_is_liked_moves_by_the_step_from_where_it_was() -> None:
+    answered = pair_answer(side(affinity=100), side(affinity=10))
+    first, second = gate_pair(answered, pair_scene(), affinity_step=STEP)
+    assert first.affinity == 10  # Taro's liking of Mio, from -5
+    assert second.affinity == 12 + STEP  # Mio's liking of Taro, from 12

@@ -78,7 +78,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(databas
     ]
 
     def check(session: Session) -> None:
-        assert session.get_one(SummaryRow, "a").topics == ["goats"]
+        assert session.get_one(SummaryRow, ("a", CHARACTER)).topics == ["goats"]
         relation = relation_row(session, "main", NPC, CHARACTER)
         assert (relation.affinity, relation.conversation_count, relation.stance) == (20, 1, "curious")
         npc = session.get_one(NpcRow, ("main", NPC))

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from service.store.session import Database
 from tests.servers import missing
 
 SERVER_USER = "postgres"  # whom root becomes, for PostgreSQL refuses to run as root
@@ -77,11 +78,15 @@ class PostgresServer:
         finally:
             shutil.rmtree(self.home)
 
-    def create_database(self) -> str:
-        """A new, empty database of its own; answers its SQLAlchemy URL (`postgresql+psycopg://…`)."""
+    def create_database(self, *, like: str = "template1") -> str:
+        """A new database of its own, empty or a copy of the database `like`, which nobody may be connected to.
+
+        Answers its SQLAlchemy URL (`postgresql+psycopg://…`), which ends with its name.
+        """
         name = f"test_{next(self._numbers)}"
+        command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(like))
         with psycopg.connect(self._url("postgresql", "postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(command)
         return self._url("postgresql+psycopg", name)
 
     @property
@@ -141,6 +146,16 @@ def postgres_server(postgres_binaries: Path) -> Iterator[PostgresServer]:
     """A running PostgreSQL, one for the whole session; ask it for `create_database()`."""
     with PostgresServer(postgres_binaries) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: PostgresServer) -> str:
+    """The name of a database with our tables and no rows, made by the migrations; for `create_database(like=…)`."""
+    url = postgres_server.create_database()
+    migrated = Database(url)
+    migrated.migrate()
+    migrated.close()
+    return url.rpartition("/")[2]
 
 
 @pytest.fixture

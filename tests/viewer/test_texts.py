@@ -5,22 +5,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
+from service.api.life_schemas import How
 from service.cast.profile import Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.memory.gate import Reason
+from service.store.events import IN_A_MINUTE
 from service.viewer import texts as module
 from service.viewer.texts import TEXTS, texts
+from world.option import Reason as Refused
 
 _HERE = Path(module.__file__).parent
-_NOTE_EVENTS = (
-    "clock/act.py",
-    "clock/advance.py",
-    "conversation/start.py",
-    "conversation/transcript.py",
-    "conversation/closing.py",
-    "memory/write.py",
-)
 
 
 def test_every_text_is_there_in_both_languages() -> None:
@@ -50,6 +45,8 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
         "reason": list(Reason),
         "mood": get_args(Mood),
         "importance": get_args(Importance),
+        "why": list(Refused),
+        "decides": get_args(How),
         "emotion": [emotion for emotion in get_args(Emotion) if emotion != "neutral"],
     }
     keys = {f"{kind}_{value}" for kind, values in named.items() for value in values}
@@ -57,12 +54,10 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
 
 
 def test_every_kind_of_event_has_a_text() -> None:
-    service = _HERE.parent
-    noted = "".join((service / name).read_text("utf-8") for name in _NOTE_EVENTS)
-    kinds = set(re.findall(r'^\s*"([a-z]+_[a-z_]+|departed|arrived|slept)",$', noted, re.MULTILINE))
-    kinds |= set(re.findall(r'(?:world\.now|began|\[-1\]\)), "(\w+)"', noted))
-    assert {"departed", "arrived", "day_began", "memory_expired", "closing_failed", "fact_rejected"} <= kinds
-    assert {f"event_{kind}" for kind in kinds} - set(TEXTS) == set()
+    sources = "".join(path.read_text("utf-8") for path in (_HERE.parent / "clock").glob("*.py"))
+    noted = set(re.findall(r'\bnote\([^"]*\bnow, "(\w+)"', sources))
+    assert {"slept", "forgot", "announced", "weather", "carries", "changed"} <= noted
+    assert {f"event_{kind}" for kind in {*IN_A_MINUTE, *noted}} - set(TEXTS) == set()
 
 
 def test_no_text_is_left_over() -> None:

@@ -5,11 +5,11 @@ import random
 from pydantic import BaseModel
 
 from service.conversation.rehearsal.character import speak_character
-from service.conversation.rehearsal.npc import speak_npc
-from service.conversation.scene import CharacterScene, NpcScene
+from service.conversation.rehearsal.npc import speak_npc, speak_partner
+from service.conversation.scene import CharacterScene, NpcScene, PartnerScene
 from service.llm.rehearsal import Handler
 
-__all__ = ["HANDLERS", "speak_character", "speak_npc"]
+__all__ = ["HANDLERS", "speak_character", "speak_npc", "speak_partner"]
 
 
 def _character(scene: CharacterScene, rng: random.Random) -> BaseModel:
@@ -20,4 +20,8 @@ def _npc(scene: NpcScene, rng: random.Random) -> BaseModel:
     return speak_npc(scene, rng)
 
 
-HANDLERS: dict[type, Handler] = {CharacterScene: _character, NpcScene: _npc}
+def _partner(scene: PartnerScene, rng: random.Random) -> BaseModel:
+    return speak_partner(scene, rng)
+
+
+HANDLERS: dict[type, Handler] = {CharacterScene: _character, NpcScene: _npc, PartnerScene: _partner}

@@ -1,4 +1,4 @@
-"""Owns the closing of a rehearsal: a Recollection by rule, from nothing but the transcript."""
+"""Owns the closing of a rehearsal: a Recollection (of two characters one for both) by rule, from nothing but the transcript."""
 
 import random
 import re
@@ -15,7 +15,10 @@ from service.memory.recollection import (
     MemoryFact,
     MidTermDraft,
     NpcRecollection,
+    PairRecollection,
+    PairScene,
     Recollection,
+    SideRecollection,
     SpokenLine,
 )
 from service.memory.rehearsal.likeness import (
@@ -119,6 +122,29 @@ def close(scene: ClosingScene, rng: random.Random) -> Recollection:
     )
 
 
+def close_pair(scene: PairScene, rng: random.Random) -> PairRecollection:
+    """What each of two characters keeps of a conversation, as `close` keeps it for the one who talked with an NPC.
+
+    Of who began, only what it told of itself counts: the rest are its questions and courtesies.
+    """
+    seen_by_first, seen_by_second = scene.views()
+    first, second = close(seen_by_first, rng), close(seen_by_second, rng)
+    heard = _told(seen_by_first)
+    answered = [item for item in _told(seen_by_second) if item.known]
+    second.character.facts = _facts(seen_by_second, answered)
+    return PairRecollection(
+        summary=_pair_summary(seen_by_first, heard, seen_by_second, answered),
+        topics=list(dict.fromkeys([*_keys(seen_by_first, heard), *_keys(seen_by_second, answered)]))[:5],
+        first=_side(first, liking=second),
+        second=_side(second, liking=first),
+    )
+
+
+def _side(own: Recollection, *, liking: Recollection) -> SideRecollection:
+    """`liking` is the other one's view: there this one is the partner, whose affinity is asked for."""
+    return SideRecollection(**dict(own.character), affinity=liking.npc.affinity)
+
+
 def _told(scene: ClosingScene) -> list[_Told]:
     found: list[_Told] = []
     for line in scene.lines:
@@ -195,6 +221,21 @@ def _summary(scene: ClosingScene, told: list[_Told]) -> str:
     return clip(" ".join(parts), 400)
 
 
+def _pair_summary(scene: ClosingScene, heard: list[_Told], other: ClosingScene, answered: list[_Told]) -> str:
+    """What the two told each other; the goal of one of them was never spoken of."""
+    who, partner = scene.character_name[:40], scene.npc_name[:40]
+    heard = sorted(heard, key=lambda item: not item.known)
+    kept = [(scene, item) for item in heard[:2]] + [(other, item) for item in answered[:1]]
+    if scene.language == "ja":
+        parts = [
+            f"{who}は{partner}と話した。",
+            *(f"{view.npc_name[:40]}は{clip(t.clause, 110)}と話した。" for view, t in kept),
+        ]
+        return clip("".join(parts), 400)
+    parts = [f"{who} talked with {partner}.", *(_ended(_statement(view, t)) for view, t in kept)]
+    return clip(" ".join(parts), 400)
+
+
 def _outset(who: str, npc: str, goal: str) -> str:
     task = f"{goal[:1].lower()}{goal[1:]}"
     if not goal:
@@ -209,10 +250,14 @@ def _ended(sentence: str) -> str:
 
 
 def _topics(scene: ClosingScene, told: list[_Told]) -> list[str]:
-    names = (scene.npc_name, scene.character_name)
-    keys = [key_phrase(item.sentence, names) for item in told]
-    own = [] if any(keys) else [key_phrase(scene.goal, names)]
+    keys = _keys(scene, told)
+    own = [] if keys else [key_phrase(scene.goal, (scene.npc_name, scene.character_name))]
     return [key[:80] for key in dict.fromkeys(keys + own) if key][:5]
+
+
+def _keys(scene: ClosingScene, told: list[_Told]) -> list[str]:
+    keys = (key_phrase(item.sentence, (scene.npc_name, scene.character_name)) for item in told)
+    return [key[:80] for key in keys if key]
 
 
 def _learned(scene: ClosingScene, told: list[_Told]) -> list[LearnedFact]:
@@ -301,4 +346,8 @@ def _close(scene: ClosingScene, rng: random.Random) -> BaseModel:
     return close(scene, rng)
 
 
-HANDLERS: dict[type, Handler] = {ClosingScene: _close}
+def _close_pair(scene: PairScene, rng: random.Random) -> BaseModel:
+    return close_pair(scene, rng)
+
+
+HANDLERS: dict[type, Handler] = {ClosingScene: _close, PairScene: _close_pair}

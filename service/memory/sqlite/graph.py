@@ -67,7 +67,7 @@ class SqliteGraph:
         history: bool = False,
     ) -> list[Recalled]:
         """See MemoryGraph. Where the embedder fails, words alone are searched."""
-        if limit <= 0:
+        if limit <= 0 or await self._holds_nothing(group):
             return []
         asked = Question(
             group=group,
@@ -118,6 +118,12 @@ class SqliteGraph:
     async def aclose(self) -> None:
         """Close the file. The embedder is its maker's to close."""
         await self._database.aclose()
+
+    async def _holds_nothing(self, group: Group) -> bool:
+        """Found out before the query is embedded: that takes longer than everything else."""
+        if self._embedder is None:
+            return False
+        return await self._database.read(lambda c: sqlite_read.group_key(c, group)) is None
 
     async def _search(self, asked: Question) -> Found:
         return await self._database.read(lambda c: search(c, self._cache, asked))

@@ -10,7 +10,8 @@ export function failure({ failure }) {
 }
 
 /** All that the conversation changed. */
-export function changes({ changes: made, character_id, character_name, npc_id, npc_name }) {
+export function changes({ changes: made, character_id, character_name, npc_id, npc_name, partner_kind }) {
+  const both = partner_kind === "character";
   const names = { character: character_name, npc: npc_name };
   const title = h("h2", {}, t("changes"));
   if (!made) return [title, h("p", { class: "quiet" }, t("changes_none"))];
@@ -20,15 +21,34 @@ export function changes({ changes: made, character_id, character_name, npc_id, n
     h("p", { class: "badges" }, made.topics.map((topic) => badge(topic))),
     h("dl", { class: "steps" },
       h("dt", {}, t("affinity_of", names)), h("dd", { class: "affinity" }, ...step(made.affinity)),
-      h("dt", {}, t("mood_of", names)), h("dd", {}, ...moods(made.mood)),
+      ...(both ? [] : [h("dt", {}, t("mood_of", names)), h("dd", {}, ...moods(made.mood))]),
       h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
     ...list(t("memories", names), made.facts.map(fact)),
-    ...list(t("learned", names), made.learned_facts.map(fact)),
+    ...(both ? [] : list(t("learned", names), made.learned_facts.map(fact))),
     ...list(t("mid_term", names), made.mid_term.map(midTerm)),
     ...list(t("rejected", names), made.rejected.map(rejected)),
-    h("p", {}, h("a", { class: "button", href: link(`/view/characters/${character_id}`, { npc_id }) }, t("see_memory", names))),
+    memoryLink(character_id, npc_id, names),
+    ...(made.partner ? others(made.partner, npc_id, character_id, { character: npc_name, npc: character_name }) : []),
   ];
 }
+
+/** Of two characters each remembers for itself: what stays with the one that was spoken to, `names.character` here. */
+function others(made, ownId, otherId, names) {
+  return [
+    h("h2", {}, t("remembers_too", { npc: names.character })),
+    h("p", { class: "summary" }, made.summary),
+    h("dl", { class: "steps" },
+      h("dt", {}, t("affinity_of", names)), h("dd", {}, ...step(made.affinity)),
+      h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
+    ...list(t("memories", names), made.facts.map(fact)),
+    ...list(t("mid_term", names), made.mid_term.map(midTerm)),
+    ...list(t("rejected", names), made.rejected.map(rejected)),
+    memoryLink(ownId, otherId, names),
+  ];
+}
+
+const memoryLink = (ownId, npc_id, names) =>
+  h("p", {}, h("a", { class: "button", href: link(`/view/characters/${ownId}`, { npc_id }) }, t("see_memory", names)));
 
 /** Something on the mind for the next days, and until when. */
 export function midTerm({ content, importance, expires_at }) {

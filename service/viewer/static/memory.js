@@ -1,12 +1,29 @@
-// Owns the memory page: what a character remembers about an NPC, and the search in it.
+// Owns the character page: how it lives now, what it remembers about somebody, and the search in it.
 
 import { api, calm, complain, pressed } from "./api.js";
 import { badge, h } from "./dom.js";
 import { midTerm } from "./changes.js";
 import { factTold, talk } from "./facts.js";
-import { $, id, link, name, npc, t, when } from "./page.js";
+import { life } from "./life.js";
+import { $, id, link, name, npc, places, t, when } from "./page.js";
+
+const EVERY_MS = 3000;
 
 let asked = 0;
+let shownLife = "";
+
+/** How it lives, again and again; while the service is away, the last that was known. */
+async function live() {
+  const one = document.hidden ? null : await api(`/characters/${id}`).catch(() => null);
+  const words = JSON.stringify(one);
+  if (one && words !== shownLife) {
+    const open = $("life").querySelector("details")?.open;
+    shownLife = words;
+    $("life").replaceChildren(...life(one, places));
+    if (open) $("life").querySelector("details").open = true;
+  }
+  setTimeout(live, EVERY_MS);
+}
 
 async function show() {
   const number = ++asked;
@@ -66,10 +83,16 @@ function today({ today: all }) {
 
 const npcName = () => $("npc").selectedOptions[0]?.textContent ?? "";
 
-/** Without an NPC in the address: whom the character talked with last. */
+/** Without anybody in the address: whom the character talked with last. */
 async function begin() {
   let about = npc;
-  if (!about) about = (await api(`/conversations?character_id=${id}&limit=1`)).items[0]?.npc_id;
+  if (!about) {
+    const [began, joined] = await Promise.all(
+      ["character_id", "npc_id"].map((as) => api(`/conversations?${as}=${id}&limit=1`)),
+    );
+    const [last] = [...began.items, ...joined.items].sort((a, b) => b.started_at.localeCompare(a.started_at));
+    about = last && (last.character_id === id ? last.npc_id : last.character_id);
+  }
   if (about) $("npc").value = about;
   await show();
 }
@@ -83,4 +106,5 @@ $("npc").addEventListener("change", () => {
   history.replaceState(null, "", link(location.pathname, { npc_id: $("npc").value }));
   show().then(calm, complain);
 });
+live();
 begin().catch(complain);

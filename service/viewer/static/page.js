@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("page").textContent);
 
-export const { lang, world, id, name, npc } = data;
+export const { lang, world, id, name, npc, places, actions } = data;
 
 export const $ = (name) => document.getElementById(name);
 

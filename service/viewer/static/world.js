@@ -2,14 +2,17 @@
 
 import { api, calm, complain, pressed } from "./api.js";
 import { badge, face, h, setText } from "./dom.js";
+import { announced, bars, doing } from "./life.js";
 import { draw } from "./map.js";
-import { $, has, hour, link, minutesBetween, t, when } from "./page.js";
+import { $, actions, has, hour, link, minutesBetween, t, when } from "./page.js";
 
 const EVERY_MS = 3000;
 const EVENTS_SHOWN = 60;
 const STEPS = [10, 60, 1440];
+const MOVING_MS = 700;
+const CROWD = 60; // of more characters than that, only the chosen one's needs are asked for
 
-const now = { world: null, map: null, people: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
+const now = { world: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
 let lastEvent = 0;
 let shownConversations = "";
 
@@ -30,6 +33,7 @@ async function read() {
   if (now.world?.now !== world.now || !now.map) now.map = await api("/world/map");
   now.world = world;
   now.people = people.people;
+  now.lives = characters().length <= CROWD ? await api("/characters") : [];
   now.chosen ??= characters()[0]?.id ?? null;
   now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
   showWorld();
@@ -42,7 +46,6 @@ async function read() {
 }
 
 const characters = () => now.people.filter((p) => p.kind === "character");
-const npcs = () => now.people.filter((p) => p.kind === "npc");
 const person = (id) => now.people.find((p) => p.id === id);
 const nameOf = (id) => person(id)?.name ?? id;
 const mapOf = (nodeId) => now.map.nodes.find((n) => n.id === nodeId)?.map_id;
@@ -64,6 +67,11 @@ function showWorld() {
     models.includes("none") && badge(t("no_model"), "warn"),
     ...models.filter((m) => m !== "none" && m !== "rehearsal").map((name) => badge(t("model_is", { name }))),
     badge(t("memory_backend", { name: world.memory })),
+    world.moving && badge(t("moves", { time: when(world.until) }), "live"),
+    world.calls_in_flight > 0 && badge(t("calls", { count: world.calls_in_flight }), "live"),
+    world.clock.mode === "running" && badge(t("clock_running", { speed: world.clock.speed })),
+    world.weather && badge(t("weather", { weather: world.weather })),
+    ...world.announcements.map(announced),
     world.memories_waiting > 0 && badge(t("memories_waiting", { count: world.memories_waiting }), "warn"),
   ].filter(Boolean);
   const words = badges.map((b) => b.textContent).join();
@@ -74,7 +82,12 @@ function showWorld() {
 }
 
 const ticksFor = (minutes) => Math.ceil(minutes / now.world.tick_minutes);
-const tick = (minutes) => api("/world/tick", { method: "POST", body: { ticks: ticksFor(minutes) } });
+
+/** The world lives on, and the page shows how: the button rests until it is there. */
+async function tick(minutes) {
+  await api("/world/tick", { method: "POST", body: { ticks: ticksFor(minutes), wait: false } });
+  for (await refresh(); now.world.moving; await refresh()) await new Promise((resolve) => setTimeout(resolve, MOVING_MS));
+}
 
 /** A world may have long ticks: the buttons say what a press really brings. */
 function showSteps() {
@@ -121,14 +134,22 @@ const rows = new Map();
 function showPeople() {
   for (const one of now.people) {
     if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : npcRow(one));
-    const { item, place, talk } = rows.get(one.id);
+    const { item, place, talk, needs } = rows.get(one.id);
     if (!item.isConnected) $(one.kind === "character" ? "characters" : "npcs").append(item);
-    setText(place, placeOf(one));
+    setText(place, one.kind === "character" ? `${placeOf(one)} · ${doing(one.activity)}` : placeOf(one));
+    if (needs) showNeeds(needs, now.lives.find((life) => life.id === one.id)?.needs ?? []);
     item.classList.toggle("chosen", one.id === now.chosen);
     item.querySelector("button")?.setAttribute("aria-pressed", String(one.id === now.chosen));
     talk.hidden = !one.talking_in;
     if (one.talking_in) talk.href = link(`/view/conversations/${one.talking_in}`);
   }
+}
+
+function showNeeds(box, needs) {
+  const words = JSON.stringify(needs);
+  if (box.dataset.words === words) return;
+  box.dataset.words = words;
+  box.replaceChildren(bars(needs));
 }
 
 function placeOf({ position }) {
@@ -138,12 +159,13 @@ function placeOf({ position }) {
 
 function characterRow(one) {
   const place = h("span", { class: "quiet" });
+  const needs = h("span", {});
   const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
   const button = h(
     "button", { type: "button", onclick: () => choose(one.id), "data-character": one.id },
-    face(one.name, "character"), h("span", {}, h("strong", {}, one.name), place),
+    face(one.name, "character"), h("span", {}, h("strong", {}, one.name), place, needs),
   );
-  return { item: h("li", {}, button, talk), place, talk };
+  return { item: h("li", {}, button, talk), place, talk, needs };
 }
 
 function npcRow(one) {
@@ -170,7 +192,8 @@ async function showActions() {
   setText($("act-title"), t("acting", { name: one.name }));
   const { beside } = await api(`/characters/${one.id}`).catch((error) => (complain(error), { beside: [] }));
   if (now.chosen !== one.id) return;
-  const options = npcs()
+  const options = now.people
+    .filter((other) => other.id !== one.id && (other.kind === "npc" || beside.includes(other.id)))
     .map((npc) => ({ id: npc.id, near: beside.includes(npc.id), name: npc.name }))
     .sort((a, b) => Number(b.near) - Number(a.near));
   const words = JSON.stringify(options);
@@ -234,26 +257,34 @@ function showConversations(items) {
   $("conversations").replaceChildren(...(all.length ? all : [h("li", { class: "quiet" }, t("no_conversations"))]));
 }
 
+/** Only the newest are asked for: a day of many people is long. */
 async function readEvents() {
-  for (let more = true; more; ) {
-    const page = await api(`/world/events?after=${lastEvent}&limit=1000`);
-    for (const event of page.items) {
-      if (!lastEvent) $("events").replaceChildren();
-      lastEvent = event.id;
-      $("events").prepend(eventRow(event));
-    }
-    while ($("events").childElementCount > EVENTS_SHOWN) $("events").lastElementChild.remove();
-    more = Boolean(page.next);
-  }
+  const { items } = await api(`/world/events?order=desc&after=${lastEvent}&limit=${EVENTS_SHOWN}`);
+  if (!items.length) return;
+  if (!lastEvent) $("events").replaceChildren();
+  lastEvent = items[0].id;
+  $("events").prepend(...items.map(eventRow));
+  while ($("events").childElementCount > EVENTS_SHOWN) $("events").lastElementChild.remove();
 }
 
 function eventRow({ at, kind, person_id, data }) {
   const key = `event_${kind}`;
   const facts = { ...data, person: nameOf(person_id), npc: nameOf(data.npc_id) };
   facts.place = nodeName(data.to_node_id ?? data.node_id);
+  facts.what = whatOf(data);
+  if (kind === "action_failed") facts.why = t(`why_${data.reason}`);
+  if (kind === "weather") facts.weather = data.weather || "—";
+  if (kind === "carries") facts.items = [...data.given.map((i) => `+${i}`), ...data.taken.map((i) => `−${i}`)].join(t("comma"));
   const text = has(key) ? t(key, facts) : kind;
   const talk = data.conversation_id;
-  return h("li", {}, h("time", {}, when(at)), talk ? h("a", { href: link(`/view/conversations/${talk}`) }, text) : h("span", {}, text));
+  const told = talk ? h("a", { href: link(`/view/conversations/${talk}`) }, text) : h("span", {}, text);
+  return h("li", {}, h("time", {}, when(at)), h("span", {}, told, data.thought && h("span", { class: "quiet" }, ` ${data.thought}`)));
+}
+
+/** What is done, where or with whom. */
+function whatOf({ action_id, facility_id, target_id }) {
+  const where = target_id ? nameOf(target_id) : now.map.facilities.find((f) => f.id === facility_id)?.name;
+  return [actions[action_id] ?? action_id, where].filter(Boolean).join(" · ");
 }
 
 // ---- the page's own clock ------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from service.conversation.scene import (
     NpcScene,
     NpcTurn,
     OpeningTurn,
+    PartnerScene,
 )
 from service.memory.rehearsal.likeness import sameness, sentences, tells_something
 from world.time import Language
@@ -336,7 +337,7 @@ def test_a_goal_is_not_achieved_by_a_partner_who_tells_nothing() -> None:
 
 
 def test_the_handlers_are_keyed_by_the_scenes() -> None:
-    assert set(HANDLERS) == {CharacterScene, NpcScene}
+    assert set(HANDLERS) == {CharacterScene, NpcScene, PartnerScene}
 
 
 WORDS = st.text(max_size=60) | st.sampled_from(["既婚者", "married", "{you}", "？", "。。。", "x" * 500, "鐘" * 500])

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.memory.recollection import ClosingScene, KnownFact, Recollection, SpokenLine
-from service.memory.rehearsal.keeper import HANDLERS, close
+from service.memory.recollection import ClosingScene, KnownFact, PairScene, Recollection, SpokenLine
+from service.memory.rehearsal.keeper import HANDLERS, close, close_pair
+from tests.memory.scenes import pair_scene
 from world.time import Language
 
 LANGUAGES: tuple[Language, ...] = ("ja", "en")
@@ -164,8 +165,37 @@ def test_an_unachieved_goal_is_said_to_be_open(language: Language) -> None:
     assert closed(language, goal_achieved=False).summary != closed(language).summary
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_two_characters_each_keep_what_the_other_told(language: Language) -> None:
+    lines = {
+        "en": (
+            "Hello, Taro. I play the flute by the old mill every night.",
+            "I bake bread. I keep a cat in the mill.",
+            "Goodbye.",
+            "Goodbye.",
+        ),
+        "ja": (
+            "こんにちは、太郎さん。私は笛を吹くんです。",
+            "パンを焼いているんだ。うちの水車小屋で猫を飼っている。",
+            "ではまた。",
+            "またね。",
+        ),
+    }[language]
+    where = pair_scene(language, lines)
+    kept = close_pair(where, random.Random(1))
+    flute = {"en": "flute", "ja": "笛"}[language]
+    bread = {"en": "bread", "ja": "パン"}[language]
+    assert [flute in fact.statement for fact in kept.second.facts] == [True]
+    assert any(bread in fact.statement for fact in kept.first.facts)
+    assert not any(flute in fact.statement for fact in kept.first.facts)
+    assert flute in kept.summary
+    assert bread in kept.summary
+    assert where.goal not in kept.summary
+    assert kept.second.affinity >= where.second.affinity
+
+
 def test_the_handler_is_keyed_by_the_scene() -> None:
-    assert set(HANDLERS) == {ClosingScene}
+    assert set(HANDLERS) == {ClosingScene, PairScene}
 
 
 WORDS = st.text(max_size=80) | st.sampled_from(["明日" * 300, "well " * 300, "約束。" * 40, "{x}", ""])

@@ -1,0 +1,46 @@
+"""Owns the kinds of fields that travel over HTTP, and what every body a client sends has in common."""
+
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from service.store.ids import SLUG, SLUG_MAX
+
+T = TypeVar("T")
+
+Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
+WorldTimeText = Annotated[str, Field(examples=["2026-04-01T07:00"])]
+
+
+class In(BaseModel):
+    """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Change(In):
+    """What a client changes: what is left out stays as it is, and something is given."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"minProperties": 1})
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"give at least one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+def _given(value: T | None) -> T:
+    if value is None:
+        raise ValueError("leave it out, or give a value")
+    return value
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+MayBeLeftOut = Annotated[T | SkipJsonSchema[None], AfterValidator(_given), Field(json_schema_extra=_without_default)]
+"""A field of a change: what is left out stays as it is. It is not null."""

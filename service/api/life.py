@@ -1,0 +1,141 @@
+"""Owns how people live at the world's clock, as the API shows it. The core may be ahead of the clock: nothing here is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlmodel import Session, col, select
+
+from service.api.life_schemas import ActivityOut, BlockOut, LifeOut, NeedOut
+from service.cast.life_record import read_person, read_talk
+from service.cast.profile import RoutineBlock
+from service.cast.stage import World
+from service.clock.living import how_of
+from service.decision.mind import Mind, PlanBlock, read_mind
+from service.decision.wording import action_name, clock
+from service.store.tables import CharacterRow, ConversationRow, EngagementRow, EventRow, LifeRow, TalkRow
+from world.actions import HOLD, TALK
+from world.life import Person
+from world.time import WorldTime, iso
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lives:
+    """Everybody's life as the store has it. `talking`: the conversation each is in at the clock, NPCs included."""
+
+    world: World
+    people: Mapping[str, Person]
+    minds: Mapping[str, Mind]
+    rows: Mapping[str, CharacterRow]
+    talking: Mapping[str, str]
+    models_missing: bool
+
+    def activity(self, character_id: str) -> ActivityOut | None:
+        """What the character does; None: it decides next, or has not lived yet."""
+        person = self.people.get(character_id)
+        if person is None:
+            return None
+        doing = person.during(self.world.now)
+        if self.world.now >= doing.end and doing.talk_id is None:
+            return None
+        conversation_id = self.talking.get(character_id)
+        if doing.talk_id is None and conversation_id is not None:  # a client's talk: to the core it stands
+            doing = replace(doing, action_id=TALK)
+        elif doing.talk_id is not None and conversation_id is None:
+            return None
+        lasts = doing.action_id in (TALK, HOLD)
+        return ActivityOut(
+            action_id=doing.action_id,
+            name=action_name(self.world, doing.action_id),
+            node_id=doing.node_id,
+            facility_id=doing.facility_id,
+            since=iso(doing.start),
+            until=None if lasts else iso(doing.end),
+            talking_in=conversation_id,
+        )
+
+    def needs(self, character_id: str) -> list[NeedOut]:
+        """Its levels; of who has not lived yet, those it would begin with."""
+        world, needs = self.world, self.world.setting.catalogue.needs
+        person = self.people.get(character_id)
+        began = WorldTime(world.now - 1)  # as `world.step.newcomer` begins a life
+        levels = person.during(world.now).levels if person else needs.first(began, world.character(character_id).needs)
+        now = needs.at(levels, max(world.now, levels.since))
+        return [
+            NeedOut(
+                id=need.id,
+                name=need.name or need.id,
+                level=round(now[need.id], 2),
+                lowest=need.lowest,
+                highest=need.highest,
+                critical=need.critical,
+            )
+            for need in needs.all
+        ]
+
+    def life(self, session: Session, character_id: str) -> LifeOut:
+        """Raises: NotFound."""
+        profile = self.world.character(character_id)
+        mind = self.minds.get(character_id, Mind())
+        row = self.rows.get(character_id)
+        return LifeOut(
+            decision=how_of(self.world, character_id, self.rows, self.models_missing),
+            needs=self.needs(character_id),
+            activity=self.activity(character_id),
+            thought=self._thought(session, character_id, mind),
+            plan=[_block(block) for block in mind.plan] if mind.plan_day == self.world.day else [],
+            routine=[_block(block) for block in profile.routine],
+            items=list(row.items) if row else [],
+        )
+
+    def _thought(self, session: Session, character_id: str, mind: Mind) -> str:
+        if mind.decided_at is None or mind.decided_at <= self.world.now:
+            return mind.thought
+        told = select(EventRow).where(
+            EventRow.world_id == self.world.id, EventRow.person_id == character_id, EventRow.kind == "decided"
+        )
+        last = session.exec(told.order_by(col(EventRow.id).desc()).limit(1)).first()
+        return str(last.data.get("thought", "")) if last else ""
+
+
+def lives_of(session: Session, world: World, *, models_missing: bool, only: str | None = None) -> Lives:
+    """Read from the store: everybody's, or only that character's (`talking` is everybody's all the same)."""
+    needs = world.setting.catalogue.needs
+    lives = select(LifeRow).where(LifeRow.world_id == world.id)
+    rows = select(CharacterRow).where(CharacterRow.world_id == world.id)
+    if only is not None:
+        lives, rows = lives.where(LifeRow.character_id == only), rows.where(CharacterRow.character_id == only)
+    found = session.exec(lives).all()
+    return Lives(
+        world=world,
+        people={row.character_id: read_person(row.person, needs) for row in found},
+        minds={row.character_id: read_mind(row.mind) for row in found},
+        rows={row.character_id: row for row in session.exec(rows)},
+        talking=talking_in(session, world),
+        models_missing=models_missing,
+    )
+
+
+def talking_in(session: Session, world: World) -> dict[str, str]:
+    """The conversation each person is in at the world's clock."""
+    held = select(EngagementRow, ConversationRow).where(
+        EngagementRow.world_id == world.id, ConversationRow.id == EngagementRow.conversation_id
+    )
+    found = {
+        engaged.person_id: talk.id
+        for engaged, talk in session.exec(held)
+        if talk.talk_id is None or talk.started_at <= world.now
+    }
+    for row in session.exec(select(TalkRow).where(TalkRow.world_id == world.id)):
+        talk = read_talk(row.talk)
+        if talk.takes(world.now):  # its words may all be spoken, ahead of the clock
+            found |= dict.fromkeys((talk.person_id, talk.partner_id), row.conversation_id)
+    return found
+
+
+def _block(block: RoutineBlock | PlanBlock) -> BlockOut:
+    return BlockOut(
+        starts=clock(block.starts),
+        activity=block.activity,
+        facility_id=block.facility_id,
+        action_id=block.action_id,
+    )

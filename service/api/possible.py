@@ -1,0 +1,64 @@
+"""Owns what is possible for a character, as the API shows it: with names and sentences in the reader's language."""
+
+from dataclasses import replace
+from typing import Any
+
+from service.api.life_schemas import OptionOut, PossibilitiesOut, RefusalOut
+from service.cast.stage import Stage, World
+from service.decision.wording import action_name, option_line, why
+from service.store.tables import WorldRow
+from world.option import Option, Possibilities, Refusal
+from world.time import Language, iso
+
+
+def possibilities_out(
+    stage: Stage, world: World, language: Language, character_id: str, found: Possibilities
+) -> PossibilitiesOut:
+    """`language`: the reader's, whatever the world's is."""
+    told = _in_language(stage, world, language)
+    return PossibilitiesOut(
+        character_id=character_id,
+        now=iso(world.now),
+        language=language,
+        options=[_option(told, option) for option in found.options],
+        refusals=[_refusal(told, refusal) for refusal in found.refusals],
+    )
+
+
+def _in_language(stage: Stage, world: World, language: Language) -> World:
+    if language == world.language:
+        return world
+    row = WorldRow(id=world.id, language=language, started_at=world.started_at, now=world.now)
+    return replace(stage.as_world(row), notices=world.notices)
+
+
+def _option(world: World, option: Option) -> OptionOut:
+    return OptionOut(
+        **_named(world, option),
+        node_id=option.node_id,
+        place=world.map.label(option.node_id),
+        walk_minutes=option.walk_minutes,
+        minutes=option.minutes,
+        text=option_line(world, option),
+    )
+
+
+def _refusal(world: World, refusal: Refusal) -> RefusalOut:
+    return RefusalOut(
+        **_named(world, refusal),
+        reason=refusal.reason.value,
+        facts=dict(refusal.facts),
+        text=why(world, refusal),
+    )
+
+
+def _named(world: World, one: Option | Refusal) -> dict[str, Any]:
+    facility = world.map.facilities.get(one.facility_id or "")
+    return {
+        "action_id": one.action_id,
+        "name": action_name(world, one.action_id),
+        "facility_id": one.facility_id,
+        "facility_name": facility.name if facility else None,
+        "target_id": one.target_id,
+        "target_name": world.name_of(one.target_id) if one.target_id else None,
+    }

@@ -1,0 +1,29 @@
+"""Owns whether somebody can be made to do something else at the world's clock: nobody walks out of a talk."""
+
+from sqlmodel import Session
+
+from service.clock.living import Living
+from service.conversation import start
+from service.errors import Busy
+from world.life import State
+
+
+def require_free(session: Session, living: Living, person_id: str) -> None:
+    """Raises: Busy: the person talks now, or is taking leave: the words of a talk may be spoken before its time is up."""
+    start.require_free(session, living.world, person_id)
+    person = living.core.people.get(person_id)
+    if person is None:
+        return
+    talk_id = next((a.talk_id for a in person.past if a.talk_id and a.end > living.world.now), None)
+    if talk_id is None and person.state in (State.TALKS, State.CLOSES):
+        talk_id = person.last.talk_id
+    if talk_id is None:
+        return
+    partner_id = living.core.talks[talk_id].other(person_id)
+    raise Busy(
+        person=living.world.name_of(person_id),
+        person_id=person_id,
+        partner=living.world.name_of(partner_id),
+        partner_id=partner_id,
+        conversation_id=living.conversation_id(living.core.talks[talk_id]),
+    )

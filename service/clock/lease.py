@@ -1,0 +1,58 @@
+"""Owns the lease on a world: which process moves it, until when (machine time), so that replicas do not move it both."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, or_, update
+from sqlmodel import Session, col
+
+from service.errors import WorldMoves
+from service.store.tables import WorldRow
+from world.time import WorldTime, iso
+
+LEASE_SECONDS = 30.0
+
+
+def claim(session: Session, keeper: str, world_id: str) -> None:
+    """Raises: WorldMoves: another replica moves it."""
+    statement = (
+        update(WorldRow)
+        .where(
+            col(WorldRow.id) == world_id,
+            or_(
+                col(WorldRow.runner).is_(None),
+                col(WorldRow.runner) == keeper,
+                col(WorldRow.lease_until) < time.time(),
+            ),
+        )
+        .values(runner=keeper, lease_until=time.time() + LEASE_SECONDS)
+        .execution_options(synchronize_session=False)
+    )
+    if cast("CursorResult[Any]", session.execute(statement)).rowcount == 1:
+        return
+    row = session.get_one(WorldRow, world_id, populate_existing=True)
+    raise WorldMoves(now=iso(WorldTime(row.now)), until=iso(WorldTime(row.target or row.now)))
+
+
+def claim_if_there(session: Session, keeper: str, world_id: str) -> None:
+    """The same for a world that may have no row. Raises: WorldMoves."""
+    if session.get(WorldRow, world_id, with_for_update=True) is not None:
+        claim(session, keeper, world_id)
+
+
+def extend(session: Session, keeper: str, world_ids: Sequence[str]) -> None:
+    """Hold those that this keeper holds for longer."""
+    mine = update(WorldRow).where(col(WorldRow.runner) == keeper, col(WorldRow.id).in_(world_ids))
+    session.execute(mine.values(lease_until=time.time() + LEASE_SECONDS))
+
+
+def let_go(session: Session, keeper: str, world_id: str | None = None) -> None:
+    """Hold it no longer; None: nor any other."""
+    mine = update(WorldRow).where(col(WorldRow.runner) == keeper)
+    session.execute((mine if world_id is None else mine.where(col(WorldRow.id) == world_id)).values(runner=None))
+
+
+def drop_all(session: Session) -> None:
+    """Nobody holds any."""
+    session.execute(update(WorldRow).values(runner=None))

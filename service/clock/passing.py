@@ -1,0 +1,45 @@
+"""Owns what time alone brings: mid-term memories expire, days begin, and what was foretold is told."""
+
+from sqlalchemy import delete
+from sqlmodel import Session, col, select
+
+from service.cast.stage import World
+from service.store.events import foretell, settle
+from service.store.tables import MidTermRow, WorldRow
+from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
+
+LEAP_DAYS = 31
+
+
+def pass_time(session: Session, world: World, now: WorldTime) -> None:
+    """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
+    _expire(session, world, now)
+    _begin_day(session, world, now)
+    settle(session, world.id, now)
+    session.get_one(WorldRow, world.id).now = now
+
+
+def _expire(session: Session, world: World, now: WorldTime) -> None:
+    """Mid-term memories whose time is up are removed; the event tells what they were."""
+    gone = (col(MidTermRow.world_id) == world.id, col(MidTermRow.expires_at) <= now)
+    for row in session.exec(select(MidTermRow).where(*gone)).all():
+        foretell(
+            session,
+            world.id,
+            WorldTime(row.expires_at),
+            "memory_expired",
+            row.character_id,
+            key=row.id,
+            content=row.content,
+            importance=row.importance,
+        )
+    session.execute(delete(MidTermRow).where(*gone))
+
+
+def _begin_day(session: Session, world: World, now: WorldTime) -> None:
+    """The world days that began; of a leap over more than a month only the last, not thousands."""
+    day_starts = world.settings.day_starts_minutes
+    days = range(world.day + 1, day_of(now, day_starts=day_starts) + 1)
+    for day in days if len(days) <= LEAP_DAYS else days[-1:]:
+        began = WorldTime(day * MINUTES_PER_DAY + day_starts)
+        foretell(session, world.id, began, "day_began", day=iso(began)[:10])

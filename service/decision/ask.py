@@ -1,0 +1,48 @@
+"""Owns the asking: one question, its answer checked, and asked once more with what is wrong; what it cost is told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from service.decision.scene import Waking
+from service.errors import ModelBroken, ModelError
+from service.llm.chat import ChatModel, Prompt, Usage
+
+T = TypeVar("T", bound=BaseModel)
+S = TypeVar("S", bound=Waking)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Generic[T]):
+    """What came of asking: an answer that holds, or the failure. `failures` are calls that gave no answer to use."""
+
+    value: T | None = None
+    usage: Usage = field(default_factory=Usage)
+    failures: int = 0
+    failure: ModelError | None = None
+
+
+async def ask(
+    model: ChatModel, prompt: Callable[[S], Prompt[T]], scene: S, fault: Callable[[S, T], str | None]
+) -> Asked[T]:
+    """The model's answer, repaired once if `fault` finds one in it. No ModelError leaves here."""
+    usage, failures, reason = Usage(), 0, ""
+    for _ in range(2):
+        try:
+            answer = await model.complete(prompt(scene))
+        except ModelError as exc:
+            return Asked(usage=usage + paid(exc), failures=failures + 1, failure=exc)
+        usage += answer.usage
+        found = fault(scene, answer.value)
+        if found is None:
+            return Asked(value=answer.value, usage=usage, failures=failures)
+        failures, reason = failures + 1, found
+        scene = replace(scene, fault=found, wrong_answer=answer.value.model_dump_json())
+    return Asked(usage=usage, failures=failures, failure=ModelBroken(model=model.name, reason=reason))
+
+
+def paid(error: ModelError) -> Usage:
+    """What a failed call cost."""
+    return Usage(calls=error.calls, prompt_tokens=error.prompt_tokens, completion_tokens=error.completion_tokens)

@@ -1,0 +1,129 @@
+"""Owns a character's decision: its day planned if need be, what it perceives and remembers asked of its model, checked."""
+
+import logging
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from service.cast.stage import World
+from service.decision.ask import ask
+from service.decision.carry_on import carried, carry_on, noted
+from service.decision.check import decision_fault, offer_of
+from service.decision.desk import Desk
+from service.decision.look import Look
+from service.decision.mind import Mind
+from service.decision.options import offered
+from service.decision.plan import Planning, plan_ahead
+from service.decision.prompt import decide_prompt
+from service.decision.recollect import recent, remembered
+from service.decision.routine import by_routine
+from service.decision.scene import Decision, Offer
+from service.errors import KataribeError
+from service.llm.chat import Usage
+from world.actions import TALK
+from world.option import Leash, Option
+from world.perceive import Snapshot
+from world.time import WorldTime
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """What a character does next, as `world.step.World.decide` takes it, and what is on its mind then.
+
+    `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model failed.
+    `failures` are calls that gave no answer to use; `failure` is why it, or its plan, fell back to the routine.
+    `planned`: a new plan was made on the way.
+    """
+
+    option: Option
+    wake_at: WorldTime | None
+    leash: Leash | None = None
+    mind: Mind
+    by: Literal["model", "plan", "fallback"]
+    usage: Usage = field(default_factory=Usage)
+    failures: int = 0
+    failure: KataribeError | None = None
+    planned: bool = False
+
+
+async def choose(desk: Desk, world: World, snapshot: Snapshot, mind: Mind) -> Chosen:
+    """Decide. `world` is at the snapshot's time.
+
+    While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
+    A model that fails, or answers wrongly twice, makes the character fall back to its plan or routine. The memory graph
+    being away does not keep it from deciding.
+
+    Raises:
+        NotFound: the author has taken the character out of the game.
+    """
+    world.character(snapshot.person_id)
+    look = Look(world=world, snapshot=snapshot, mind=mind, recent=await recent(desk, world, snapshot.person_id))
+    planning = await plan_ahead(desk, look)
+    look = replace(look, mind=planning.mind)
+    if planning.is_away:
+        return _fall_back(look, planning, Usage(), 0, planning.asked.failure)
+    if not planning.asked.usage.calls and (further := carry_on(look)):
+        return _go_on(look, *further)
+    offers = offered(world, snapshot, look.slot)
+    today = {talk.conversation_id for talk in look.recent.today}
+    scene = look.decision(offers, await remembered(desk, world, snapshot.person_id, look.query(), today))
+    asked = await ask(desk.models.for_role("decision"), decide_prompt, scene, decision_fault)
+    offer = offer_of(scene, asked.value) if asked.value else None
+    if asked.value is None or offer is None:
+        return _fall_back(look, planning, asked.usage, asked.failures, asked.failure)
+    return Chosen(
+        option=offer.option,
+        wake_at=_wake_at(look, offer.option),
+        mind=_minded(look, asked.value, offer),
+        by="model",
+        usage=planning.asked.usage + asked.usage,
+        failures=planning.asked.failures + asked.failures,
+        failure=planning.asked.failure,
+        planned=planning.made,
+    )
+
+
+def _go_on(look: Look, option: Option, wake_at: WorldTime | None) -> Chosen:
+    mind = replace(_unasked(look), last_asked=carried(look, option))
+    return Chosen(option=option, wake_at=wake_at, mind=mind, by="plan")
+
+
+def _fall_back(look: Look, planning: Planning, usage: Usage, failures: int, failure: KataribeError | None) -> Chosen:
+    _log.warning("%s decides by its routine: %s", look.snapshot.person_id, failure)
+    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.mind.plan)
+    return Chosen(
+        option=option,
+        wake_at=wake_at,
+        mind=replace(_unasked(look), last_asked=None),
+        by="fallback",
+        usage=planning.asked.usage + usage,
+        failures=planning.asked.failures + failures,
+        failure=failure,
+        planned=planning.made,
+    )
+
+
+def _unasked(look: Look) -> Mind:
+    """Who was not asked has no thought of its own."""
+    return replace(look.mind, thought="", goal=None, success_criteria=None, failed=None, decided_at=look.snapshot.time)
+
+
+def _minded(look: Look, decision: Decision, offer: Offer) -> Mind:
+    talks = offer.option.action_id == TALK
+    return replace(
+        look.mind,
+        thought=decision.thought.strip(),
+        goal=decision.goal.strip() if talks else None,
+        success_criteria=decision.success_criteria.strip() if talks else None,
+        failed=None,
+        decided_at=look.snapshot.time,
+        last_asked=noted(look, offer.option),
+    )
+
+
+def _wake_at(look: Look, option: Option) -> WorldTime | None:
+    """When the next block begins; a meal once paid for is had."""
+    slot = look.slot
+    costs = any(action.id == option.action_id and action.cost for action in look.world.setting.catalogue.actions)
+    return slot.until if slot and not costs else None

@@ -1,0 +1,77 @@
+"""Owns the day's blocks, planned or routine: which one a moment lies in, and when the next one begins."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.cast.profile import CharacterProfile
+from service.decision.mind import PlanBlock
+from world.setting import Setting
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
+
+
+class Block(Protocol):
+    """A block of a plan or of an author's routine; it lasts until the next one, the last one past midnight."""
+
+    @property
+    def starts(self) -> int:
+        """Minute of the day."""
+        ...
+
+    @property
+    def activity(self) -> str: ...
+
+    @property
+    def facility_id(self) -> str | None:
+        """Where; None: at home."""
+        ...
+
+    @property
+    def action_id(self) -> str | None:
+        """What; None: what fits the place."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """The block a moment lies in: number `index` of its day, from `since` until before `until`."""
+
+    index: int
+    block: Block
+    since: WorldTime
+    until: WorldTime
+
+
+def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[PlanBlock, ...]) -> tuple[Block, ...]:
+    """The plan, else the routine, in order; blocks whose facility the map does not have are passed over."""
+    blocks: tuple[Block, ...] = plan or profile.routine
+    facilities = setting.world_map.facilities
+    return tuple(sorted((b for b in blocks if b.facility_id is None or b.facility_id in facilities), key=_starts))
+
+
+def slot_at(blocks: tuple[Block, ...], t: WorldTime) -> Slot | None:
+    """The slot that holds `t`; None when the day has no blocks. `blocks` are in order."""
+    if not blocks:
+        return None
+    minute = minute_of_day(t)
+    index = sum(block.starts <= minute for block in blocks) - 1
+    block, following = blocks[index], blocks[(index + 1) % len(blocks)]
+    since = t - (minute - block.starts) % MINUTES_PER_DAY
+    until = t + ((following.starts - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY)
+    return Slot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
+
+
+def starts_between(blocks: Iterable[Block], after: WorldTime, until: WorldTime) -> int:
+    """How many blocks begin after `after` and at `until` or before."""
+    return sum(
+        (until - block.starts) // MINUTES_PER_DAY - (after - block.starts) // MINUTES_PER_DAY for block in blocks
+    )
+
+
+def at_home(setting: Setting, block: Block, home: str) -> bool:
+    """Whether the block is spent at home: nowhere else, or in the facility the home lies in."""
+    return block.facility_id is None or home in setting.world_map.facilities[block.facility_id].node_ids
+
+
+def _starts(block: Block) -> int:
+    return block.starts

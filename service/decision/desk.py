@@ -1,0 +1,27 @@
+"""Owns the desk: what a decision is made with, wired once by the application."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from service.llm.chat import ChatModel, Role
+from service.memory.graph import MemoryGraph
+from service.settings import Settings
+from service.store.session import Database
+
+
+class ModelOfRole(Protocol):
+    """Whoever knows which model answers for a role."""
+
+    def for_role(self, role: Role) -> ChatModel:
+        """Who answers for that role."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What a decision is made with."""
+
+    settings: Settings
+    database: Database
+    graph: MemoryGraph
+    models: ModelOfRole

@@ -1,0 +1,225 @@
+"""Owns the scenes: what the character perceives and remembers, put into words for its prompts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from service.cast.profile import CharacterProfile
+from service.cast.stage import World
+from service.decision.day import Block, Slot, day_blocks, slot_at
+from service.decision.mind import Mind
+from service.decision.options import Offered
+from service.decision.recollect import Recent
+from service.decision.relief import helps
+from service.decision.scene import DecisionScene, Doing, Feeling, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
+from service.decision.wording import (
+    action_name,
+    clock,
+    clock_of,
+    ended_line,
+    failed_line,
+    in_short,
+    offer_line,
+    refusal_lines,
+)
+from world.actions import BUILT_IN, WAIT, Where
+from world.distance import FAR
+from world.option import Option
+from world.perceive import Snapshot
+from world.places import Facility
+
+MAX_PLACES = 14
+"""Facilities a plan is offered: those of the routine, then the nearest."""
+MAX_OTHERS = 8
+"""People in sight that a prompt tells of: the nearest."""
+_ASKED_ABOUT = 3
+"""People in sight whom the long-term memory is asked about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it."""
+
+    world: World
+    snapshot: Snapshot
+    mind: Mind
+    recent: Recent
+
+    @property
+    def speaker(self) -> CharacterProfile:
+        """Raises: NotFound: the author has taken the character away."""
+        return self.world.character(self.snapshot.person_id)
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The day's blocks: planned, else the routine's."""
+        return day_blocks(self.world.setting, self.speaker, self.mind.plan)
+
+    @cached_property
+    def slot(self) -> Slot | None:
+        """The block of now."""
+        return slot_at(self.blocks, self.snapshot.time)
+
+    def query(self) -> str:
+        """What the long-term memory is asked: the current block, the place, who is nearest. In short: to embed it costs
+        by its length, at every decision.
+        """
+        near = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))
+        people = (*(person.id for person in near), *(npc.id for npc in self.snapshot.npcs))
+        slot = self.slot
+        parts = (
+            slot.block.activity if slot else "",
+            self.world.map.label(self.snapshot.node_id),
+            *(self.world.name_of(person_id) for person_id in people[:_ASKED_ABOUT]),
+        )
+        return " ".join(filter(None, parts))
+
+    def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionScene:
+        """What a decision is made from."""
+        ended = ended_line(self.world, self.snapshot)
+        if self.mind.failed is not None:
+            ended = failed_line(self.world, self.mind.failed)
+        return DecisionScene(
+            **self._waking(),
+            ended=ended,
+            ended_id=self.snapshot.ended,
+            others=self._others(),
+            remembered=tuple(in_short(fact, self.world.language) for fact in remembered),
+            offers=tuple(self._offer(i, option, i <= offered.planned) for i, option in enumerate(offered.options, 1)),
+            refusals=refusal_lines(self.world, offered.refusals),
+        )
+
+    def planning(self, broken: str) -> PlanScene:
+        """What a plan is made from; `broken` says why the last one broke."""
+        home = (a for a in self.world.setting.catalogue.actions if a.where is not Where.FACILITY)
+        return PlanScene(
+            **self._waking(),
+            places=self._places(),
+            at_home=tuple(Doing(action_id=action.id, name=action.name or action.id) for action in home),
+            broken=broken,
+        )
+
+    def _offer(self, number: int, option: Option, is_planned: bool) -> Offer:
+        catalogue = self.world.setting.catalogue
+        action = None if option.action_id in BUILT_IN else catalogue.action(option.action_id)
+        seen = next((one for one in self.snapshot.people if one.id == option.target_id), None)
+        doing = action_name(self.world, seen.doing) if seen and seen.doing and seen.doing != WAIT else ""
+        return Offer(
+            number=number,
+            option=option,
+            text=offer_line(self.world, option, doing),
+            partner_name=self.world.name_of(option.target_id) if option.target_id else "",
+            is_planned=is_planned,
+            helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
+            is_night=action is not None and action.ends_day,
+        )
+
+    def _waking(self) -> dict[str, Any]:
+        return {
+            "language": self.world.language,
+            "speaker": self.speaker,
+            "now": self.world.circumstances,
+            "at": clock_of(self.snapshot.time),
+            "place": self.world.map.label(self.snapshot.node_id),
+            "feelings": self._feelings(),
+            "day": self._day(),
+            "items": self.recent.items,
+            "today": tuple(
+                Talked(
+                    partner_id=talk.partner_id,
+                    partner_name=self.world.name_of(talk.partner_id),
+                    summary=in_short(talk.summary, self.world.language),
+                )
+                for talk in self.recent.today
+            ),
+            "mid_term": tuple(in_short(content, self.world.language) for content in self.recent.mid_term),
+        }
+
+    def _feelings(self) -> tuple[Feeling, ...]:
+        return tuple(
+            Feeling(
+                need_id=need.id,
+                name=need.name or need.id,
+                level=round(self.snapshot.levels[need.id]),
+                lowest=round(need.lowest),
+                highest=round(need.highest),
+                is_critical=need.id in self.snapshot.critical,
+                can_be_critical=need.critical is not None,
+            )
+            for need in self.world.setting.catalogue.needs.all
+        )
+
+    def _day(self) -> tuple[PlanLine, ...]:
+        slot, facilities = self.slot, self.world.map.facilities
+        return tuple(
+            PlanLine(
+                at=clock(block.starts),
+                activity=block.activity,
+                facility_id=block.facility_id,
+                place=facilities[block.facility_id].name if block.facility_id else "",
+                action_id=block.action_id,
+                is_current=slot is not None and i == slot.index,
+            )
+            for i, block in enumerate(self.blocks)
+        )
+
+    def _others(self) -> tuple[Other, ...]:
+        people = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))[:MAX_OTHERS]
+        told = [
+            Other(
+                id=seen.id,
+                name=self.world.name_of(seen.id),
+                minutes=seen.minutes,
+                doing=action_name(self.world, seen.doing) if seen.doing else "",
+                talks_with=self.world.name_of(seen.talks_with) if seen.talks_with else "",
+                is_free=seen.approachable,
+            )
+            for seen in people
+        ]
+        spot = self.world.setting.distances.spot(self.snapshot.node_id)
+        told += [
+            Other(
+                id=npc.id,
+                name=self.world.name_of(npc.id),
+                minutes=self.world.setting.distances.to_npc(npc.id)[spot],
+                doing="",
+                talks_with=self.world.name_of(npc.talks_with) if npc.talks_with else "",
+                is_free=npc.talks_with is None,
+            )
+            for npc in self.snapshot.npcs
+        ]
+        return tuple(told)
+
+    def _places(self) -> tuple[PlanPlace, ...]:
+        """Those of the routine first, then the nearest with something to do; numbered from 1."""
+        facilities, home = self.world.map.facilities, self.snapshot.home
+        usual = [b.facility_id for b in self.speaker.routine if b.facility_id in facilities and b.facility_id]
+        known = {i: facilities[i] for i in usual if home not in facilities[i].node_ids}
+        near = sorted((self._minutes(place), place.id) for place in facilities.values())
+        for minutes, place_id in near:
+            place = facilities[place_id]
+            if len(known) < MAX_PLACES and minutes < FAR and home not in place.node_ids and self._doings(place):
+                known.setdefault(place_id, place)
+        return tuple(
+            PlanPlace(
+                number=i,
+                facility_id=place.id,
+                name=place.name,
+                minutes=self._minutes(place),
+                open=place.hours,
+                actions=self._doings(place),
+            )
+            for i, place in enumerate(known.values(), 1)
+            if self._minutes(place) < FAR
+        )
+
+    def _minutes(self, place: Facility) -> int:
+        distances = self.world.setting.distances
+        return distances.to_facility(place.id)[distances.spot(self.snapshot.node_id)]
+
+    def _doings(self, place: Facility) -> tuple[Doing, ...]:
+        return tuple(
+            Doing(action_id=action.id, name=action.name or action.id)
+            for action in self.world.setting.catalogue.actions
+            if action.where is Where.FACILITY and action.tags & place.tags
+        )

@@ -1,0 +1,80 @@
+"""Owns what is on a character's mind between decisions: its thought, the goal of the talk it begins, its plan."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanBlock:
+    """What the character means to do from `starts` (minute of the day) on. `facility_id` None: at home; `action_id`
+    None: what fits the place.
+    """
+
+    starts: int
+    activity: str
+    facility_id: str | None = None
+    action_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """What the character chose and could not have. `reason` is a `world.option.Reason`."""
+
+    action_id: str
+    reason: str
+    facility_id: str | None = None
+    target_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastAsked:
+    """How things stood when its model was last asked, to tell whether anything is new.
+
+    `block_since` is the world time its day's block began, `seen` are the ids of all in sight, `tidings` a digest of
+    what is told to everybody and of what it carries. `action_id` and `facility_id` are what it does since, by that
+    answer, or by going on: `carried_on` times without a question.
+    """
+
+    action_id: str
+    facility_id: str | None = None
+    block_since: int | None = None
+    seen: tuple[str, ...] = ()
+    tidings: str = ""
+    carried_on: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mind:
+    """What a character carries from one decision to the next.
+
+    `goal` and `success_criteria` belong to the talk it is about to begin. `plan` is the plan of the world day
+    `plan_day` (empty: its routine is the plan), revised `revisions` times. `failed` is what it last chose in vain.
+    `decided_at` is the world time of its last decision; `last_asked` is about the
+    last one its model made (None: the model failed since).
+    """
+
+    thought: str = ""
+    goal: str | None = None
+    success_criteria: str | None = None
+    plan: tuple[PlanBlock, ...] = ()
+    plan_day: int | None = None
+    revisions: int = 0
+    failed: Failed | None = None
+    decided_at: int | None = None
+    last_asked: LastAsked | None = None
+
+
+_MIND = TypeAdapter(Mind)
+
+
+def mind_record(mind: Mind) -> dict[str, Any]:
+    """As it is stored: what says nothing is left out."""
+    record: dict[str, Any] = _MIND.dump_python(mind, mode="json", exclude_defaults=True)
+    return record
+
+
+def read_mind(record: dict[str, Any]) -> Mind:
+    """What `mind_record` wrote."""
+    return _MIND.validate_python(record)

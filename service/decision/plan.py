@@ -1,0 +1,100 @@
+"""Owns the day's plan: when it is due, when it breaks, and how it is made: one call, checked, else the routine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from service.decision.ask import Asked, ask
+from service.decision.check import plan_blocks, plan_fault
+from service.decision.day import starts_between
+from service.decision.desk import Desk
+from service.decision.look import Look
+from service.decision.mind import Mind
+from service.decision.options import obstacle
+from service.decision.prompt import plan_prompt
+from service.decision.scene import DayPlan
+from service.decision.wording import action_name, failed_line, why
+from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
+from world.option import Refusal
+from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+
+MAX_REVISIONS = 2
+"""Times a day that a broken plan is made anew."""
+_MORNING = 4 * MINUTES_PER_HOUR
+"""Before this hour nobody plans who has not slept: the day before still goes on."""
+_ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
+"""Failures of a model that was there and had its say."""
+
+_SLEPT: Mapping[Language, str] = {"en": "you slept through a part of it.", "ja": "眠っている間に予定が過ぎた。"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planning:
+    """What came of planning: the mind with its plan, whether a new one was made, and what it cost."""
+
+    mind: Mind
+    asked: Asked[DayPlan]
+    made: bool = False
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the model could not be asked at all: the plan is still due."""
+        return self.asked.failure is not None and not isinstance(self.asked.failure, _ANSWERED)
+
+
+async def plan_ahead(desk: Desk, look: Look) -> Planning:
+    """Plan the day if it is due, or broken; else nothing is asked."""
+    due, broken = is_due(look), ""
+    if not due:
+        broken = why_broken(look) or ""
+        if not broken:
+            return Planning(mind=look.mind, asked=Asked())
+    # A new day is planned from the usual one, not from yesterday's plan.
+    before = replace(look, mind=replace(look.mind, plan=())) if due else look
+    scene = before.planning(broken)
+    asked = await ask(desk.models.for_role("decision"), plan_prompt, scene, plan_fault)
+    planning = Planning(mind=look.mind, asked=asked)
+    if planning.is_away:
+        return planning
+    blocks = plan_blocks(scene, asked.value) if asked.value else () if due else look.mind.plan
+    revisions = 0 if due else look.mind.revisions + 1
+    mind = replace(look.mind, plan=blocks, plan_day=look.world.day, revisions=revisions)
+    return replace(planning, mind=mind, made=asked.value is not None)
+
+
+def is_due(look: Look) -> bool:
+    """Whether this is the first decision of a world day, night owls aside."""
+    if look.mind.plan_day == look.world.day:
+        return False
+    return minute_of_day(look.snapshot.time) >= _MORNING or _has_slept(look)
+
+
+def why_broken(look: Look) -> str | None:
+    """Why today's plan does not hold any more, in words; None while it does, or was revised often enough."""
+    slot, mind = look.slot, look.mind
+    if slot is None or mind.plan_day != look.world.day or mind.revisions >= MAX_REVISIONS:
+        return None
+    failed = mind.failed
+    if failed is not None and failed.facility_id is not None and failed.facility_id == slot.block.facility_id:
+        return failed_line(look.world, failed)
+    if _slept_through(look):
+        return _SLEPT[look.world.language]
+    refusal = obstacle(look.world, look.snapshot, slot)
+    return _sentence(look, refusal) if refusal else None
+
+
+def _sentence(look: Look, refusal: Refusal) -> str:
+    place = look.world.map.facilities.get(refusal.facility_id or "")
+    what = place.name if place else action_name(look.world, refusal.action_id)
+    return f"{what}: {why(look.world, refusal)}{'。' if look.world.language == 'ja' else '.'}"
+
+
+def _has_slept(look: Look) -> bool:
+    return any(action.ends_day and action.id == look.snapshot.ended for action in look.world.setting.catalogue.actions)
+
+
+def _slept_through(look: Look) -> bool:
+    """Whether more than one block began while it did what cannot be interrupted."""
+    actions = look.world.setting.catalogue.actions
+    if look.mind.decided_at is None or not any(a.id == look.snapshot.ended and not a.interruptible for a in actions):
+        return False
+    return starts_between(look.blocks, WorldTime(look.mind.decided_at), look.snapshot.time) > 1

@@ -1,0 +1,95 @@
+"""Owns what comes back to a character when it decides: the day's talks, mid-term memories, and what lasts."""
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import BindParameter, bindparam, select
+from sqlmodel import Session, col
+
+from service.cast.stage import World
+from service.decision.desk import Desk
+from service.errors import GraphUnavailable
+from service.memory.graph import Group
+from service.memory.recall import remembered_as
+from service.store.tables import CharacterRow, DailyConversationRow, MidTermRow
+
+_log = logging.getLogger(__name__)
+
+MAX_REMEMBERED = 4
+"""Facts that a decision is told; a talk is told more of them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spoken:
+    """A talk of this day, as it was remembered."""
+
+    conversation_id: str
+    partner_id: str
+    summary: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recent:
+    """What SQL holds: unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what it carries."""
+
+    mid_term: tuple[str, ...]
+    today: tuple[Spoken, ...]
+    items: tuple[str, ...]
+
+
+async def recent(desk: Desk, world: World, character_id: str) -> Recent:
+    """The SQL part, in one read."""
+
+    def work(session: Session) -> Recent:
+        asked = {"world": world.id, "character": character_id, "now": world.now}
+        return Recent(
+            mid_term=tuple(session.scalars(_MID_TERM, asked)),
+            today=tuple(
+                Spoken(conversation_id=i, partner_id=p, summary=s) for i, p, s in session.execute(_TODAY, asked)
+            ),
+            items=tuple(session.scalar(_ITEMS, asked) or ()),
+        )
+
+    return await desk.database.read(work)
+
+
+async def remembered(
+    desk: Desk, world: World, character_id: str, query: str, today: Collection[str]
+) -> tuple[str, ...]:
+    """What lasts and answers `query`, each with when it was learned; nothing while the graph is away.
+
+    What comes from the conversations `today` (their ids) is left out: their summaries are told.
+    """
+    limit = desk.settings.memory.recall_limit
+    if not limit:
+        return ()
+    group = Group(world_id=world.id, character_id=character_id)
+    try:
+        found = await desk.graph.recall(group, query, at=world.now, limit=2 * limit)
+    except GraphUnavailable as exc:
+        _log.warning("a decision without long-term memory: %s", exc)
+        return ()
+    older = [one for one in found if one.fact.conversation_id not in today]
+    return tuple(remembered_as(world, one) for one in older[: min(limit, MAX_REMEMBERED)])
+
+
+_WORLD: BindParameter[str] = bindparam("world")
+_CHARACTER: BindParameter[str] = bindparam("character")
+_NOW: BindParameter[int] = bindparam("now")
+_MID_TERM = (
+    select(col(MidTermRow.content))
+    .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.character_id) == _CHARACTER)
+    .where(col(MidTermRow.created_at) <= _NOW, col(MidTermRow.expires_at) > _NOW)
+    .order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))
+)
+_TODAY = (
+    select(
+        col(DailyConversationRow.conversation_id), col(DailyConversationRow.npc_id), col(DailyConversationRow.summary)
+    )
+    .where(col(DailyConversationRow.world_id) == _WORLD, col(DailyConversationRow.character_id) == _CHARACTER)
+    .order_by(col(DailyConversationRow.at), col(DailyConversationRow.conversation_id))
+)
+_ITEMS = select(col(CharacterRow.items)).where(
+    col(CharacterRow.world_id) == _WORLD, col(CharacterRow.character_id) == _CHARACTER
+)

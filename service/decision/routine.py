@@ -1,0 +1,235 @@
+"""Owns a day by routine: what somebody does without being asked, from its day's blocks, its needs, the hour, the map."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from service.cast.profile import CharacterProfile
+from service.decision.day import Slot, at_home, day_blocks, slot_at
+from service.decision.mind import PlanBlock
+from service.decision.relief import at_hand, helps, relief, wanted
+from world.actions import WAIT, ActionDef, Where
+from world.errors import Unreachable
+from world.option import Option
+from world.perceive import Snapshot
+from world.places import Facility
+from world.possible import possible_one
+from world.setting import Setting
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
+
+LONGEST_WAIT = 120
+"""Minutes somebody stands waiting before it looks again what there is to do."""
+_LATE = 22 * 60
+_EARLY = 4 * 60
+_WORK = "work"
+"""The tag of actions that are somebody's work, done before others where no action is named."""
+
+
+def by_routine(
+    setting: Setting, profile: CharacterProfile, snapshot: Snapshot, plan: tuple[PlanBlock, ...] = ()
+) -> tuple[Option, WorldTime | None]:
+    """What the character does by its plan, else by its routine, and when it looks up again at the latest.
+
+    Critical needs come first, then the night's sleep, then the block of the day. Nobody begins a talk. The option is
+    always possible; it ends when the next block begins, but a meal, once paid, is had.
+    """
+    slot = slot_at(day_blocks(setting, profile, plan), snapshot.time)
+    moment = _Moment(setting=setting, snapshot=snapshot, slot=slot)
+    option = _choose(moment)
+    wake_at = slot.until if slot else None
+    return option, wake_at if wake_at and _ends(snapshot, option) <= wake_at else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Moment:
+    setting: Setting
+    snapshot: Snapshot
+    slot: Slot | None
+
+    @property
+    def actions(self) -> tuple[ActionDef, ...]:
+        return self.setting.catalogue.actions
+
+    @property
+    def is_home(self) -> bool:
+        """Whether the block is spent at home; who has no day's blocks spends it there."""
+        return self.slot is None or at_home(self.setting, self.slot.block, self.snapshot.home)
+
+    @property
+    def until(self) -> WorldTime:
+        return self.slot.until if self.slot else WorldTime(self.snapshot.time + MINUTES_PER_DAY)
+
+    @property
+    def named(self) -> ActionDef | None:
+        """The action that the block names, if there is one of that name."""
+        wanted_id = self.slot.block.action_id if self.slot else None
+        return next((action for action in self.actions if action.id == wanted_id), None) if wanted_id else None
+
+
+def _choose(moment: _Moment) -> Option:
+    night = _night(moment)
+    for need_id in moment.snapshot.critical:
+        # Whoever is going to bed does not go out for it.
+        found = _relief(moment, need_id, at_hand(moment.actions) if night else moment.actions)
+        if found is not None:
+            return found
+    if night is not None:
+        return night
+    if moment.is_home:
+        return _at_home(moment)
+    return _in_place(moment) or _wait(moment, _goal(moment))
+
+
+def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Option | None:
+    option = relief(moment.setting, moment.snapshot, need_id, (a for a in actions if not _in_vain(moment, a)))
+    if option is None:
+        return None
+    return _night_long(moment, option) if moment.setting.catalogue.action(option.action_id).ends_day else option
+
+
+def _in_vain(moment: _Moment, action: ActionDef) -> bool:
+    """Whether somebody who just waited may have waited for a seat of that kind, here, in vain."""
+    snapshot = moment.snapshot
+    return action.seats is not None and snapshot.ended == WAIT and _is_in(moment, action.tags)
+
+
+def _is_in(moment: _Moment, tags: frozenset[str]) -> bool:
+    return any(f.tags & tags for f in moment.setting.world_map.facilities_at(moment.snapshot.node_id))
+
+
+def _night(moment: _Moment) -> Option | None:
+    """The night's sleep, when it is time for it."""
+    if not moment.is_home:
+        return None
+    for action in at_hand(moment.actions):
+        if action.ends_day and _is_bedtime(moment, action):
+            option = possible_one(moment.setting, moment.snapshot, action.id)
+            if isinstance(option, Option):
+                return _night_long(moment, option)
+    return None
+
+
+def _is_bedtime(moment: _Moment, action: ActionDef) -> bool:
+    """Late at home, with time for half a night; or in a block that is there for sleeping."""
+    if moment.slot is None:
+        return _is_late(moment)
+    if moment.until - moment.snapshot.time < action.minutes // 2:
+        return False
+    return action is moment.named or action.may_begin(moment.slot.since) or _is_late(moment)
+
+
+def _is_late(moment: _Moment) -> bool:
+    return not _EARLY <= minute_of_day(moment.snapshot.time) < _LATE
+
+
+def _night_long(moment: _Moment, option: Option) -> Option:
+    """Until the day's next block, but half a night at least."""
+    least = max(1, option.minutes // 2)
+    left = moment.until - moment.snapshot.time - option.walk_minutes
+    return replace(option, minutes=min(option.minutes, left) if left >= least else option.minutes)
+
+
+def _at_home(moment: _Moment) -> Option:
+    for option in _chores(moment):
+        return option
+    return _wait(moment, moment.snapshot.home)
+
+
+def _chores(moment: _Moment) -> Iterator[Option]:
+    """What there is to do at home: what the block names, then what does somebody good."""
+    named = moment.named
+    if named is not None and not (named.cost and moment.snapshot.ended == named.id):
+        yield from _one(moment, named, moment.slot.block.facility_id if moment.slot else None)
+    is_there = moment.snapshot.node_id == moment.snapshot.home
+    mild = [
+        action
+        for action in at_hand(moment.actions)
+        if not action.ends_day
+        and action.id != moment.snapshot.ended
+        and (is_there or action.where is Where.HOME)  # a rest is taken at home, not before setting out for it
+    ]
+    for need_id in wanted(moment.setting, moment.snapshot.levels):
+        found = relief(moment.setting, moment.snapshot, need_id, mild)
+        if found is not None:
+            yield _fitted(moment, found)
+
+
+def _in_place(moment: _Moment) -> Option | None:
+    """What is done at the block's facility; None: nothing now."""
+    facility = _facility(moment)
+    for action in _fitting(moment, facility):
+        for option in _one(moment, action, facility.id):
+            return option
+    return None
+
+
+def _fitting(moment: _Moment, facility: Facility) -> Iterator[ActionDef]:
+    """What can be done there, the most sensible first: what the block names, a meal for the hungry, work, what else
+    does somebody good, what at least costs nothing. What costs is not done over and over.
+    """
+    ended, named = moment.snapshot.ended, moment.named
+    offered = [
+        action
+        for action in moment.actions
+        if action.where is Where.FACILITY and action.tags & facility.tags and not _in_vain(moment, action)
+    ]
+    arriving = moment.snapshot.node_id not in facility.node_ids
+    if named is not None and not (named.cost and named.id == ended) and not _in_vain(moment, named):
+        yield named
+    low = wanted(moment.setting, moment.snapshot.levels)
+    good = [a for a in offered if a.id != ended and any(helps(a, need_id) for need_id in low)]
+    yield from (a for a in good if a.cost)
+    if named is None:
+        yield from (a for a in offered if _WORK in a.tags)
+    others = [a for a in (*good, *offered) if _WORK not in a.tags]
+    yield from (a for a in others if (arriving or not a.cost) and max(a.effects.values(), default=0) > 0)
+    yield from (a for a in others if not a.cost)
+
+
+def _one(moment: _Moment, action: ActionDef, facility_id: str | None) -> Iterator[Option]:
+    """The action as an option that ends with the block, if it is possible."""
+    found = possible_one(moment.setting, moment.snapshot, action.id, facility_id)
+    if isinstance(found, Option):
+        yield _fitted(moment, found)
+
+
+def _fitted(moment: _Moment, option: Option) -> Option:
+    left = max(1, moment.until - moment.snapshot.time - option.walk_minutes)
+    paid = moment.setting.catalogue.action(option.action_id).cost
+    least = (option.minutes + 1) // 2 if paid else 1
+    return replace(option, minutes=max(least, min(option.minutes, left)))
+
+
+def _facility(moment: _Moment) -> Facility:
+    assert moment.slot is not None  # noqa: S101  only blocks are spent away from home
+    assert moment.slot.block.facility_id is not None  # noqa: S101
+    return moment.setting.world_map.facilities[moment.slot.block.facility_id]
+
+
+def _goal(moment: _Moment) -> str:
+    """The nearest node of the block's facility; where somebody stands, if no way leads there."""
+    facility = _facility(moment)
+    if moment.snapshot.node_id in facility.node_ids:
+        return moment.snapshot.node_id
+    try:
+        return moment.setting.routes.path_to_any(moment.snapshot.node_id, facility.node_ids).nodes[-1]
+    except Unreachable:
+        return moment.snapshot.node_id
+
+
+def _wait(moment: _Moment, goal: str) -> Option:
+    """Go there and wait for the next block; on the spot, when no way leads there or a leash holds."""
+    snapshot, walk = moment.snapshot, 0
+    if goal != snapshot.node_id:
+        try:
+            path = moment.setting.routes.path(snapshot.node_id, goal)
+        except Unreachable:
+            goal = snapshot.node_id
+        else:
+            held = snapshot.leash is not None and not snapshot.leash.nodes.issuperset(path.nodes)
+            goal, walk = (snapshot.node_id, 0) if held else (goal, path.minutes)
+    left = max(1, moment.until - snapshot.time - walk)
+    return Option(action_id=WAIT, node_id=goal, walk_minutes=walk, minutes=min(left, LONGEST_WAIT))
+
+
+def _ends(snapshot: Snapshot, option: Option) -> int:
+    return snapshot.time + option.walk_minutes + option.minutes

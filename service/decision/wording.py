@@ -1,0 +1,199 @@
+"""Owns how options, refusals and what somebody does read: one short line each, in the world's language."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from service.cast.stage import World
+from service.decision.mind import Failed
+from world.actions import GO, HOLD, TALK, WAIT, WALK
+from world.life import Because
+from world.option import Option, Reason, Refusal
+from world.perceive import Snapshot
+from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+
+MAX_REFUSALS = 4
+_LONGEST: Mapping[Language, int] = {"en": 100, "ja": 50}
+"""Letters of a summary or a memory that a decision is told."""
+_UNTOLD = (Reason.BUSY, Reason.TOO_MUCH)
+
+_STOPS: Mapping[Language, re.Pattern[str]] = {"en": re.compile(r'[.?!]"?(?=\s)'), "ja": re.compile("[。?!]")}
+
+_BUILT_IN: Mapping[Language, Mapping[str, str]] = {
+    "en": {WAIT: "Wait", WALK: "Walk", TALK: "Talk", GO: "Go", HOLD: "Stand"},
+    "ja": {WAIT: "待つ", WALK: "歩く", TALK: "話す", GO: "行く", HOLD: "立っている"},
+}
+_WHY: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        Reason.CLOSED: "closed (open {hours})",
+        Reason.WRONG_TIME: "only {hours}",
+        Reason.NO_SEAT: "no seat is free",
+        Reason.TOO_LITTLE: "too little {need} ({has}, takes {needs})",
+        Reason.TOO_MUCH: "no need of it ({need} {has})",
+        Reason.NO_FACILITY: "there is no place for it",
+        Reason.NO_WAY: "no way leads there",
+        Reason.NOBODY: "nobody is there",
+        Reason.BUSY: "busy",
+        Reason.GONE: "gone",
+        Reason.BOUND: "you promised to stay here",
+    },
+    "ja": {
+        Reason.CLOSED: "閉まっている(営業 {hours})",
+        Reason.WRONG_TIME: "{hours}のみ",
+        Reason.NO_SEAT: "席が空いていない",
+        Reason.TOO_LITTLE: "{need}が足りない({has}、要 {needs})",
+        Reason.TOO_MUCH: "まだ必要ない({need} {has})",
+        Reason.NO_FACILITY: "できる場所がない",
+        Reason.NO_WAY: "道がない",
+        Reason.NOBODY: "相手がいない",
+        Reason.BUSY: "手が離せない",
+        Reason.GONE: "もういない",
+        Reason.BOUND: "ここにいると決めている",
+    },
+}
+_ENDED: Mapping[Language, Mapping[str, str]] = {
+    "en": {
+        Because.DONE: "{what}: done.",
+        Because.CUT: "{what}: cut short by somebody.",
+        Because.NEED: "{what}: stopped, for {need} is critical.",
+        Because.ALARM: "{what}: stopped, the next part of the day begins.",
+        Because.ROUSED: "{what}: interrupted.",
+    },
+    "ja": {
+        Because.DONE: "「{what}」が終わった。",
+        Because.CUT: "「{what}」の途中で声をかけられた。",
+        Because.NEED: "「{what}」を中断した。{need}が限界。",
+        Because.ALARM: "「{what}」を切り上げた。次の予定の時間。",
+        Because.ROUSED: "「{what}」を中断させられた。",
+    },
+}
+
+
+def clock(minute: int) -> str:
+    """``06:30`` for a minute of the day."""
+    return f"{minute // MINUTES_PER_HOUR:02d}:{minute % MINUTES_PER_HOUR:02d}"
+
+
+def clock_of(t: WorldTime) -> str:
+    """The same for a world time."""
+    return clock(minute_of_day(t))
+
+
+def action_name(world: World, action_id: str) -> str:
+    """The author's name of an action, or of what is built in; the id of an action the author has taken away."""
+    built_in = _BUILT_IN[world.language].get(action_id)
+    catalogue = world.setting.catalogue
+    known = (action.name for action in catalogue.actions if action.id == action_id)
+    return built_in or next(known, action_id)
+
+
+def in_short(text: str, language: Language) -> str:
+    """The text if it is short, else its first sentences that are, else its beginning."""
+    longest = _LONGEST[language]
+    if len(text) <= longest:
+        return text
+    wholes = (text[: found.end()] for found in _STOPS[language].finditer(text[:longest]))
+    whole = [one for one in wholes if one.count("「") == one.count("」") and one.count('"') % 2 == 0]
+    return whole[-1].strip() if whole else f"{text[: longest - 1].rstrip()}…"
+
+
+def offer_line(world: World, option: Option, doing: str = "") -> str:
+    """``Work: Shionoyu Inn (5+60)``; `doing` is what the person to talk to does."""
+    ja = world.language == "ja"
+    if option.minutes and option.walk_minutes:
+        times = f"{option.walk_minutes}+{option.minutes}"
+        return f"{_what(world, option)}({times}分)" if ja else f"{_what(world, option)} ({times})"
+    if not doing:
+        return option_line(world, option)
+    walk = f"徒歩{option.walk_minutes}分、" if ja else f"walk {option.walk_minutes} min, "
+    told = f"{walk if option.walk_minutes else ''}{f'「{doing}」の最中' if ja else f'now: {doing}'}"
+    return f"{_what(world, option)}({told})" if ja else f"{_what(world, option)} ({told})"
+
+
+def option_line(world: World, option: Option) -> str:
+    """``Work: Shionoyu Inn (walk 5, 60 min)``."""
+    ja = world.language == "ja"
+    walk = f"徒歩{option.walk_minutes}分" if ja else f"walk {option.walk_minutes}"
+    times = [walk] if option.walk_minutes else []
+    if option.minutes:
+        times.append(f"{option.minutes}分" if ja else f"{option.minutes} min")
+    elif times and not ja:
+        times[-1] += " min"
+    told = f"({'、'.join(times)})" if ja else f" ({', '.join(times)})"
+    return f"{_what(world, option)}{told if times else ''}"
+
+
+def refusal_lines(world: World, refusals: Iterable[Refusal]) -> tuple[str, ...]:
+    """What is not possible and why, those of one reason on one line, in their order.
+
+    Who is busy is told where people are; what somebody has no need of is not told at all.
+    """
+    subjects: dict[str, dict[str, None]] = {}
+    for refusal in refusals:
+        if refusal.reason not in _UNTOLD:
+            subjects.setdefault(why(world, refusal), {})[_subject(world, refusal)] = None
+    joint = "、" if world.language == "ja" else ", "
+    return tuple(f"{joint.join(names)}: {reason}" for reason, names in subjects.items())[:MAX_REFUSALS]
+
+
+def why(world: World, refusal: Refusal) -> str:
+    """The reason in words."""
+    facts = dict(refusal.facts)
+    if "need_id" in facts:
+        facts["need"] = need_name(world, str(facts["need_id"]))
+    for key in ("has", "needs"):
+        if key in facts:
+            facts[key] = round(float(facts[key]))
+    return _WHY[world.language][refusal.reason].format(**facts)
+
+
+def failed_line(world: World, failed: Failed) -> str:
+    """What was chosen in vain, and why."""
+    place = world.map.facilities.get(failed.facility_id or "")
+    where = world.name_of(failed.target_id) if failed.target_id else place.name if place else ""
+    reasons = _WHY[world.language]
+    # A reason that comes with figures says here only what it is: the figures were those of another moment.
+    reason = reasons[failed.reason].split("(")[0].strip() if failed.reason in reasons else failed.reason
+    what = action_name(world, failed.action_id)
+    told = f"{what}: {where}" if where else what
+    return f"「{told}」はできなかった: {reason}。" if world.language == "ja" else f"{told}: in vain, {reason}."
+
+
+def ended_line(world: World, snapshot: Snapshot) -> str:
+    """What has just ended, and why."""
+    joint = "と" if world.language == "ja" else " and "
+    need = joint.join(need_name(world, need_id) for need_id in snapshot.critical)
+    because = Because(snapshot.because) if need or snapshot.because != Because.NEED else Because.DONE
+    return _ENDED[world.language][because].format(what=action_name(world, snapshot.ended), need=need)
+
+
+def need_name(world: World, need_id: str) -> str:
+    """What the author calls a need."""
+    return next((need.name or need.id for need in world.setting.catalogue.needs.all if need.id == need_id), need_id)
+
+
+def _what(world: World, option: Option) -> str:
+    name, where = action_name(world, option.action_id), _where(world, option)
+    return f"{name}: {where}" if where else name
+
+
+def _where(world: World, option: Option) -> str:
+    if option.target_id:
+        return world.name_of(option.target_id)
+    if option.facility_id:
+        return world.map.facility(option.facility_id).name
+    if option.action_id == GO:
+        node = world.map.node(option.node_id)
+        return world.map.map_names.get(node.map_id) or world.map.label(option.node_id)
+    return world.map.label(option.node_id) if option.action_id == WAIT and option.walk_minutes else ""
+
+
+def _subject(world: World, refusal: Refusal) -> str:
+    if refusal.target_id:
+        return world.name_of(refusal.target_id)
+    place = world.map.facilities.get(refusal.facility_id or "")
+    if place is not None and refusal.reason is Reason.CLOSED:
+        return place.name
+    name = action_name(world, refusal.action_id)
+    if place is None:
+        return name
+    return f"{name}({place.name})" if world.language == "ja" else f"{name} ({place.name})"

@@ -1,0 +1,169 @@
+"""Owns the way between a store and a file: which database, who may use it at the same time, and what is left on an error."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlmodel import Session
+
+from service.errors import Misconfigured
+from service.export.problem import BadWorldName, FileUnusable, NoSuchTime, NoSuchWorld
+from service.export.read import Imported, read_story
+from service.export.record import written
+from service.export.write import Span, story
+from service.settings import Settings
+from service.store.ids import SLUG, SLUG_MAX
+from service.store.lock import DataLock
+from service.store.session import Database
+from world.errors import BadWorldTime
+from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
+
+
+def world_name(text: str) -> str:
+    """The id of a world, as a user types it. Raises: BadWorldName."""
+    if len(text) > SLUG_MAX or not re.fullmatch(SLUG, text):
+        raise BadWorldName(value=text)
+    return text
+
+
+def span_of(day: str | None, since: str | None, until: str | None, *, day_starts: int) -> Span:
+    """The span that the options of the command line name. A world day begins `day_starts` minutes after midnight.
+
+    Raises:
+        NoSuchTime: an option is no date or time.
+    """
+    if day is not None:
+        begins = WorldTime(_time("--day", day) // MINUTES_PER_DAY * MINUTES_PER_DAY + day_starts)
+        return Span(since=begins, until=WorldTime(begins + MINUTES_PER_DAY))
+    return Span(
+        since=None if since is None else _time("--from", since), until=None if until is None else _time("--to", until)
+    )
+
+
+def export_into(settings: Settings, world_id: str, names: Mapping[Language, str], span: Span, out: BinaryIO) -> int:
+    """Write the story of a world as it stands; the service may run meanwhile. Answers the number of lines.
+
+    Raises:
+        NoSuchWorld, NothingThen: as `story`.
+        Misconfigured: the database cannot be opened.
+    """
+    place = _place(settings)
+    if _is_missing(settings):
+        raise NoSuchWorld(kind="world", id=world_id, place=place)
+    _bring_up_to_date(settings)
+
+    def work(session: Session) -> int:
+        if not database.is_sqlite:  # one picture of the world; a reader of SQLite has it anyway
+            session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+        count = 0
+        for line in story(session, world_id, names, span, place=place):
+            out.write(written(line))
+            count += 1
+        return count
+
+    with _opened(settings) as database:
+        return database.read_now(work)
+
+
+def export_to(settings: Settings, world_id: str, names: Mapping[Language, str], span: Span, file: Path) -> int:
+    """The same into a file, which is there wholly or not at all.
+
+    Raises:
+        FileUnusable: it cannot be written.
+    """
+    part = file.with_name(f".{file.name}.part")
+    try:
+        try:
+            with part.open("wb") as out:
+                count = export_into(settings, world_id, names, span, out)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+    return count
+
+
+def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
+    """Read a story into a world that has not lived: all of it or nothing. No service may serve the store meanwhile.
+
+    Raises:
+        BadLine, WorldHasLived: as `read_story`.
+        FileUnusable: it cannot be read.
+        Misconfigured: another process serves the data directory, or the database cannot be opened.
+    """
+
+    def work(session: Session) -> Imported:
+        with file.open("rb") as lines:
+            return read_story(session, world_id, file, lines)
+
+    lock = DataLock(settings.data_dir) if _is_sqlite(settings) else None
+    try:
+        with _opened(settings) as database:
+            database.migrate()
+            return database.write_now(work)
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def _bring_up_to_date(settings: Settings) -> None:
+    """A store of an older version gets this one's tables, unless a service runs on it: that has seen to it."""
+    try:
+        lock = DataLock(settings.data_dir) if _is_sqlite(settings) else None
+    except Misconfigured:
+        return
+    try:
+        with _opened(settings) as database:
+            database.migrate()
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Database]:
+    database = Database(_url(settings))
+    try:
+        yield database
+    except OperationalError as exc:
+        reason = " ".join(str(exc.orig).split())
+        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason) from exc
+    finally:
+        database.close()
+
+
+def _place(settings: Settings) -> str:
+    """Where the store is, for people: a database's URL may hold a password."""
+    return "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
+
+
+def _url(settings: Settings) -> str:
+    return settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
+
+
+def _is_missing(settings: Settings) -> bool:
+    """Whether there is no such file of SQLite's: opening it would make it."""
+    try:
+        file = make_url(_url(settings)).database
+    except ArgumentError:
+        return False  # whoever opens it says so
+    return _is_sqlite(settings) and file is not None and not Path(file).exists()
+
+
+def _is_sqlite(settings: Settings) -> bool:
+    return _url(settings).startswith("sqlite")
+
+
+def _time(option: str, value: str) -> WorldTime:
+    try:
+        return parse_time(value)
+    except BadWorldTime as exc:
+        raise NoSuchTime(option=option, value=value) from exc

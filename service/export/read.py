@@ -1,0 +1,159 @@
+"""Owns how the lines of an export become a world that can be looked at as the first one could."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import insert
+from sqlmodel import Session, select
+
+from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
+from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed
+from service.export.write import ROWS
+from service.store.tables import ConversationRow, EventRow, LifeRow, MovementRow, SummaryRow, TurnRow, WorldRow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Imported:
+    """How much of a story was read."""
+
+    events: int
+    conversations: int
+
+
+def read_story(session: Session, world_id: str, file: Path, lines: Iterable[bytes]) -> Imported:
+    """Write a story into a world that has not lived; the caller commits. The world's clock then stands where it ends.
+
+    Raises:
+        BadLine: a line is not as `service.export.record` says.
+        WorldHasLived.
+    """
+    _require_new(session, world_id)
+    return _Reader(session, world_id, file).read(iter(lines))
+
+
+def _require_new(session: Session, world_id: str) -> None:
+    row = session.get(WorldRow, world_id)
+    lived = any(
+        session.exec(select(table.world_id).where(table.world_id == world_id).limit(1)).first() is not None
+        for table in (EventRow, ConversationRow, LifeRow, MovementRow)
+    )
+    if lived or (row is not None and row.now != row.started_at):
+        raise WorldHasLived(world_id=world_id)
+
+
+class _Reader:
+    def __init__(self, session: Session, world_id: str, file: Path) -> None:
+        self._session = session
+        self._world_id = world_id
+        self._file = file
+        self._line = 0
+        # Ids of conversations are the whole store's: where there are others, those of this story name their world too.
+        self._suffix = "" if session.exec(select(ConversationRow.id).limit(1)).first() is None else f".{world_id}"
+        self._events: list[dict[str, Any]] = []
+
+    def read(self, lines: Iterator[bytes]) -> Imported:
+        try:
+            return self._read(lines)
+        except ValidationError as exc:
+            raise BadLine(self._file, self._line, reason_of(exc)) from exc
+        except Unreadable as exc:
+            raise BadLine(self._file, self._line, exc.reason) from exc
+
+    def _read(self, lines: Iterator[bytes]) -> Imported:
+        header = self._begin(lines)
+        events = conversations = 0
+        for raw in lines:
+            self._line += 1
+            line = _read_line(raw)
+            at = line.at if isinstance(line, EventLine) else line.over_at
+            if not header.since <= at <= header.until:
+                raise Unreadable(
+                    "this is not within the header's from and to", "見出しの from と to の間のことではありません"
+                )
+            if isinstance(line, EventLine):
+                events += 1
+                self._keep(line)
+            else:
+                conversations += 1
+                self._hold(line)
+        self._flush()
+        return Imported(events=events, conversations=conversations)
+
+    def _begin(self, lines: Iterator[bytes]) -> Header:
+        self._line = 1
+        record = parsed(next(lines, b""))
+        if record.get("type") != "kataribe":
+            raise Unreadable("this is no export of Kataribe", "語り部の書き出したファイルではありません")
+        if record.get("version") != FORMAT:
+            version = record.get("version")
+            raise Unreadable(
+                f"version {version!r} is not known; expected {FORMAT}",
+                f"版 {version!r} は読めません。読めるのは {FORMAT} です",
+            )
+        header = Header.model_validate(record)
+        if header.since > header.until:
+            raise Unreadable("`from` is later than `to`", "from が to より後です")
+        row = self._session.get(WorldRow, self._world_id) or WorldRow(
+            id=self._world_id, language="", started_at=0, now=0
+        )
+        row.language, row.started_at, row.now, row.target = header.language, header.since, header.until, None
+        self._session.add(row)
+        self._session.flush()
+        return header
+
+    def _keep(self, line: EventLine) -> None:
+        data = dict(line.data)
+        mentioned = data.get("conversation_id")
+        if isinstance(mentioned, str):
+            data["conversation_id"] = mentioned + self._suffix
+        self._events.append(
+            {"world_id": self._world_id, "at": line.at, "kind": line.kind, "person_id": line.person_id, "data": data}
+        )
+        if len(self._events) == ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._events:
+            self._session.execute(insert(EventRow), self._events)
+            self._events = []
+
+    def _hold(self, line: ConversationLine) -> None:
+        row_id = line.id + self._suffix
+        if self._session.exec(select(ConversationRow.id).where(ConversationRow.id == row_id)).first() is not None:
+            raise Unreadable(f"a second conversation {line.id}", f"会話 {line.id} が2度出てきます")
+        columns = line.model_dump(exclude={"type", "id", "partner_id", "turns", "summaries"}) | _times(line)
+        row = {"id": row_id, "world_id": self._world_id, "npc_id": line.partner_id, **columns}
+        self._session.execute(insert(ConversationRow), [row])
+        turns = [{"conversation_id": row_id, **turn.model_dump(), "at": turn.at} for turn in line.turns]
+        summaries = [
+            {
+                "conversation_id": row_id,
+                "world_id": self._world_id,
+                "npc_id": summary.partner_id,
+                **summary.model_dump(exclude={"partner_id"}),
+                "at": summary.at,
+            }
+            for summary in line.summaries
+        ]
+        for table, rows in ((TurnRow, turns), (SummaryRow, summaries)):
+            if rows:
+                self._session.execute(insert(table), rows)
+
+
+def _read_line(raw: bytes) -> EventLine | ConversationLine:
+    record = parsed(raw)
+    kind = record.get("type")
+    model = LINES.get(kind) if isinstance(kind, str) else None
+    if model is None:
+        known = ", ".join(LINES)
+        raise Unreadable(
+            f"type {kind!r} is not known; expected {known}", f"type {kind!r} は使えません。使えるのは {known} です"
+        )
+    return model.model_validate(record)
+
+
+def _times(line: ConversationLine) -> dict[str, int | None]:
+    return {"started_at": line.started_at, "ended_at": line.ended_at, "closed_at": line.closed_at}

@@ -1,0 +1,183 @@
+"""Owns the lines of an export. One JSON object a line, each with its `type`; times are world times, ``2026-04-01T07:30``.
+
+The first line is the `Header`; then an `EventLine` for everything that happened, in the order of the world's log, and a
+`ConversationLine` for every conversation, where it was closed.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic_core import PydanticCustomError
+
+from service.conversation.phase import EndReason
+from service.export.problem import Unreadable
+from world.errors import BadWorldTime
+from world.time import Language, WorldTime, iso, parse_time
+
+FORMAT = 1
+"""The version of the format; a reader refuses what is newer."""
+
+
+def _minute(value: object) -> object:
+    try:
+        if isinstance(value, str) and iso(parse_time(value)) == value:
+            return parse_time(value)
+    except BadWorldTime:
+        pass
+    raise PydanticCustomError("world_time", "no world time")
+
+
+def _storable(text: str) -> str:
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise PydanticCustomError("plain_text", "not to be stored")
+    return text
+
+
+Minute = Annotated[int, BeforeValidator(_minute), PlainSerializer(lambda t: iso(WorldTime(t)))]
+"""A world time."""
+
+Words = Annotated[str, AfterValidator(_storable)]
+PersonId = Annotated[Words, Field(min_length=1, max_length=64)]
+ConversationId = Annotated[str, Field(pattern=r"^[0-9a-z]{1,64}$")]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Header(_Line):
+    """The story is all that happened `since` .. `until` in a world of that name; keys ``from`` and ``to``."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    type: Literal["kataribe"] = "kataribe"
+    version: int = FORMAT
+    world_id: str
+    name: str
+    language: Language
+    since: Minute = Field(alias="from")
+    until: Minute = Field(alias="to")
+
+
+class EventLine(_Line):
+    """Something that happened; `data` is what GET /world/events shows of its kind."""
+
+    type: Literal["event"] = "event"
+    at: Minute
+    kind: Annotated[Words, Field(min_length=1, max_length=64)]
+    person_id: PersonId | None
+    data: dict[str, Any]
+
+
+class TurnLine(_Line):
+    """One utterance. `duration_ms` is the model's share in machine time."""
+
+    turn: Count
+    speaker_id: PersonId
+    speaker_name: Words
+    text: Words
+    emotion: Words
+    goal_achieved: bool
+    wants_to_end: bool
+    at: Minute
+    model: Words
+    calls: Count
+    prompt_tokens: Count
+    completion_tokens: Count
+    duration_ms: Count
+
+
+class SummaryLine(_Line):
+    """What the conversation was about, as that character remembers it."""
+
+    character_id: PersonId
+    partner_id: PersonId
+    summary: Words
+    topics: list[str]
+    at: Minute
+
+
+class ConversationLine(_Line):
+    """A conversation that is over, with its turns, what it changed, and what each character remembers of it."""
+
+    type: Literal["conversation"] = "conversation"
+    id: ConversationId
+    character_id: PersonId
+    partner_id: PersonId
+    node_id: PersonId
+    language: Language
+    goal: Words | None
+    success_criteria: Words | None
+    goal_given: bool
+    goal_achieved: bool
+    max_turns: Count
+    phase: Literal["closed", "closing_failed"]
+    end_reason: Annotated[str, Field(pattern=f"^({'|'.join(EndReason)})$")] | None
+    failure: dict[str, Any] | None
+    started_at: Minute
+    ended_at: Minute | None
+    closed_at: Minute | None
+    models: dict[str, str]
+    calls: Count
+    prompt_tokens: Count
+    completion_tokens: Count
+    changes: dict[str, Any] | None
+    turns: list[TurnLine]
+    summaries: list[SummaryLine]
+
+    @property
+    def over_at(self) -> int:
+        """When it was closed; of one whose closing failed, when it ended."""
+        return self.closed_at if self.closed_at is not None else self.ended_at or 0
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.closed_at is None and self.ended_at is None:
+            raise PydanticCustomError("missing_end", "neither ended_at nor closed_at is there")
+        if [turn.turn for turn in self.turns] != list(range(len(self.turns))):
+            raise PydanticCustomError("turn_order", "the turns are not numbered 0, 1, 2, …")
+        if len({summary.character_id for summary in self.summaries}) != len(self.summaries):
+            raise PydanticCustomError("two_summaries", "two summaries of one character")
+        return self
+
+
+LINES: Mapping[str, type[EventLine] | type[ConversationLine]] = {"event": EventLine, "conversation": ConversationLine}
+
+
+def written(line: BaseModel) -> bytes:
+    """The line as it stands in the file, its end included."""
+    record = line.model_dump()
+    try:
+        return (json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    except UnicodeEncodeError:  # half of a letter, as a model may write it: only its escape can be written
+        return (json.dumps(record, allow_nan=False) + "\n").encode()
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The object in a line.
+
+    Raises:
+        Unreadable: there is none.
+    """
+    try:
+        record = json.loads(line, parse_constant=_not_json, parse_float=_finite)
+    except (ValueError, RecursionError) as exc:
+        reason = str(exc) or type(exc).__name__
+        raise Unreadable(f"this is no JSON ({reason})", f"JSONとして読めません({reason})") from exc
+    if not isinstance(record, dict):
+        raise Unreadable("this is no JSON object", "JSONのオブジェクトではありません")
+    return record
+
+
+def _not_json(name: str) -> float:
+    raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(digits)
+    return number

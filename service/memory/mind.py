@@ -1,0 +1,188 @@
+"""Owns what one who was there takes away of a settled conversation: summary, day, mid-term memories, the graph's part."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlmodel import Session
+
+from service.cast.stage import World
+from service.memory.expiry import expires_at
+from service.memory.extract import Extraction
+from service.memory.gate import Kept, Remembered
+from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
+from service.store.ids import derived_id
+from service.store.tables import (
+    CharacterRow,
+    ConversationRow,
+    DailyConversationRow,
+    MidTermRow,
+    OutboxRow,
+    SummaryRow,
+    TurnRow,
+)
+from service.store.telling import tell
+from world.errors import BadWorldTime
+from world.time import WorldTime, iso, parse_time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """A character's side of a conversation: what it was asked about (`extraction`) and what passed the gate (`kept`)."""
+
+    extraction: Extraction
+    kept: Kept
+
+    @property
+    def character_id(self) -> str:
+        """Who remembers."""
+        return self.extraction.scene.character_id
+
+    @property
+    def partner_id(self) -> str:
+        """Of whom."""
+        return self.extraction.scene.npc_id
+
+
+def take_away(
+    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+) -> dict[str, Any]:
+    """Write what the character remembers; the answer is what of it people are shown. The caller commits."""
+    changes = {
+        "mid_term": _mid_term(session, world, conversation, side, at),
+        "facts": _graph(session, world, conversation, side, at),
+    }
+    session.add(
+        SummaryRow(
+            conversation_id=conversation.id,
+            world_id=world.id,
+            character_id=side.character_id,
+            npc_id=side.partner_id,
+            summary=side.kept.summary,
+            topics=list(side.kept.topics),
+            at=at,
+        )
+    )
+    _daily(session, conversation, side, at)
+    return changes
+
+
+def tell_rejected(session: Session, conversation: ConversationRow, side: Side, at: WorldTime, person_id: str) -> None:
+    """Say of each statement that was kept out of this side why; `person_id` is whom the log names."""
+    for index, rejected in enumerate(side.kept.rejected):
+        tell(
+            session,
+            conversation,
+            at,
+            "fact_rejected",
+            person_id,
+            index=index,
+            statement=rejected.statement,
+            turn=rejected.turn,
+            reason=rejected.reason.value,
+        )
+
+
+def said_at(session: Session, conversation: ConversationRow, turn: int) -> WorldTime:
+    """When the turn was spoken."""
+    return WorldTime(session.get_one(TurnRow, (conversation.id, turn)).at)
+
+
+def _mid_term(
+    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+) -> list[dict[str, Any]]:
+    rows = [
+        MidTermRow(
+            id=derived_id(conversation.id, *_mark(conversation, side), "mid_term", index),
+            world_id=world.id,
+            character_id=side.character_id,
+            content=draft.content,
+            importance=draft.importance,
+            created_at=at,
+            expires_at=expires_at(draft.importance, at, day_starts=world.settings.day_starts_minutes),
+            source_npc_id=side.partner_id,
+            conversation_id=conversation.id,
+        )
+        for index, draft in enumerate(side.kept.mid_term)
+    ]
+    session.add_all(rows)
+    return [
+        {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
+        for row in rows
+    ]
+
+
+def _mark(conversation: ConversationRow, side: Side) -> tuple[str, ...]:
+    """What parts the ids of the one that was spoken to from those of the one that began."""
+    return () if side.character_id == conversation.character_id else (side.character_id,)
+
+
+def _daily(session: Session, conversation: ConversationRow, side: Side, at: WorldTime) -> None:
+    """Into the day it began in: a talk settled after the character has slept belongs to a day that is cleared."""
+    character = session.get(CharacterRow, (conversation.world_id, side.character_id))
+    began = conversation.sleeps if side.character_id == conversation.character_id else conversation.partner_sleeps
+    if (character.sleeps if character else 0) != began:
+        return
+    session.add(
+        DailyConversationRow(
+            world_id=conversation.world_id,
+            character_id=side.character_id,
+            conversation_id=conversation.id,
+            npc_id=side.partner_id,
+            summary=side.kept.summary,
+            at=at,
+        )
+    )
+
+
+def _graph(
+    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+) -> list[dict[str, Any]]:
+    group = Group(world_id=world.id, character_id=side.character_id)
+    episode = Episode(
+        id=episode_id(group, conversation.id),
+        name=_episode_name(world, side.partner_id),
+        body=side.kept.summary,
+        partner_id=side.partner_id,
+        conversation_id=conversation.id,
+        at=at,
+    )
+    facts = [
+        _draft(remembered, fact_id(episode.id, index), side, said_at(session, conversation, remembered.fact.turn))
+        for index, remembered in enumerate(side.kept.remembered)
+    ]
+    session.add(
+        OutboxRow(
+            conversation_id=conversation.id,
+            world_id=world.id,
+            character_id=side.character_id,
+            payload={"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]},
+        )
+    )
+    return [{"id": fact.id, "statement": fact.statement, "turn": fact.turn} for fact in facts]
+
+
+def _draft(remembered: Remembered, draft_id: str, side: Side, spoken_at: WorldTime) -> FactDraft:
+    fact = remembered.fact
+    return FactDraft(
+        id=draft_id,
+        subject=fact.subject,
+        relation=fact.relation,
+        object=fact.object,
+        statement=fact.statement,
+        turn=fact.turn,
+        valid_at=_valid_at(fact.valid_on, spoken_at),
+        replaces=tuple(side.extraction.memory_ids[ref] for ref in remembered.replaces),
+    )
+
+
+def _valid_at(valid_on: str, spoken_at: WorldTime) -> WorldTime:
+    """Since when a fact is true: the day it names if that is past and readable, else when it was said."""
+    try:
+        return min(parse_time(valid_on), spoken_at) if valid_on else spoken_at
+    except BadWorldTime:
+        return spoken_at
+
+
+def _episode_name(world: World, partner_id: str) -> str:
+    name = world.name_of(partner_id)
+    return f"{name}との会話" if world.language == "ja" else f"Conversation with {name}"

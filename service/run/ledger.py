@@ -1,0 +1,99 @@
+"""Owns what everybody did in a run, by world day: hours by action, talks, and what was taken away from them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from service.cast.stage import World
+from service.run.told import Told
+from world.actions import TALK, WALK
+from world.time import MINUTES_PER_DAY, WorldTime, day_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Talked:
+    """A talk that was remembered, as one of the two remembers it."""
+
+    at: WorldTime
+    partner_id: str
+    summary: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Day:
+    """A person's world day. `minutes` by action id."""
+
+    minutes: Counter[str] = field(default_factory=Counter)
+    talks: list[Talked] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
+    mid_term: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    """Takes the events of a run in order; `begun` is where it began: what was going on then is counted from there."""
+
+    def __init__(self, world: World, begun: WorldTime) -> None:
+        self._world = world
+        self._begun = begun
+        self._doing: dict[str, tuple[str, int]] = {}
+        self._known: set[str] = set()
+        self.days: defaultdict[str, defaultdict[int, Day]] = defaultdict(lambda: defaultdict(Day))
+
+    def take(self, told: Told) -> None:
+        """Count it."""
+        event = told.event
+        if event.kind in ("activity_started", "departed"):
+            self._begin(event.person_id or "", event.data.get("action_id", WALK), event.at)
+        elif event.kind in ("activity_ended", "arrived"):
+            self._end(event.person_id or "", event.data.get("action_id", WALK), event.at)
+        elif event.kind == "conversation_started":
+            for person_id in self._characters(event.person_id, event.data["npc_id"]):
+                self._begin(person_id, TALK, event.at)
+        elif event.kind == "conversation_ended":
+            for person_id in self._characters(event.person_id, event.data["npc_id"]):
+                self._end(person_id, TALK, event.at)
+        elif event.kind == "conversation_closed":
+            self._remember(told)
+
+    def finish(self, now: WorldTime) -> None:
+        """The run ends at `now`, whatever goes on."""
+        for person_id, (action_id, _) in list(self._doing.items()):
+            self._end(person_id, action_id, now)
+
+    def _characters(self, *people: str | None) -> Iterable[str]:
+        return (person_id for person_id in people if person_id is not None and person_id in self._world.cast.characters)
+
+    def _begin(self, person_id: str, action_id: str, at: int) -> None:
+        if person_id in self._doing:
+            self._end(person_id, self._doing[person_id][0], at)
+        self._known.add(person_id)
+        self._doing[person_id] = (action_id, at)
+
+    def _end(self, person_id: str, action_id: str, at: int) -> None:
+        if person_id in self._doing:
+            action_id, since = self._doing.pop(person_id)
+        elif person_id not in self._known:
+            since = self._begun
+        else:
+            return
+        self._known.add(person_id)
+        while since < at:
+            day = self._day(since)
+            until = min(at, (day + 1) * MINUTES_PER_DAY + self._world.settings.day_starts_minutes)
+            self.days[person_id][day].minutes[action_id] += until - since
+            since = until
+
+    def _remember(self, told: Told) -> None:
+        talk = told.conversation
+        if talk is None:
+            return
+        changes = talk.changes or {}
+        for summary in told.summaries:
+            day = self.days[summary.character_id][self._day(summary.at)]
+            day.talks.append(Talked(at=WorldTime(talk.started_at), partner_id=summary.npc_id, summary=summary.summary))
+            taken = changes if summary.character_id == talk.character_id else changes.get("partner", {})
+            day.learned += [fact["statement"] for fact in taken.get("facts", ())]
+            day.mid_term += [memory["content"] for memory in taken.get("mid_term", ())]
+
+    def _day(self, at: int) -> int:
+        return day_of(WorldTime(at), day_starts=self._world.settings.day_starts_minutes)

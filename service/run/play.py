@@ -1,0 +1,145 @@
+"""Owns the run of a world: the real service in this process, told to go on for some days and watched until it is there."""
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from sqlmodel import Session
+
+from service.api.deps import House
+from service.app import create_app
+from service.cast.stage import World
+from service.llm.choose import LocalServer
+from service.run.show import Show, shown
+from service.run.summary import summary
+from service.run.texts import say
+from service.run.watch import Run, Watch
+from service.settings import Settings
+from service.store.tables import WorldRow
+from world.time import MINUTES_PER_DAY, WorldTime, clock_label
+
+FEW = 12
+"""Up to so many characters the feed tells of everybody."""
+
+
+def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) -> bool:
+    """Play it on standard output. False: it was stopped (Ctrl-C) before its end.
+
+    Without a model configured it is a rehearsal. Without a data directory of the user's the world is made for the
+    occasion and thrown away.
+
+    Raises:
+        KataribeError: the service could not be started, or the world not moved.
+    """
+    logging.getLogger().setLevel(logging.WARNING)  # what is told otherwise would run through the feed
+    if not _is_configured(settings):
+        settings.llm.provider = "rehearsal"
+    settings.world.language = run.language
+    with ExitStack() as stack:
+        if not run.keeps:
+            settings.data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kataribe-run-")))
+            settings.database_url = None
+        play = _Play(settings, run, stack.enter_context(shown(plain=run.plain)))
+        try:
+            asyncio.run(play.play(offers))
+        except KeyboardInterrupt:
+            play.tell_stop()
+            return False
+    return True
+
+
+def _is_configured(settings: Settings) -> bool:
+    llm = settings.llm
+    named = [llm.of(role) for role in ("character", "npc", "closing", "decision")]
+    return bool(settings.openai_api_key) or any(role.base_url or role.api_key for role in named)
+
+
+class _Play:
+    """One run."""
+
+    def __init__(self, settings: Settings, run: Run, show: Show) -> None:
+        self._settings = settings
+        self._run = run
+        self._show = show
+        self._language = run.language
+        self._now: WorldTime | None = None
+
+    async def play(self, offers: Sequence[LocalServer]) -> None:
+        app = create_app(self._settings)
+        async with app.router.lifespan_context(app):
+            watch = await self._begin(app.state.house, offers)
+            try:
+                await watch.until_the_end()
+            finally:
+                self._now = watch.now
+            self._tell(*summary(await watch.outcome()))
+            if self._run.keeps:
+                self._say("kept", data=self._settings.data_dir)
+
+    def tell_stop(self) -> None:
+        """The user has stopped it."""
+        if self._now is not None:
+            self._say("stopped", now=clock_label(self._now, self._language))
+        if self._run.keeps:
+            world = "" if self._run.world_id == "main" else f" --world {self._run.world_id}"
+            self._say("go_on", data=self._settings.data_dir, more=world)
+        else:
+            self._say("gone")
+
+    async def _begin(self, house: House, offers: Sequence[LocalServer]) -> "Watch":
+        """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
+        database, world_id = house.room.database, self._run.world_id
+        self._say_who_speaks(house, offers)
+        world = await database.read(lambda s: house.room.stage.open(s, world_id))
+        self._language = world.language
+        there = list(world.cast.characters)
+        deciding = there[: self._run.characters]
+        if self._run.characters > len(there):
+            self._say("fewer", there=len(there), asked=self._run.characters)
+        if len(there) > FEW:
+            self._say("crowd", there=len(there))
+        told = await database.read(lambda s: _told_to_go(s, world))
+        until = WorldTime(max(told, world.now + self._run.days * MINUTES_PER_DAY))
+        self._say(
+            "begins",
+            world=world.cast.world_name,
+            since=world.label,
+            until=clock_label(until, world.language),
+            deciding=self._names(world, deciding),
+            rest=self._names(world, there[len(deciding) :]),
+        )
+        watch = Watch(
+            house, self._run, self._show, world, until, deciding, followed=deciding if len(there) > FEW else there
+        )
+        await watch.start(told)
+        return watch
+
+    def _names(self, world: World, people: Sequence[str]) -> str:
+        joint = "、" if world.language == "ja" else ", "
+        names = joint.join(world.name_of(person_id) for person_id in people[:FEW])
+        return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or say("nobody", world.language)
+
+    def _say_who_speaks(self, house: House, offers: Sequence[LocalServer]) -> None:
+        names = sorted(set(house.room.models.names().values()))
+        if names == ["rehearsal"]:
+            self._say("rehearsal")
+        else:
+            self._say("model", models=", ".join(names))
+        for server in offers:
+            self._say("offer", name=server.name, url=server.base_url)
+
+    def _say(self, text: str, **values: object) -> None:
+        self._tell(*say(text, self._language, **values).split("\n"))
+
+    def _tell(self, *lines: str) -> None:
+        for line in lines:
+            self._show.say(line)
+
+
+def _told_to_go(session: Session, world: World) -> WorldTime:
+    """How far the world was told to go before."""
+    row = session.get(WorldRow, world.id)
+    return WorldTime(max(world.now, row.target or 0)) if row else world.now

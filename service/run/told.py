@@ -1,0 +1,47 @@
+"""Owns what a run is told: the events since the last look, those of a conversation with what was said in it."""
+
+from dataclasses import dataclass
+
+from sqlmodel import Session, col, select
+
+from service.store.events import events_after
+from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow
+
+PAGE = 300
+_TALKS = ("conversation_started", "conversation_ended", "conversation_closed", "closing_failed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """An event. Of a conversation that ended: its turns; of one that is closed: what each character remembers of it."""
+
+    event: EventRow
+    conversation: ConversationRow | None = None
+    turns: tuple[TurnRow, ...] = ()
+    summaries: tuple[SummaryRow, ...] = ()
+
+    @property
+    def partner_id(self) -> str | None:
+        """Whom the person talks to."""
+        return self.conversation.npc_id if self.conversation else None
+
+
+def told_after(session: Session, world_id: str, after: int) -> list[Told]:
+    """A page of what happened, oldest first."""
+    return [_told(session, event) for event in events_after(session, world_id, after, PAGE)]
+
+
+def _told(session: Session, event: EventRow) -> Told:
+    if event.kind not in _TALKS:
+        return Told(event=event)
+    talk = session.get(ConversationRow, event.data["conversation_id"])
+    if talk is None:  # the author has made its character forget
+        return Told(event=event)
+    turns: tuple[TurnRow, ...] = ()
+    summaries: tuple[SummaryRow, ...] = ()
+    if event.kind == "conversation_ended":
+        of_talk = select(TurnRow).where(TurnRow.conversation_id == talk.id)
+        turns = tuple(session.exec(of_talk.order_by(col(TurnRow.turn))))
+    if event.kind == "conversation_closed":
+        summaries = tuple(session.exec(select(SummaryRow).where(SummaryRow.conversation_id == talk.id)))
+    return Told(event=event, conversation=talk, turns=turns, summaries=summaries)

@@ -1,0 +1,183 @@
+"""Owns the watching of a world that lives for some days: what it tells, what it costs, what it came to."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlmodel import Session, col, select
+
+from service.api.deps import House
+from service.api.life import lives_of
+from service.cast.stage import World
+from service.clock.act import set_decision
+from service.clock.living import Living
+from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
+from service.run.cost import Prices, Spent, spent_by_role, total
+from service.run.feed import Feed
+from service.run.ledger import Ledger
+from service.run.show import Show, Status
+from service.run.summary import Outcome
+from service.run.texts import one_line, say
+from service.run.told import PAGE, told_after
+from service.store.events import last_event
+from service.store.tables import CharacterRow
+from world.time import MINUTES_PER_DAY, Language, WorldTime, clock_label
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What is asked for: so many world days, the first `characters` of the content deciding by model."""
+
+    days: int
+    characters: int
+    world_id: str
+    language: Language
+    plain: bool = False
+    prices: Prices | None = None
+    keeps: bool = False
+    """The data directory is the user's, and stays."""
+
+
+class Watch:
+    """Watches a world until it has come to `until`."""
+
+    def __init__(
+        self,
+        house: House,
+        run: Run,
+        show: Show,
+        world: World,
+        until: WorldTime,
+        deciding: Sequence[str],
+        *,
+        followed: Sequence[str],
+    ) -> None:
+        self._house = house
+        self._run = run
+        self._show = show
+        self._world = world
+        self._until = until
+        self._deciding = deciding
+        self._feed = Feed(world, followed)
+        self._ledger = Ledger(world, world.now)
+        self._speaking: dict[str, str] = {}
+        self._seen = 0
+        self._before: dict[str, Spent] = {}
+        self._begun = time.monotonic()
+        self.now = world.now
+
+    async def start(self, told: WorldTime) -> None:
+        """Set the world moving. One that was on its way goes on first: while it moves nobody's way to decide is changed."""
+        self._seen = await self._read(lambda s: last_event(s, self._world.id))
+        self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
+        if await self._read(self._is_to_change):
+            await self._follow(told)
+            await self._house.keeper.command(self._world.id, self._let_decide)
+        ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
+        if ticks > 0:
+            self._until = (await self._house.keeper.tick(self._world.id, ticks)).after
+
+    async def until_the_end(self) -> None:
+        """Tell what happens until the world is where it was told to go."""
+        await self._follow(self._until)
+
+    async def outcome(self) -> Outcome:
+        """What it came to."""
+        self._ledger.finish(self.now)
+        stage = self._house.room.stage
+        world = await self._read(lambda s: stage.open(s, self._world.id))
+        missing = self._house.models_missing
+        lives = await self._read(lambda s: lives_of(s, world, models_missing=missing))
+        return Outcome(
+            world=world,
+            since=self._world.now,
+            ledger=self._ledger,
+            deciding=self._deciding,
+            needs={i: {need.id: need.level for need in lives.needs(i)} for i in world.cast.characters},
+            spent=await self._spent(),
+            prices=self._run.prices,
+            seconds=time.monotonic() - self._begun,
+        )
+
+    async def _follow(self, until: WorldTime) -> None:
+        mover = asyncio.create_task(self._house.keeper.wait(self._world.id, until))
+        try:
+            with self._house.room.stream.listen_to_all() as heard:
+                while not mover.done():
+                    await asyncio.wait({mover}, timeout=LOOK_SECONDS)
+                    while not heard.empty():
+                        self._hear(*heard.get_nowait())
+                    await self._look()
+            mover.result()
+            self.now = until
+        finally:
+            mover.cancel()
+
+    def _hear(self, conversation_id: str, moment: Moment) -> None:
+        if isinstance(moment, Speaking):
+            text = one_line(moment.text)
+            self._speaking[conversation_id] = say("making", self._world.language, name=moment.speaker_name, text=text)
+        elif isinstance(moment, Said):
+            text = one_line(moment.row.text)
+            self._speaking[conversation_id] = say(
+                "making", self._world.language, name=moment.row.speaker_name, text=text
+            )
+        elif isinstance(moment, Ended | Settled):
+            self._speaking.pop(conversation_id, None)
+
+    async def _look(self) -> None:
+        """Tell what has happened since the last look, and what is going on."""
+        while page := await self._read(lambda s: told_after(s, self._world.id, self._seen)):
+            for told in page:
+                self._ledger.take(told)
+                for line in self._feed.lines(told):
+                    self._show.say(line)
+            self._seen = page[-1].event.id or 0
+            if len(page) < PAGE:
+                break
+        self._show.update(await self._status())
+
+    async def _status(self) -> Status:
+        drive = self._house.keeper.drive_of(self._world.id)
+        if drive is not None:
+            self.now = drive.settled
+        spent, language = total(await self._spent()), self._world.language
+        done = (self.now - self._world.now) / max(1, self._until - self._world.now)
+        line = say(
+            "status",
+            language,
+            label=clock_label(self.now, language),
+            percent=round(100 * done),
+            days=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}",
+            in_flight=drive.in_flight if drive else 0,
+            calls=f"{spent.calls:,}",
+            tokens=f"{spent.prompt_tokens + spent.completion_tokens:,}",
+        )
+        if self._run.prices is not None:
+            line += say("money", language, money=self._run.prices.of(spent))
+        return Status(line=line, done=min(1.0, max(0.0, done)), speaking=tuple(self._speaking.values()))
+
+    async def _spent(self) -> dict[str, Spent]:
+        """Since the run began."""
+        now = await self._read(lambda s: spent_by_role(s, self._world.id))
+        return {role: spent - self._before.get(role, Spent()) for role, spent in now.items()}
+
+    def _wanted(self) -> dict[str, str]:
+        return {i: "model" if i in self._deciding else "routine" for i in self._world.cast.characters}
+
+    def _is_to_change(self, session: Session) -> bool:
+        rows = session.exec(select(CharacterRow).where(col(CharacterRow.world_id) == self._world.id))
+        return {row.character_id: row.decision for row in rows} != self._wanted()
+
+    def _let_decide(self, session: Session, living: Living) -> None:
+        for character_id, decision in self._wanted().items():
+            set_decision(session, living, character_id, decision)
+
+    async def _read(self, work: Callable[[Session], T]) -> T:
+        return await self._house.room.database.read(work)

@@ -1,0 +1,31 @@
+"""Owns how a conversation's events reach the log: at once, or foretold where the living world holds the conversation."""
+
+from sqlmodel import Session
+
+from service.store.events import foretell, note
+from service.store.tables import ConversationRow, WorldRow
+from world.time import WorldTime
+
+
+def tell(
+    session: Session,
+    conversation: ConversationRow,
+    at: WorldTime,
+    kind: str,
+    person_id: str,
+    *,
+    index: int | None = None,
+    **data: object,
+) -> None:
+    """Tell that something happened in the conversation. `index` parts several of one kind, person and minute.
+
+    What comes too late for `at`, because the world's clock did not wait for it, happens now.
+    """
+    data = {"conversation_id": conversation.id, **data}
+    if conversation.talk_id is None:
+        note(session, conversation.world_id, at, kind, person_id, **data)
+        return
+    world = session.get_one(WorldRow, conversation.world_id)
+    at = max(at, WorldTime(world.now))
+    key = conversation.talk_id if index is None else f"{conversation.talk_id}/{index:03}"
+    foretell(session, conversation.world_id, at, kind, person_id, key=key, **data)

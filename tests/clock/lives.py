@@ -1,0 +1,141 @@
+"""Owns a living world for tests: a keeper over a real store, the rehearsal as its model, slowed down at random."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import col, select
+
+from service.cast.load import Content
+from service.cast.stage import Stage
+from service.clock.crew import Crew
+from service.clock.keeper import Keeper
+from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
+from service.conversation.room import Room
+from service.conversation.stream import Stream
+from service.conversation.talks import Talks
+from service.decision.desk import Desk
+from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
+from service.jobs.outbox import Outbox
+from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
+from service.llm.rehearsal import RehearsalModel
+from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
+from service.memory.sqlite.graph import SqliteGraph
+from service.settings import Settings
+from service.store.session import Database
+from service.store.tables import (
+    ConversationRow,
+    EventRow,
+    MidTermRow,
+    MovementRow,
+    NpcRow,
+    RelationRow,
+    SummaryRow,
+    TurnRow,
+    UsageRow,
+)
+
+
+def rehearsal(seed: int = 7) -> RehearsalModel:
+    """The model without a model, for all roles."""
+    return RehearsalModel({**SPEAKERS, **KEEPERS, **DECIDERS}, seed=seed)
+
+
+class Slow:
+    """A ChatModel that answers as `inner`, after a time drawn at random; `calls` counts, `fails` says when it breaks."""
+
+    def __init__(self, inner: ChatModel, *, seed: int, longest_seconds: float, fail_at: int | None = None) -> None:
+        self._inner = inner
+        self._rng = random.Random(seed)
+        self._longest_seconds = longest_seconds
+        self._fail_at = fail_at
+        self.calls = 0
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        self.calls += 1
+        if self.calls == self._fail_at:
+            raise RuntimeError("the power is gone")
+        await asyncio.sleep(self._rng.random() * self._longest_seconds)
+        return await self._inner.complete(prompt, on_text)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """A service without HTTP."""
+
+    room: Room
+    keeper: Keeper
+
+    async def live(self, minutes: int, world_id: str = "main") -> None:
+        """One tick, waited for."""
+        step = await self.keeper.tick(world_id, minutes)
+        await self.keeper.wait(world_id, step.after)
+
+    def story(self, world_id: str = "main") -> dict[str, list[Any]]:
+        """All that a world holds which people can see, in an order of its own."""
+
+        def rows(table: Any, *order: Any, without: frozenset[str] = frozenset()) -> list[Any]:
+            query = select(table).where(table.world_id == world_id) if hasattr(table, "world_id") else select(table)
+            found = self.room.database.read_now(lambda s: s.exec(query.order_by(*map(col, order))).all())
+            return [row.model_dump(exclude=set(without)) for row in found]
+
+        return {
+            "events": rows(EventRow, EventRow.id, without=frozenset({"id"})),
+            "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
+            "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
+            "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.character_id),
+            "relations": rows(RelationRow, RelationRow.npc_id, RelationRow.character_id),
+            "npcs": rows(NpcRow, NpcRow.npc_id),
+            "mid_term": rows(MidTermRow, MidTermRow.id),
+            "movements": rows(
+                MovementRow, MovementRow.character_id, MovementRow.starts_at, MovementRow.id, without=frozenset({"id"})
+            ),
+            "usage": rows(UsageRow, UsageRow.day, UsageRow.role),
+        }
+
+
+@asynccontextmanager
+async def house(
+    content: Content, directory: Path, model: ChatModel, *, language: str = "en", at_once: int = 8, **world: Any
+) -> AsyncIterator[House]:
+    """A house over the stores in `directory`; a second one over the same directory goes on with what is there."""
+    settings = Settings(
+        _env_file=None,
+        data_dir=directory,
+        embedding={"provider": "none"},
+        world={"language": language, **world},
+        llm={"max_concurrency": at_once},
+    )
+    database = Database(f"sqlite:///{directory / 'kataribe.db'}")
+    database.migrate()
+    graph = SqliteGraph(directory / "memory.db")
+    models = Models(dict.fromkeys(ROLES, model))
+    room = Room(
+        settings=settings,
+        stage=Stage(content, settings.world),
+        database=database,
+        graph=graph,
+        models=models,
+        stream=Stream(),
+    )
+    desk = Desk(settings=settings, database=database, graph=graph, models=models)
+    keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)))
+    await keeper.start()
+    try:
+        yield House(room=room, keeper=keeper)
+    finally:
+        await keeper.stop()
+        await graph.aclose()
+        database.close()

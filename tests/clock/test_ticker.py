@@ -1,0 +1,200 @@
+"""The running clock: the same story as by hand, commands in between, on and on whatever happens to the store."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from service.cast.load import Content
+from service.clock.author import set_weather
+from service.clock.forget import forget_world
+from service.clock.ticker import CATCH_UP_SECONDS, Pace, Ticker
+from service.errors import Invalid
+from service.store.tables import WorldRow
+from tests.clock.lives import House, Slow, house, rehearsal
+from world.time import WorldTime
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_SECONDS = 30
+FAST = 6000.0
+"""World minutes a real minute."""
+PACES: tuple[Pace, ...] = ("exact", "realtime")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def ticking(home: House, **more: Any) -> AsyncIterator[Ticker]:
+    """A ticker that fires often."""
+    ticker = Ticker(home.keeper, shortest_seconds=0.05, **more)
+    await ticker.start()
+    try:
+        yield ticker
+    finally:
+        await ticker.stop()
+
+
+def row(home: House) -> WorldRow:
+    return home.room.database.read_now(lambda s: s.get_one(WorldRow, "main"))
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def stopped(home: House, ticker: Ticker) -> int:
+    """The clock when it stands."""
+    await ticker.set("main", mode="manual")
+    await home.keeper.wait("main", WorldTime(row(home).target or 0))
+    return row(home).now
+
+
+async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=3, longest_seconds=0.01)
+    async with house(village, tmp_path / "runs", slow) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST)
+        await until(lambda: row(home).now >= village.start + 4 * 60)
+        minutes = await stopped(home, ticker) - village.start
+        ran = home.story()
+    async with house(village, tmp_path / "by-hand", rehearsal()) as home:
+        await home.live(minutes)
+        by_hand = home.story()
+    for part, told in by_hand.items():
+        assert ran[part] == told, part
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: Pace, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 30)
+        stands = await stopped(home, ticker)
+        await asyncio.sleep(0.2)
+        assert row(home).now == stands
+        await home.live(10)
+        assert row(home).now == stands + 10
+        await ticker.set("main", mode="running")
+        assert (row(home).clock_speed, row(home).clock_pace) == (FAST, pace)
+        await until(lambda: row(home).now > stands + 30)
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 60)
+    async with house(village, tmp_path, rehearsal()) as home:
+        stood = row(home).now
+        async with ticking(home):
+            await until(lambda: row(home).now > stood + 60)
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=3, longest_seconds=0.02)
+    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        for _ in range(3):
+            since = row(home).now
+            await until(lambda: row(home).now > since + 10)  # noqa: B023 - called here
+            weather = f"storm of {since}"
+            await home.keeper.command("main", lambda s, living: set_weather(s, living, weather))  # noqa: B023
+            assert row(home).weather == weather
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+        assert row(home).clock_mode == "running"
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
+    pace: Pace, village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 60)
+        alter(home, "ALTER TABLE lives RENAME TO lost")
+        await until(lambda: "rests for" in caplog.text)
+        stood = row(home).now
+        alter(home, "ALTER TABLE lost RENAME TO lives")
+        await until(lambda: row(home).now > stood + 100)
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+
+
+async def test_who_takes_paces_in_turn_loses_nothing(village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=5, longest_seconds=0.02)
+    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
+        for pace in (*PACES, *PACES):
+            await ticker.set("main", mode="running", speed=FAST, pace=pace)
+            since = row(home).now
+            await until(lambda: row(home).now > since + 45)  # noqa: B023 - called here
+        await stopped(home, ticker)
+        await home.live(30)
+        told = home.story()
+        assert [event["at"] for event in told["events"]] == sorted(event["at"] for event in told["events"])
+        for talk in told["conversations"]:
+            turns = [turn["turn"] for turn in told["turns"] if turn["conversation_id"] == talk["id"]]
+            assert turns == list(range(len(turns)))
+
+
+async def test_a_machine_that_slept_makes_up_for_seconds_not_hours(village: Content, tmp_path: Path) -> None:
+    seconds = [0.0]
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
+        await ticker.set("main", mode="running", speed=60.0)
+        await until(lambda: ticker.runs("main"))
+        seconds[0] = 8 * 3600.0
+        await until(lambda: row(home).now > village.start)
+        assert row(home).now <= village.start + CATCH_UP_SECONDS + 1
+
+
+async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: Path) -> None:
+    seconds = [0.0]
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
+        await ticker.set("main", mode="running", speed=FAST)
+        for fire in range(1, 17):
+            seconds[0] += 1 / 64
+            expected = village.start + int(fire * FAST / 60 / 64)
+            await until(lambda: row(home).now == expected)  # noqa: B023 - called here
+        assert row(home).now == village.start + 25
+
+
+async def test_a_removed_world_does_not_begin_anew(village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace="realtime")
+        await until(lambda: row(home).now > village.start)
+        await stopped(home, ticker)
+        await ticker.set("main", mode="running")
+        await ticker.forget("main")
+        await home.keeper.remove("main", lambda s: forget_world(s, "main"))
+        await asyncio.sleep(0.2)
+        assert home.room.database.read_now(lambda s: s.get(WorldRow, "main")) is None
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf"), 1e9])
+async def test_a_speed_that_is_none_is_refused(speed: float, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        with pytest.raises(Invalid):
+            await ticker.set("main", speed=speed)
+        assert not ticker.runs("main")
+
+
+def alter(home: House, statement: str) -> None:
+    """By a hand from outside."""
+    engine = create_engine(home.room.database.url)
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()

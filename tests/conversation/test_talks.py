@@ -1,0 +1,502 @@
+"""Owns the tests of the living world's talks: turn by turn at their own world time, hours ahead of the world's clock."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from sqlmodel import Session
+
+from service.conversation.closing import close, reopen
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.scene import CharacterScene, Goal, NpcScene, Scene
+from service.conversation.talks import Talks, begin
+from service.conversation.transcript import end
+from service.errors import Busy, ModelBroken, ModelTimeout
+from service.llm.chat import Prompt
+from service.llm.scripted import ScriptedModel
+from service.memory.graph import Group
+from service.memory.recall import recent_memory
+from service.store.events import events_after, settle
+from service.store.tables import (
+    CharacterRow,
+    ConversationRow,
+    DailyConversationRow,
+    EngagementRow,
+    EventRow,
+    MidTermRow,
+    OutboxRow,
+    SummaryRow,
+    TurnRow,
+    UnsettledRow,
+    UsageRow,
+    WorldRow,
+)
+from tests.conversation.talks import (
+    BESIDE_TARO,
+    FAMILY,
+    FAREWELL,
+    GOAL,
+    HELLO,
+    THANKS,
+    meet,
+    opens,
+    pair_recollection,
+    pass_minutes,
+    place,
+    recollection,
+    replies,
+    rows,
+    says,
+    sleeps,
+    talk,
+    turns,
+)
+from tests.conversation.talks import begin as start_talk
+from world.life import Talk
+from world.time import MINUTES_PER_DAY, WorldTime, day_of
+
+AHEAD = 2 * MINUTES_PER_DAY + 3 * 60
+"""Minutes that the talk is ahead of the world's clock."""
+
+FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+
+
+def _begun(
+    room: Room,
+    conversation_id: str = "c1",
+    *,
+    ahead: int = AHEAD,
+    partner_id: str = "npc_taro",
+    goal: Goal | None = GOAL,
+    max_turns: int = 10,
+) -> WorldTime:
+    """A talk of Aoi's begins `ahead` minutes after what the clock shows; the answer is when."""
+
+    def work(session: Session) -> WorldTime:
+        world = room.stage.open(session, "main", lock=True)
+        starts = WorldTime(world.now + ahead)
+        held = Talk(
+            id=f"aoi@{starts}",
+            start=starts,
+            shortest=3,
+            person_id="aoi",
+            partner_id=partner_id,
+            with_npc=partner_id.startswith("npc_"),
+        )
+        begin(
+            session,
+            world.at(starts),
+            held,
+            conversation_id=conversation_id,
+            node_id=BESIDE_TARO,
+            goal=goal,
+            max_turns=max_turns,
+            models=room.models.names(),
+        )
+        return starts
+
+    return room.database.write_now(work)
+
+
+async def _hold(talks: Talks, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
+    """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
+    while not await talks.turn(conversation_id, index, WorldTime(starts + index)):
+        index += 1
+    return index + 1
+
+
+def _foretold(room: Room) -> list[tuple[str, int, str, str]]:
+    return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in rows(room, UnsettledRow)]
+
+
+def _clock(room: Room) -> int:
+    return int(rows(room, WorldRow)[0]["now"])
+
+
+def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
+    room.database.write_now(lambda s: s.add(CharacterRow(world_id="main", character_id="aoi", sleeps=4)))
+    starts = _begun(room)
+    row = talk(room, "c1")
+    assert (row.phase, row.started_at, row.talk_id, row.node_id) == (
+        Phase.RUNNING,
+        starts,
+        f"aoi@{starts}",
+        BESIDE_TARO,
+    )
+    assert (row.goal, row.goal_given, row.sleeps) == (GOAL.goal, True, 4)
+    assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "npc_taro"]
+    assert rows(room, EventRow) == []
+    (event,) = rows(room, UnsettledRow)
+    assert (event["kind"], event["at"], event["person_id"]) == ("conversation_started", starts, "aoi")
+    assert event["data"] == {"conversation_id": "c1", "npc_id": "npc_taro", "node_id": BESIDE_TARO}
+
+
+def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Room) -> None:
+    _begun(room)
+    place(room, "mio")
+    with pytest.raises(Busy) as refused:
+        start_talk(room, character_id="mio")
+    assert refused.value.facts["conversation_id"] == "c1"
+
+
+def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
+    first = meet(room, character_id="mio")
+    _begun(room)
+    assert {r["person_id"]: r["conversation_id"] for r in rows(room, EngagementRow)} == {
+        "mio": first,
+        "npc_taro": first,
+        "aoi": "c1",
+    }
+
+
+def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR)
+    assert asyncio.run(_hold(Talks(room), starts)) == 4
+    row = talk(room, "c1")
+    assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
+    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
+    assert _clock(room) == starts - AHEAD
+    assert rows(room, EngagementRow) == []
+    world = room.database.read_now(lambda s: room.stage.open(s, "main")).at(starts)
+    for prompt in script.history:
+        assert isinstance(prompt.given, Scene)
+        assert prompt.given.now == world.circumstances
+        assert prompt.given.place == world.map.label(BESIDE_TARO)
+
+
+def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(says(HELLO, leaves=True))
+    assert asyncio.run(_hold(Talks(room), starts)) == 1
+    assert talk(room, "c1").ended_at == starts + 3
+
+
+def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR)
+
+    async def run() -> None:
+        talks = Talks(room)
+        await talks.turn("c1", 0, starts)
+        room.database.write_now(_carries)
+        await _hold(talks, starts, index=1)
+
+    asyncio.run(run())
+    seen = [prompt.given.items for prompt in script.history if isinstance(prompt.given, CharacterScene)]
+    assert seen == [(), ()]
+
+
+def _carries(session: Session) -> None:
+    session.add(CharacterRow(world_id="main", character_id="aoi", items=["a lantern"]))
+
+
+def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, script: ScriptedModel) -> None:
+    room.database.write_now(_carries)
+    starts = _begun(room)
+    script.enqueue(*FOUR)
+    asyncio.run(_hold(Talks(room), starts))
+    character, npc = script.history[:2]
+    assert "You carry: a lantern\n" in character.messages[0].content + "\n"
+    assert "lantern" not in npc.messages[0].content
+
+
+def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    failing = ModelTimeout(model="m", seconds=60)
+    script.enqueue(says(HELLO), failing, recollection())
+
+    async def run() -> None:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        await talks.close("c1")
+
+    asyncio.run(run())
+    counted = {(row["day"], row["role"]): (row["calls"], row["failures"]) for row in rows(room, UsageRow)}
+    day = day_of(starts)
+    assert counted == {(day, "character"): (1, 0), (day, "npc"): (1, 1), (day, "closing"): (1, 0)}
+
+
+def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: ScriptedModel) -> None:
+    first = _begun(room, ahead=60)
+    second = _begun(room, "c2", ahead=AHEAD)
+    script.enqueue(*FOUR, recollection(), says("It is me again."), replies("So it is.", leaves=True))
+
+    async def run() -> None:
+        talks = Talks(room)
+        await _hold(talks, first)
+        await talks.close("c1")
+        await _hold(talks, second, "c2")
+
+    asyncio.run(run())
+    character, npc = (prompt.given for prompt in script.history[-2:])
+    assert isinstance(character, CharacterScene)
+    assert isinstance(npc, NpcScene)
+    for scene in (character, npc):
+        assert scene.last_meeting is not None
+        assert scene.last_meeting.ago == "2 days ago"
+    assert character.mid_term == ()  # it has lasted its two days
+    assert npc.mood == "neutral"  # it has cooled
+    (memory,) = rows(room, MidTermRow)
+    assert (memory["created_at"], memory["expires_at"]) == (first + 4, first + 4 + 2 * MINUTES_PER_DAY)
+
+
+def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR, recollection())
+
+    async def run() -> None:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        await talks.close("c1")
+
+    asyncio.run(run())
+
+    def at(t: int) -> tuple[bool, int]:
+        def work(session: Session) -> tuple[bool, int]:
+            world = room.stage.open(session, "main").at(WorldTime(t))
+            recent = recent_memory(session, world, "aoi", "npc_taro")
+            return recent.last_summary is not None, len(recent.mid_term)
+
+        return room.database.read_now(work)
+
+    assert at(_clock(room)) == (False, 0)
+    assert at(starts + 4) == (True, 1)
+
+
+@pytest.mark.parametrize("killed_at", range(4))
+def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: ScriptedModel, killed_at: int) -> None:
+    """The driver dies between the commit of a turn and its own: it asks for the same turn of a new process."""
+    starts = _begun(room)
+    script.enqueue(*FOUR)
+
+    async def run() -> None:
+        first = Talks(room)
+        answers = [await first.turn("c1", index, WorldTime(starts + index)) for index in range(killed_at + 1)]
+        again = Talks(room)
+        assert await again.turn("c1", killed_at, WorldTime(starts + killed_at)) == answers[-1]
+        assert len(script.history) == killed_at + 1
+        if not answers[-1]:
+            await _hold(again, starts, index=killed_at + 1)
+
+    asyncio.run(run())
+    assert [turn.text for turn in turns(room, "c1")] == [HELLO, FAMILY, THANKS, FAREWELL]
+    assert (talk(room, "c1").end_reason, talk(room, "c1").ended_at) == (EndReason.GOAL_ACHIEVED, starts + 4)
+    assert script.unused == 0
+
+
+def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room, max_turns=2)
+    script.enqueue(says(HELLO), replies(FAMILY))
+
+    async def run() -> bool:
+        talks = Talks(room)
+        await talks.turn("c1", 0, starts)
+        await talks.turn("c1", 1, WorldTime(starts + 1))
+        room.database.write_now(_as_if_it_ran)
+        return await Talks(room).turn("c1", 1, WorldTime(starts + 1))
+
+    assert asyncio.run(run())
+    row = talk(room, "c1")
+    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.TURN_LIMIT, starts + 3)
+    assert len(script.history) == 2
+
+
+def _as_if_it_ran(session: Session) -> None:
+    row = session.get_one(ConversationRow, "c1")
+    row.phase, row.end_reason, row.ended_at = Phase.RUNNING, None, None
+
+
+def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR)
+
+    async def run() -> None:
+        await Talks(room).turn("c1", 0, starts)
+        await Talks(room).turn("c1", 1, WorldTime(starts + 1))
+        pass_minutes(room, 90)
+        await _hold(Talks(room), starts, index=2)
+
+    asyncio.run(run())
+    assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, Scene)}) == 1
+
+
+def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
+    starts = _begun(room)
+    with pytest.raises(ValueError, match="turn 1"):
+        asyncio.run(Talks(room).turn("c1", 1, WorldTime(starts + 1)))
+
+
+def test_a_character_without_a_goal_sets_one_with_its_first_turn(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room, goal=None)
+    script.enqueue(opens(HELLO), *FOUR[1:])
+    asyncio.run(_hold(Talks(room), starts))
+    assert [prompt.name for prompt in script.history] == ["opening", "npc", "character", "npc"]
+    assert (talk(room, "c1").goal, talk(room, "c1").goal_given) == (GOAL.goal, False)
+
+
+def test_a_model_failure_ends_the_talk_and_never_leaves_it(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR[:3], ModelTimeout(model="m", seconds=60))
+    assert asyncio.run(_hold(Talks(room), starts)) == 4
+    row = talk(room, "c1")
+    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.MODEL_FAILURE, starts + 4)
+    assert len(turns(room, "c1")) == 3
+    assert row.failure is not None
+    assert row.failure["role"] == "npc"
+
+
+def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(ModelTimeout(model="m", seconds=60))
+
+    async def run() -> tuple[Group, ...]:
+        talks = Talks(room)
+        assert await talks.turn("c1", 0, starts)
+        return await talks.close("c1")
+
+    assert asyncio.run(run()) == ()
+    row = talk(room, "c1")
+    assert (row.phase, row.ended_at, row.closed_at) == (Phase.CLOSED, starts + 3, starts + 3)
+
+
+def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR[:2])
+
+    async def run() -> bool:
+        talks = Talks(room)
+        await talks.turn("c1", 0, starts)
+        await talks.turn("c1", 1, WorldTime(starts + 1))
+        room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
+        return await talks.turn("c1", 2, WorldTime(starts + 2))
+
+    assert asyncio.run(run())
+    row = talk(room, "c1")
+    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT, starts + 3)
+    assert script.unused == 0
+
+
+def test_a_client_ends_a_living_talk_while_the_model_speaks(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+
+    def ended(prompt: Prompt[Any]) -> BaseModel:
+        room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
+        return replies(FAMILY)
+
+    script.enqueue(says(HELLO), ended)
+    assert asyncio.run(_hold(Talks(room), starts)) == 2
+    assert [turn.text for turn in turns(room, "c1")] == [HELLO]
+
+
+def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
+    talks = Talks(room)
+    assert asyncio.run(talks.turn("gone", 0, room.stage.start))
+    assert asyncio.run(talks.close("gone")) == ()
+
+
+def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(
+    room: Room, script: ScriptedModel
+) -> None:
+    starts = _begun(room)
+    lie = {"statement": "Taro is a king", "turn": 0, "replaces": ""}
+    lies = [lie, lie | {"statement": "Taro is a pirate"}]
+    script.enqueue(*FOUR, recollection(npc={"affinity": 8, "mood": "happy", "learned_facts": lies}))
+
+    async def run() -> tuple[Group, ...]:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        return await talks.close("c1")
+
+    assert asyncio.run(run()) == (Group(world_id="main", character_id="aoi"),)
+    assert rows(room, EventRow) == []
+    held = f"aoi@{starts}"
+    assert _foretold(room) == [
+        ("conversation_started", starts, "aoi", held),
+        ("conversation_ended", starts + 4, "aoi", held),
+        ("fact_rejected", starts + 4, "npc_taro", f"{held}/000"),
+        ("fact_rejected", starts + 4, "npc_taro", f"{held}/001"),
+        ("conversation_closed", starts + 4, "aoi", held),
+    ]
+    room.database.write_now(lambda s: settle(s, "main", WorldTime(starts + 5)))
+    told = room.database.read_now(lambda s: events_after(s, "main", 0, 100))
+    assert [event.kind for event in told] == [
+        "conversation_started",
+        "conversation_ended",
+        "conversation_closed",
+        "fact_rejected",
+        "fact_rejected",
+    ]
+    row = talk(room, "c1")
+    assert (row.phase, row.closed_at) == (Phase.CLOSED, starts + 4)
+    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4]
+
+
+def test_a_second_closing_asks_nobody_and_answers_what_still_waits(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR, recollection())
+
+    async def run() -> list[tuple[Group, ...]]:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        waiting = [await talks.close("c1"), await Talks(room).close("c1")]
+        room.database.write_now(lambda s: s.delete(s.get_one(OutboxRow, 1)))
+        return [*waiting, await talks.close("c1")]
+
+    aoi = (Group(world_id="main", character_id="aoi"),)
+    assert asyncio.run(run()) == [aoi, aoi, ()]
+    assert len(script.history) == 5
+    assert len(rows(room, SummaryRow)) == 1
+
+
+def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"))
+
+    async def run() -> tuple[Group, ...]:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        return await talks.close("c1")
+
+    assert asyncio.run(run()) == ()
+    assert talk(room, "c1").phase == Phase.CLOSING_FAILED
+    assert _foretold(room)[-1][:3] == ("closing_failed", starts + 4, "aoi")
+    assert rows(room, EventRow) == []
+
+
+def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: ScriptedModel) -> None:
+    starts = _begun(room)
+    script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"), recollection())
+
+    async def run() -> None:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        await talks.close("c1")
+        room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, "c1")))
+        await close(room, "c1")
+
+    asyncio.run(run())
+    row = talk(room, "c1")
+    assert (row.phase, row.talk_id, row.ended_at, row.closed_at) == (Phase.CLOSED, None, starts + 4, starts + 4)
+    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4]
+    assert [event.kind for event in room.database.read_now(lambda s: events_after(s, "main", 0, 9))] == [
+        "conversation_closed"
+    ]
+
+
+@pytest.mark.parametrize("sleeper", ["aoi", "mio"])
+def test_of_two_characters_each_has_the_talk_in_its_own_day(room: Room, script: ScriptedModel, sleeper: str) -> None:
+    starts = _begun(room, partner_id="mio")
+    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), pair_recollection())
+
+    async def run() -> None:
+        talks = Talks(room)
+        await _hold(talks, starts)
+        sleeps(room, sleeper)
+        await talks.close("c1")
+
+    asyncio.run(run())
+    assert {r["character_id"] for r in rows(room, DailyConversationRow)} == {"aoi", "mio"} - {sleeper}
+    assert len(rows(room, TurnRow)) == 3

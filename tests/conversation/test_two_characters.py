@@ -1,0 +1,320 @@
+"""Owns the tests of a talk of two characters: each speaks from its own mind, and each remembers it for itself."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.cast.stage import Stage
+from service.conversation.closing import close, reopen
+from service.conversation.loop import converse
+from service.conversation.phase import EndReason, Phase
+from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
+from service.conversation.room import Room
+from service.conversation.scene import CharacterScene, Goal, PartnerScene
+from service.errors import ModelBroken, ModelTimeout
+from service.jobs.runner import Runner
+from service.llm.choose import ROLES, Models
+from service.llm.rehearsal import RehearsalModel
+from service.llm.scripted import ScriptedModel
+from service.memory.graph import Group
+from service.memory.recollection import PairRecollection, PairScene, SideRecollection
+from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
+from service.memory.write import outbox_entry
+from service.store.events import events_after
+from service.store.tables import (
+    CharacterRow,
+    ConversationRow,
+    DailyConversationRow,
+    MidTermRow,
+    NpcFactRow,
+    NpcRow,
+    OutboxRow,
+    RelationRow,
+    SummaryRow,
+    UsageRow,
+)
+from tests.conversation.talks import (
+    begin,
+    meet,
+    pair_recollection,
+    pass_minutes,
+    place,
+    recollection,
+    replies,
+    rows,
+    says,
+    talk,
+    talk_of_family,
+    turns,
+)
+
+ASKS = "Hello Mio, I wonder how your boat is doing?"
+GREEN = "I have painted my boat green. The hull is next, if you help me to paint the boat."
+TOWER = "I will gladly help. I keep a photograph of a tower, have a look at the photograph some day."
+GOODBYE = "A tower, how strange! See you soon, then."
+SECRET = Goal(goal="Find out whether Mio is trustworthy", success_criteria="Mio keeps a small promise")
+AOI, MIO = Group(world_id="main", character_id="aoi"), Group(world_id="main", character_id="mio")
+
+
+def _meet(room: Room, **wanted: Any) -> str:
+    place(room)
+    place(room, "mio")
+    return begin(room, **{"npc_id": "mio", "goal": SECRET, **wanted})
+
+
+def _spoken(room: Room, script: ScriptedModel, **wanted: Any) -> str:
+    """A talk of four turns whose closing is due."""
+    script.enqueue(says(ASKS), replies(GREEN), says(TOWER), replies(GOODBYE, leaves=True))
+    conversation_id = _meet(room, **wanted)
+    asyncio.run(converse(room, conversation_id))
+    return conversation_id
+
+
+def _settled(room: Room, script: ScriptedModel, **changed: Any) -> ConversationRow:
+    conversation_id = _spoken(room, script)
+    script.enqueue(pair_recollection(**changed))
+    return asyncio.run(close(room, conversation_id))
+
+
+def _seen(script: ScriptedModel) -> tuple[CharacterScene, PartnerScene]:
+    """The last two scenes, of who began and of who was spoken to."""
+    character, partner = (prompt.given for prompt in script.history[-2:])
+    assert isinstance(character, CharacterScene)
+    assert isinstance(partner, PartnerScene)
+    return character, partner
+
+
+def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    assert [(turn.speaker_id, turn.text) for turn in turns(room, conversation_id)] == [
+        ("aoi", ASKS),
+        ("mio", GREEN),
+        ("aoi", TOWER),
+        ("mio", GOODBYE),
+    ]
+    assert [(prompt.name, prompt.role) for prompt in script.history] == [
+        ("character", "character"),
+        ("partner", "character"),
+    ] * 2
+    assert talk(room, conversation_id).end_reason == EndReason.WANTS_TO_END
+    assert {row["role"]: row["calls"] for row in rows(room, UsageRow)} == {"character": 4}
+
+
+def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
+    row = asyncio.run(converse(room, _meet(room)))
+    assert row.failure is not None
+    assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
+
+
+def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(*talk_of_family())
+    first = meet(room)
+    asyncio.run(converse(room, first))
+    asyncio.run(close(room, first))
+    room.database.write_now(
+        lambda s: s.add(CharacterRow(world_id="main", character_id="aoi", items=["a stolen letter"]))
+    )
+    script.enqueue(says(ASKS), replies(GREEN, leaves=True))
+    asyncio.run(converse(room, _meet(room)))
+    own, heard = script.history[-2:]
+    private = [
+        SECRET.goal,
+        SECRET.success_criteria,
+        "a stolen letter",
+        "Bring a present for the children",
+        recollection().summary,
+        *room.stage.content.cast("en").character("aoi").facts,
+    ]
+    told = "\n".join(message.content for message in own.messages)
+    overheard = "\n".join(message.content for message in heard.messages)
+    assert all(words in told for words in private)
+    assert not [words for words in private if words in overheard]
+    assert "Aoi talks to you." in overheard
+    assert all(fact in overheard for fact in room.stage.content.cast("en").character("mio").facts)
+
+
+def _nothing() -> PairRecollection:
+    side = {"affinity": 0, "facts": [], "mid_term": [], "stance": ""}
+    return pair_recollection(first=side, second=side)
+
+
+def test_one_call_remembers_for_both(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    asked = len(script.history)
+    script.enqueue(pair_recollection())
+    asyncio.run(close(room, conversation_id))
+    (prompt,) = script.history[asked:]
+    assert (prompt.name, prompt.role) == ("closing_pair", "closing")
+    assert isinstance(prompt.given, PairScene)
+    assert (prompt.given.first.person_id, prompt.given.second.person_id) == ("aoi", "mio")
+    assert [line.text for line in prompt.given.lines] == [ASKS, GREEN, TOWER, GOODBYE]
+
+
+def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
+    row = _settled(room, script)
+    assert row.phase == Phase.CLOSED
+    summary = pair_recollection().summary
+    assert [(r["character_id"], r["npc_id"], r["summary"]) for r in rows(room, SummaryRow)] == [
+        ("aoi", "mio", summary),
+        ("mio", "aoi", summary),
+    ]
+    assert [(r["character_id"], r["npc_id"]) for r in rows(room, DailyConversationRow)] == [
+        ("aoi", "mio"),
+        ("mio", "aoi"),
+    ]
+    memories = {r["character_id"]: (r["content"], r["source_npc_id"]) for r in rows(room, MidTermRow)}
+    assert memories == {
+        "aoi": ("Help Mio to paint the boat", "mio"),
+        "mio": ("Look at the photograph of the tower", "aoi"),
+    }
+    relations = {(r["npc_id"], r["character_id"]): (r["affinity"], r["stance"]) for r in rows(room, RelationRow)}
+    assert relations == {("mio", "aoi"): (9, "fond of Mio"), ("aoi", "mio"): (5, "curious about Aoi")}
+    assert [r["conversation_count"] for r in rows(room, RelationRow)] == [1, 1]
+    assert rows(room, NpcRow) == rows(room, NpcFactRow) == []
+
+
+def test_each_has_its_own_part_for_the_graph(room: Room, script: ScriptedModel) -> None:
+    _settled(room, script)
+    entries = [outbox_entry(OutboxRow(**row)) for row in rows(room, OutboxRow)]
+    assert [group for group, _, _ in entries] == [AOI, MIO]
+    assert [(episode.name, episode.partner_id) for _, episode, _ in entries] == [
+        ("Conversation with Mio", "mio"),
+        ("Conversation with Aoi", "aoi"),
+    ]
+    assert [[fact.statement for fact in facts] for _, _, facts in entries] == [
+        ["Mio has painted her boat green"],
+        ["Aoi keeps a photograph of a tower"],
+    ]
+    ids = [episode.id for _, episode, _ in entries] + [fact.id for _, _, facts in entries for fact in facts]
+    assert len(set(ids)) == 4
+    assert len({row["id"] for row in rows(room, MidTermRow)}) == 2
+
+
+def test_the_changes_are_the_first_ones_and_under_partner_the_others(room: Room, script: ScriptedModel) -> None:
+    changes = _settled(room, script).changes
+    assert changes is not None
+    assert changes["affinity"] == {"before": 0, "after": 9}
+    assert changes["mood"] == {"before": "neutral", "after": "neutral"}
+    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("fond of Mio", [], [])
+    assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green"]
+    partner = changes["partner"]
+    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "curious about Aoi")
+    assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower"]
+    assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
+
+
+def test_nobody_remembers_what_it_did_not_hear(room: Room, script: ScriptedModel) -> None:
+    """Aoi's own words are no news of Mio for Aoi; what was never said is nobody's."""
+    fact = pair_recollection().second.facts[0].model_copy(update={"subject": "Mio", "statement": "Mio keeps a tower"})
+    first = {"affinity": 0, "facts": [fact.model_dump()], "mid_term": [], "stance": ""}
+    row = _settled(room, script, first=first)
+    assert row.changes is not None
+    assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["not_heard"]
+    assert row.changes["partner"]["rejected"] == []
+    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
+    assert (event.person_id, event.data["statement"]) == ("aoi", "Mio keeps a tower")
+
+
+@pytest.mark.parametrize("liar", ["first", "second"])
+def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel, liar: str) -> None:
+    aoi = "I do not rent a room in the Plum-View Row House."
+    script.enqueue(says(aoi), replies(GREEN, leaves=True))
+    conversation_id = _meet(room)
+    asyncio.run(converse(room, conversation_id))
+    lie = pair_recollection().second.facts[0].model_dump() | {
+        "subject": "Aoi",
+        "statement": "Aoi does not rent a room in the Plum-View Row House",
+        "turn": 0,
+    }
+    side = {"affinity": 0, "facts": [lie], "mid_term": [], "stance": ""}
+    script.enqueue(_nothing().model_copy(update={liar: SideRecollection.model_validate(side)}))
+    row = asyncio.run(close(room, conversation_id))
+    assert row.changes is not None
+    seen = row.changes if liar == "first" else row.changes["partner"]
+    assert [rejected["reason"] for rejected in seen["rejected"]] == ["contradicts_author"]
+
+
+def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(pair_recollection(), says("It is me again."), replies("So it is.", leaves=True))
+
+    async def run() -> str:
+        runner = Runner(room)
+        runner.submit(conversation_id)
+        await runner.wait(conversation_id)
+        await runner.stop()
+        pass_minutes(room, 24 * 60)
+        place(room)
+        place(room, "mio")
+        second = begin(room, character_id="mio", npc_id="aoi", goal=SECRET)
+        await converse(room, second)
+        return second
+
+    asyncio.run(run())
+    assert rows(room, OutboxRow) == []
+    mio, aoi = _seen(script)
+    for scene in (mio, aoi):
+        assert scene.last_meeting is not None
+        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (pair_recollection().summary, "yesterday")
+        assert scene.times_met == 1
+    assert mio.known == ("(yesterday) Aoi keeps a photograph of a tower",)
+    assert aoi.known == ("(yesterday) Mio has painted her boat green",)
+    assert (mio.stance, aoi.stance) == ("curious about Aoi", "fond of Mio")
+    assert mio.mid_term == ()
+    assert aoi.mid_term == ("Help Mio to paint the boat",)
+
+
+def test_what_was_not_remembered_stands_in_both_ones_next_scenes(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(ModelBroken(model="m", reason="no JSON"))
+    asyncio.run(close(room, conversation_id))
+    script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
+    asyncio.run(converse(room, _meet(room, character_id="mio", npc_id="aoi")))
+    for scene in _seen(script):
+        assert [line.text for line in scene.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
+        assert scene.last_meeting is None
+
+
+def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script: ScriptedModel) -> None:
+    _settled(room, script)
+    script.enqueue(says("Good day, Aoi."), replies("Good day.", leaves=True))
+    place(room, "ren")
+    asyncio.run(converse(room, begin(room, character_id="ren", npc_id="aoi")))
+    _, aoi = _seen(script)
+    assert aoi.today == (f"Mio: {pair_recollection().summary}",)
+    assert aoi.stance == ""
+    assert aoi.times_met == 0
+
+
+def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
+    assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSING_FAILED
+    assert rows(room, RelationRow) == rows(room, OutboxRow) == []
+    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
+    assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSED
+    assert [r["conversation_count"] for r in rows(room, RelationRow)] == [1, 1]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str) -> None:
+    model = RehearsalModel({**SPEAKERS, **KEEPERS})
+    world = room.settings.world.model_copy(update={"language": language})
+    rehearsed = replace(room, stage=Stage(room.stage.content, world), models=Models(dict.fromkeys(ROLES, model)))
+    conversation_id = _meet(rehearsed, goal=None)
+
+    async def run() -> ConversationRow:
+        await converse(rehearsed, conversation_id)
+        return await close(rehearsed, conversation_id)
+
+    row = asyncio.run(run())
+    assert row.phase == Phase.CLOSED
+    assert len(turns(room, conversation_id)) >= 4
+    assert row.changes is not None
+    assert row.goal is not None
+    assert row.goal not in row.changes["summary"]
+    assert row.changes["facts"] or row.changes["partner"]["facts"]
+    assert row.changes["partner"]["summary"] == row.changes["summary"]

@@ -1,0 +1,112 @@
+"""A rehearsed day of the village, decided by rule: believable, whole, and the same every time."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+from sqlmodel import Session, delete
+
+from service.cast.stage import World as Stood
+from service.conversation.room import Room
+from service.decision.choose import Chosen as Decided
+from service.decision.choose import choose
+from service.decision.desk import Desk
+from service.decision.mind import Mind
+from service.decision.rehearsal.handlers import HANDLERS
+from service.llm.choose import ROLES, Models
+from service.llm.rehearsal import RehearsalModel
+from service.store.tables import DailyConversationRow
+from tests.decision.desks import world_of
+from tests.world.simulation import Chosen, lognormal, run_out_of_order, turns_of
+from world.actions import TALK
+from world.perceive import Snapshot
+from world.setting import Setting
+from world.step import World, newcomer
+from world.time import MINUTES_PER_DAY, Language, WorldTime
+
+Told = tuple[tuple[Snapshot, Decided], ...]
+
+
+def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> Told:
+    """A day of everybody; whom somebody has talked to is remembered for the day."""
+    model = RehearsalModel(HANDLERS)
+    desk = Desk(
+        settings=room.settings,
+        database=room.database,
+        graph=room.graph,
+        models=Models(dict.fromkeys(ROLES, model)),
+    )
+    world = world_of(room, language)
+    people = world.cast.characters
+    core = World(world.setting, [newcomer(world.setting, i, p.home, world.now) for i, p in people.items()])
+    minds = dict.fromkeys(people, Mind())
+    told: list[tuple[Snapshot, Decided]] = []
+
+    def decide(setting: Setting, snapshot: Snapshot) -> Chosen:
+        mind = minds[snapshot.person_id]
+        decided = asyncio.run(choose(desk, world.at(snapshot.time), snapshot, mind))
+        minds[snapshot.person_id] = decided.mind
+        told.append((snapshot, decided))
+        if decided.option.target_id is not None:
+            _note(room, snapshot, decided.option.target_id)
+        return Chosen(decided.option, decided.wake_at)
+
+    run_out_of_order(
+        core,
+        until=WorldTime(world.now + minutes),
+        decide=decide,
+        turns=turns_of(1),
+        latency=lognormal(1),
+        concurrency=1,
+        keep_snapshots=False,
+    )
+    return tuple(told)
+
+
+def _note(room: Room, snapshot: Snapshot, partner_id: str) -> None:
+    row = DailyConversationRow(
+        world_id="main",
+        character_id=snapshot.person_id,
+        conversation_id=f"{snapshot.person_id}-{snapshot.time}",
+        npc_id=partner_id,
+        summary="They talked.",
+        at=snapshot.time,
+    )
+    room.database.write_now(lambda session: session.add(row))
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_rehearsed_day_is_believable(room: Room, language: Language) -> None:
+    told = _live(room, language)
+    assert {decided.by for _, decided in told} == {"model", "plan"}
+    assert [decided.failure for _, decided in told if decided.failure] == []
+    for person_id in world_of(room).cast.characters:
+        mine = [(snapshot, decided) for snapshot, decided in told if snapshot.person_id == person_id]
+        did = Counter(decided.option.action_id for _, decided in mine)
+        assert did["sleep"] >= 1, did
+        assert did["eat_out"] + did["eat_at_home"] + did["cook"] >= 1, did
+        assert did[TALK] >= 2, did
+        assert any(decided.option.facility_id for _, decided in mine), did
+        partners = [decided.option.target_id for _, decided in mine if decided.option.target_id]
+        assert len(partners) == len(set(partners)), "it talks with nobody twice a day"
+        assert 1 <= sum(decided.planned for _, decided in mine) <= 4
+    _assert_goals(world_of(room, language), [decided for _, decided in told if decided.option.action_id == TALK])
+
+
+def _assert_goals(world: Stood, talks: list[Decided]) -> None:
+    """Each names its partner, and they are not all the same."""
+    for decided in talks:
+        assert decided.mind.goal
+        assert decided.mind.success_criteria
+        assert world.name_of(decided.option.target_id or "") in decided.mind.goal
+    assert len({decided.mind.goal for decided in talks}) > len(talks) // 3
+
+
+def test_the_same_day_is_rehearsed_the_same(room: Room) -> None:
+    first = _live(room, "en", minutes=300)
+    room.database.write_now(_forget)
+    assert _live(room, "en", minutes=300) == first
+
+
+def _forget(session: Session) -> None:
+    session.connection().execute(delete(DailyConversationRow))

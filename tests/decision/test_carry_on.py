@@ -1,0 +1,231 @@
+"""Going on without a question while nothing is new; each thing that is new makes the character's model be asked."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from sqlmodel import Session
+
+from service.cast.stage import World
+from service.conversation.room import Room
+from service.decision.carry_on import MOST
+from service.decision.choose import Chosen
+from service.decision.mind import Failed, LastAsked, PlanBlock
+from service.decision.options import LONGEST_WAIT
+from service.decision.plan import MAX_REVISIONS
+from service.errors import ModelUnreachable
+from service.llm.scripted import ScriptedModel
+from service.store.tables import CharacterRow, DailyConversationRow, NoticeRow
+from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
+from world.actions import WAIT, WALK
+from world.perceive import Seen, SeenNpc, Snapshot
+from world.time import WorldTime, parse_time
+
+AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")
+TEN = WorldTime(NINE + 60)
+FREE = Seen(id="mio", node_id="inn_hall", minutes=0, doing="work", approachable=True)
+FAR = Seen(id="mio", node_id="inn_front", minutes=2, doing="work", approachable=True)
+
+
+def _meets(room: Room, partner_id: str) -> None:
+    row = DailyConversationRow(
+        world_id="main", character_id="aoi", conversation_id=partner_id, npc_id=partner_id, summary="Tea.", at=NINE - 60
+    )
+    room.database.write_now(lambda session: session.add(row))
+
+
+def _asked(room: Room, script: ScriptedModel, first: Snapshot | None = None) -> Sitting:
+    """Aoi, who has talked with Fumi, chose at nine to work at the inn, as her day wants until half past eleven."""
+    _meets(room, "npc_fumi")
+    sits = sitting(room, mind=replace(PLANNED, revisions=MAX_REVISIONS))
+    script.enqueue(decides(1))
+    chosen = sits.choose(first or snapshot_of(sits.world))
+    assert (chosen.by, chosen.option.action_id, chosen.option.facility_id) == ("model", "work", "inn")
+    return sits
+
+
+def _then(world: World, at: WorldTime = TEN, *, needs: dict[str, float] | None = None) -> Snapshot:
+    return replace(snapshot_of(world, at=at, needs=needs), ended="work", because="done")
+
+
+def _again(sits: Sitting, script: ScriptedModel, snapshot: Snapshot) -> Chosen:
+    """The next decision, with an answer at hand if the model is asked."""
+    script.enqueue(decides(99), decides(99))
+    return sits.choose(snapshot)
+
+
+def test_who_works_on_as_its_day_wants_is_not_asked(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    before = len(script.history)
+    chosen = _again(sits, script, _then(sits.world))
+    assert (chosen.by, chosen.option.action_id, chosen.option.facility_id) == ("plan", "work", "inn")
+    assert (len(script.history) - before, chosen.usage.calls, chosen.failures, chosen.planned) == (0, 0, 0, False)
+    assert (chosen.mind.thought, chosen.mind.decided_at) == ("", TEN)
+    assert chosen.option.walk_minutes == 0
+
+
+def test_it_goes_on_so_only_a_few_times(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    by = [_again(sits, script, _then(sits.world, WorldTime(NINE + 10 * i))).by for i in range(1, MOST + 2)]
+    assert by == ["plan"] * MOST + ["fallback"]
+
+
+def test_after_a_new_answer_it_may_go_on_again(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    assert sits.mind.last_asked is not None
+    sits.mind = replace(sits.mind, last_asked=replace(sits.mind.last_asked, carried_on=MOST))
+    script.enqueue(decides(1))
+    assert sits.choose(_then(sits.world)).by == "model"
+    assert sits.choose(_then(sits.world, WorldTime(NINE + 90))).by == "plan"
+
+
+CHANGES: dict[str, Callable[[Snapshot], Snapshot]] = {
+    "its alarm rang": lambda s: replace(s, because="alarm"),
+    "somebody stopped it": lambda s: replace(s, because="roused"),
+    "it was spoken to": lambda s: replace(s, ended="talk"),
+    "a need is critical": lambda s: replace(s, critical=("satiety",)),
+    "somebody is new in sight, though busy": lambda s: replace(s, people=(replace(FREE, approachable=False),)),
+    "somebody is new in sight, though far": lambda s: replace(s, people=(FAR,)),
+    "an NPC is new in sight": lambda s: replace(s, npcs=(*s.npcs, SeenNpc(id="npc_taro", talks_with="ren"))),
+    "its day's next block has begun": lambda s: replace(s, time=parse_time("2026-04-01T11:35")),
+    "the block wants something else": lambda s: replace(s, levels={**s.levels, "energy": 24}),
+    "it stands elsewhere": lambda s: replace(s, node_id="nagaya_one", npcs=(), people=()),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_its_model_is_asked_when(room: Room, script: ScriptedModel, what: str) -> None:
+    sits = _asked(room, script)
+    before = len(script.history)
+    assert _again(sits, script, CHANGES[what](_then(sits.world))).by == "fallback"
+    assert len(script.history) > before
+
+
+def test_it_is_asked_when_what_it_chose_was_in_vain(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    sits.mind = replace(sits.mind, failed=Failed(action_id="bath", reason="no_seat"))
+    assert _again(sits, script, _then(sits.world)).by == "fallback"
+
+
+def test_it_is_asked_when_a_need_is_critical_that_nothing_helps(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    poor = _then(sits.world, needs={"money": 0})
+    assert _again(sits, script, replace(poor, critical=("satiety",))).by == "fallback"
+
+
+def test_it_is_asked_when_another_block_begins_that_wants_the_same(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    assert sits.mind.last_asked is not None
+    sits.mind = replace(sits.mind, last_asked=replace(sits.mind.last_asked, block_since=NINE - 90))
+    assert _again(sits, script, _then(sits.world)).by == "fallback"
+
+
+def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+    mind, world = sits.mind, sits.world
+    notice = NoticeRow(id="n", world_id="main", at=TEN, until=TEN + 60, text="The festival is today")
+    for changed in (replace(world, weather="Rain"), replace(world, notices=(notice,))):
+        sits.mind, sits.world = mind, changed
+        assert _again(sits, script, _then(sits.world)).by == "fallback"
+    later = notice.model_copy(update={"at": TEN + 1})
+    sits.mind, sits.world = mind, replace(world, notices=(later,))
+    assert _again(sits, script, _then(sits.world)).by == "plan"
+
+
+def test_it_is_asked_when_it_was_given_something(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script)
+
+    def give(session: Session) -> None:
+        session.add(CharacterRow(world_id="main", character_id="aoi", items=["a letter"]))
+
+    room.database.write_now(give)
+    assert _again(sits, script, _then(sits.world)).by == "fallback"
+
+
+def _seeing(snapshot: Snapshot, *people: Seen) -> Snapshot:
+    return replace(snapshot, people=people)
+
+
+@pytest.mark.parametrize(
+    ("seen", "by"),
+    [
+        (FREE, "fallback"),
+        (replace(FREE, approachable=False), "plan"),
+        (replace(FREE, doing=WALK, approachable=False), "plan"),
+        (FAR, "plan"),
+    ],
+)
+def test_it_is_asked_while_somebody_is_at_hand_whom_it_has_not_met_today(
+    room: Room, script: ScriptedModel, seen: Seen, by: str
+) -> None:
+    sits = _asked(room, script, _seeing(snapshot_of(world_of(room)), FREE))
+    assert _again(sits, script, _seeing(_then(sits.world), seen)).by == by
+
+
+def test_who_was_met_today_is_not_a_reason_to_ask(room: Room, script: ScriptedModel) -> None:
+    sits = _asked(room, script, _seeing(snapshot_of(world_of(room)), FREE))
+    _meets(room, "mio")
+    assert _again(sits, script, _seeing(_then(sits.world), FREE)).by == "plan"
+    assert _again(sits, script, _seeing(_then(sits.world, WorldTime(NINE + 90)))).by == "plan", "who leaves is no news"
+
+
+@pytest.mark.parametrize(
+    ("node_id", "talks_with", "by"),
+    [("inn_hall", None, "fallback"), ("inn_hall", "ren", "plan"), ("inn_bath", None, "plan")],
+)
+def test_an_npc_beside_it_that_is_free_and_not_met_today_is_a_reason_to_ask(
+    room: Room, script: ScriptedModel, node_id: str, talks_with: str | None, by: str
+) -> None:
+    sits = sitting(room)
+    script.enqueue(decides(1))
+    sits.choose(snapshot_of(sits.world, node_id=node_id))
+    seen = (SeenNpc(id="npc_fumi", talks_with=talks_with),)
+    assert _again(sits, script, replace(_then(sits.world), node_id=node_id, npcs=seen)).by == by
+
+
+def test_a_model_that_failed_is_asked_again(room: Room, script: ScriptedModel) -> None:
+    _meets(room, "npc_fumi")
+    sits = sitting(room)
+    script.enqueue(AWAY, decides(1))
+    failed = sits.choose(snapshot_of(sits.world))
+    assert (failed.by, failed.mind.last_asked) == ("fallback", None)
+    assert sits.choose(_then(sits.world)).by == "model"
+
+
+@pytest.mark.parametrize(
+    ("ended", "by"),
+    [("rest", "plan"), (WAIT, "plan"), ("read_and_write", "plan"), ("cook", "fallback"), ("work", "fallback")],
+)
+def test_who_does_nothing_much_at_home_may_go_on_so(room: Room, script: ScriptedModel, ended: str, by: str) -> None:
+    noon = parse_time("2026-04-01T12:00")
+    plan = (PlanBlock(starts=12 * 60, activity="Takes it slowly"), PlanBlock(starts=22 * 60, activity="Sleeps"))
+    last = LastAsked(action_id=ended, block_since=noon)
+    sits = sitting(room, mind=replace(PLANNED, plan=plan, last_asked=last))
+    snapshot = snapshot_of(sits.world, node_id="nagaya_one", at=WorldTime(noon + 60), needs={"satiety": 90})
+    chosen = _again(sits, script, replace(snapshot, npcs=(), ended=ended, because="done"))
+    assert chosen.by == by
+    if by == "plan":
+        assert (chosen.option.action_id, chosen.option.minutes) == (WAIT, LONGEST_WAIT)
+        assert chosen.mind.last_asked == replace(last, action_id=WAIT, carried_on=1)
+
+
+def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Room, script: ScriptedModel) -> None:
+    noon = parse_time("2026-04-01T12:00")
+    plan = (
+        PlanBlock(starts=12 * 60, activity="Waits for it to open", facility_id="tavern"),
+        PlanBlock(starts=22 * 60, activity="Sleeps"),
+    )
+    last = LastAsked(action_id="rest", block_since=noon)
+    sits = sitting(room, mind=replace(PLANNED, plan=plan, revisions=MAX_REVISIONS, last_asked=last))
+    node_id = sits.world.map.facility("tavern").node_ids[0]
+    snapshot = snapshot_of(sits.world, node_id=node_id, at=WorldTime(noon + 60))
+    rested = replace(snapshot, npcs=(), ended="rest", because="done")
+    assert _again(sits, script, rested).by == "fallback"
+
+
+def test_its_home_is_no_place_to_go_on_while_the_day_is_elsewhere(room: Room, script: ScriptedModel) -> None:
+    last = LastAsked(action_id="rest", block_since=NINE - 30, seen=("npc_fumi",))
+    _meets(room, "npc_fumi")
+    sits = sitting(room, mind=replace(PLANNED, last_asked=last))
+    rested = replace(snapshot_of(sits.world), ended="rest", because="done")
+    assert _again(sits, script, rested).by == "fallback"

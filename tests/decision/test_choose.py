@@ -1,0 +1,359 @@
+"""Deciding with a model: checked, repaired once, else by routine; the day planned once, and revised when it breaks."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+
+from service.conversation.room import Room
+from service.decision.choose import choose
+from service.decision.mind import Failed, Mind, PlanBlock
+from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
+from service.decision.routine import by_routine
+from service.decision.wording import MAX_REFUSALS
+from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
+from service.llm.scripted import ScriptedModel
+from service.memory.graph import Episode, FactDraft, Group, Recalled
+from service.memory.sqlite.graph import SqliteGraph
+from service.store.tables import CharacterRow, DailyConversationRow, MidTermRow
+from tests.decision.desks import (
+    NINE,
+    PLAN,
+    PLANNED,
+    decides,
+    decision_scene,
+    desk_of,
+    plan_scene,
+    plans,
+    sitting,
+    snapshot_of,
+    world_of,
+)
+from world.actions import TALK, WAIT
+from world.possible import possible
+from world.step import World as Core
+from world.step import newcomer
+from world.time import Language, WorldTime, iso, parse_time
+
+AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")
+GRAPH_AWAY = GraphUnavailable(backend="sqlite", reason="gone", setting="KATARIBE_DATA_DIR")
+FUMI = {"target": "Fumi", "goal": "Ask Fumi how the spring is", "success_criteria": "She tells of it"}
+
+
+def _number(room: Room, script: ScriptedModel, *, talk: bool) -> int:
+    """The number of the talk with Fumi, or of what the day wants, where Aoi stands at nine."""
+    script.enqueue(decides(99), decides(99))
+    sitting(room).choose(snapshot_of(world_of(room)))
+    scene = decision_scene(script.history[-1])
+    script.history.clear()
+    return next(o.number for o in scene.offers if (o.option.target_id == "npc_fumi") == talk and o.is_planned != talk)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_number_is_the_option_it_stands_for(room: Room, script: ScriptedModel, language: Language) -> None:
+    world = world_of(room, language)
+    snapshot = snapshot_of(world, others={"mio": "inn_hall", "nagi": "inn_bath"})
+    sits = sitting(room, language)
+    script.enqueue(decides(99), decides(99))
+    sits.choose(snapshot)
+    scene = decision_scene(script.history[-1])
+    assert [offer.number for offer in scene.offers] == list(range(1, len(scene.offers) + 1))
+    allowed = {replace(option, minutes=0) for option in possible(world.setting, snapshot, nearest=None).options}
+    for offer in scene.offers:
+        sits.mind = PLANNED
+        asked = FUMI | {"target": ""} if offer.option.action_id == TALK else {}
+        script.enqueue(decides(offer.number, **asked))
+        chosen = sits.choose(snapshot)
+        assert (chosen.by, chosen.option) == ("model", offer.option)
+        assert replace(chosen.option, minutes=0) in allowed
+        core = Core(world.setting, [newcomer(world.setting, "aoi", "nagaya_one", NINE, node_id="inn_hall")])
+        core.decide("aoi", chosen.option, wake_at=chosen.wake_at)
+
+
+def test_in_a_crowd_few_are_offered_and_waiting_always(room: Room) -> None:
+    world = world_of(room)
+    crowd = {f"somebody_{i:02d}": "inn_hall" for i in range(40)}
+    options = offered(world, snapshot_of(world, at=NINE, others=crowd), None).options
+    assert len(options) <= MAX_OPTIONS
+    assert options[-1].action_id == WAIT
+    assert 1 <= sum(option.action_id == TALK for option in options) <= MAX_PARTNERS
+
+
+def test_both_languages_offer_the_same(room: Room) -> None:
+    found = []
+    languages: tuple[Language, ...] = ("en", "ja")
+    for language in languages:
+        world = world_of(room, language)
+        found.append(offered(world, snapshot_of(world, others={"mio": "inn_hall"}), None).options)
+    assert found[0] == found[1]
+
+
+def test_a_decision_says_what_is_done_until_when_and_what_was_thought(room: Room, script: ScriptedModel) -> None:
+    number = _number(room, script, talk=False)
+    script.enqueue(decides(number, thought="On with it.", goal="stray", success_criteria="stray"))
+    chosen = sitting(room).choose(snapshot_of(world_of(room)))
+    assert (chosen.by, chosen.option.facility_id, chosen.failure, chosen.planned) == ("model", "inn", None, False)
+    assert chosen.wake_at is not None
+    assert iso(chosen.wake_at) == "2026-04-01T11:30"
+    assert (chosen.mind.thought, chosen.mind.goal, chosen.mind.decided_at) == ("On with it.", None, NINE)
+    assert (chosen.usage.calls, chosen.failures) == (1, 0)
+
+
+def test_a_talk_brings_its_goal_in_the_same_call(room: Room, script: ScriptedModel) -> None:
+    number = _number(room, script, talk=True)
+    for target in ("Fumi", "npc_fumi", "the landlady, Fumi", ""):
+        script.enqueue(decides(number, **FUMI | {"target": target}))
+        chosen = sitting(room).choose(snapshot_of(world_of(room)))
+        assert (chosen.option.action_id, chosen.option.target_id) == (TALK, "npc_fumi")
+        assert (chosen.mind.goal, chosen.mind.success_criteria) == (FUMI["goal"], FUMI["success_criteria"])
+    assert script.unused == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"choice": 99}, "there is no option 99"),
+        (FUMI | {"goal": " "}, "a talk needs its goal"),
+        (FUMI | {"success_criteria": ""}, "a talk needs its goal"),
+        (FUMI | {"target": "Taro"}, "is a talk with Fumi, not with Taro"),
+    ],
+)
+def test_a_wrong_answer_is_asked_again_once_with_the_reason(
+    room: Room, script: ScriptedModel, wrong: dict[str, Any], reason: str
+) -> None:
+    number = _number(room, script, talk=True)
+    script.enqueue(decides(**{"choice": number, **wrong}), decides(number, **FUMI))
+    chosen = sitting(room).choose(snapshot_of(world_of(room)))
+    assert (chosen.by, chosen.usage.calls, chosen.failures) == ("model", 2, 1)
+    first, second = script.history
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [message.role for message in second.messages[-2:]] == ["assistant", "user"]
+    assert reason in second.messages[-1].content
+
+
+def test_who_answers_wrongly_twice_falls_back_to_the_routine(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(decides(99), decides(98))
+    world, snapshot = world_of(room), snapshot_of(world_of(room))
+    chosen = sitting(room).choose(snapshot)
+    assert (chosen.by, chosen.usage.calls, chosen.failures) == ("fallback", 2, 2)
+    assert isinstance(chosen.failure, ModelBroken)
+    assert "98" in chosen.failure.sentence("en")
+    assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.character("aoi"), snapshot)
+
+
+def test_a_model_that_fails_makes_it_fall_back_and_is_told(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(AWAY)
+    mind = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
+    chosen = sitting(room, mind=mind).choose(snapshot_of(world_of(room)))
+    assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
+    assert chosen.usage.calls == AWAY.calls
+    assert chosen.mind == replace(PLANNED, decided_at=NINE)
+
+
+def test_the_day_is_planned_once(room: Room, script: ScriptedModel) -> None:
+    sits = sitting(room, mind=Mind())
+    script.enqueue(PLAN, decides(1), decides(1))
+    chosen = sits.choose(snapshot_of(sits.world))
+    assert [prompt.name for prompt in script.history] == ["plan", "decide"]
+    assert (chosen.planned, chosen.usage.calls, chosen.mind.plan_day) == (True, 2, NINE // 1440)
+    assert chosen.mind.plan == (
+        PlanBlock(starts=510, activity="Works at the inn", facility_id="inn", action_id="work"),
+        PlanBlock(starts=1320, activity="Sleeps"),
+    )
+    assert (chosen.option.action_id, chosen.option.facility_id) == ("work", "inn")
+    again = sits.choose(snapshot_of(sits.world, at=WorldTime(NINE + 60)))
+    assert [prompt.name for prompt in script.history] == ["plan", "decide", "decide"]
+    assert not again.planned
+
+
+def test_a_new_day_is_planned_from_the_usual_one(room: Room, script: ScriptedModel) -> None:
+    yesterday = Mind(plan=(PlanBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2)
+    script.enqueue(PLAN, decides(1))
+    chosen = sitting(room, mind=yesterday).choose(snapshot_of(world_of(room)))
+    assert "Yesterday's" not in script.history[0].messages[-1].content
+    assert (chosen.planned, chosen.mind.revisions) == (True, 0)
+
+
+def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(room: Room, script: ScriptedModel) -> None:
+    sits = sitting(room)
+    script.enqueue(decides(1))
+    sits.choose(snapshot_of(sits.world, at=parse_time("2026-04-02T01:30")))
+    assert [prompt.name for prompt in script.history] == ["decide"]
+    script.enqueue(
+        PLAN | {"blocks": [b | {"starts": s} for b, s in zip(PLAN["blocks"], ("06:00", "22:00"), strict=True)]}
+    )
+    script.enqueue(decides(1))
+    sits.choose(snapshot_of(sits.world, at=parse_time("2026-04-02T06:00")))
+    assert [prompt.name for prompt in script.history] == ["decide", "plan", "decide"]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "reason"),
+    [
+        ((("10:00", "a", 0, ""), ("09:30", "b", 0, "")), "not in order"),
+        ((("10:00", "a", 99, ""), ("11:00", "b", 0, "")), "there is no place 99"),
+        ((("10:00", "a", 0, "work"), ("11:00", "b", 0, "")), "'work' cannot be done at home"),
+        ((("10:00", "a", 0, ""), ("20:00", "b", 1, "")), "Bakery is closed at 20:00"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_asked_again_once(
+    room: Room, script: ScriptedModel, blocks: tuple[tuple[str, str, int, str], ...], reason: str
+) -> None:
+    script.enqueue(plans(*blocks), PLAN, decides(1))
+    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
+    assert reason in script.history[1].messages[-1].content
+    assert (chosen.planned, chosen.usage.calls, chosen.failures) == (True, 3, 1)
+
+
+def test_a_plan_may_run_past_midnight_and_begin_later(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(plans(("12:00", "Eats", 0, ""), ("00:30", "Sleeps", 0, "")), decides(1))
+    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
+    assert [(b.starts, b.activity) for b in chosen.mind.plan] == [(540, "Free"), (720, "Eats"), (30, "Sleeps")]
+    assert chosen.wake_at is not None
+    assert iso(chosen.wake_at) == "2026-04-01T12:00"
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [(plans(("10:00", "a", 99, ""), ("11:00", "b", 99, "")),) * 2, (ModelTruncated(model="m", max_tokens=9),)],
+)
+def test_without_a_plan_that_holds_the_routine_is_the_plan(
+    room: Room, script: ScriptedModel, failing: tuple[object, ...]
+) -> None:
+    script.enqueue(*failing, decides(1), decides(1))  # type: ignore[arg-type]
+    sits = sitting(room, mind=Mind())
+    chosen = sits.choose(snapshot_of(sits.world))
+    assert (chosen.by, chosen.planned, chosen.mind.plan) == ("model", False, ())
+    assert chosen.failure is not None
+    sits.choose(snapshot_of(sits.world, at=WorldTime(NINE + 10)))
+    assert script.unused == 0
+
+
+def test_with_the_model_away_the_plan_stays_due(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(AWAY)
+    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
+    assert (chosen.by, chosen.failure, chosen.usage.calls, chosen.mind.plan_day) == ("fallback", AWAY, 1, None)
+
+
+def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: Room, script: ScriptedModel) -> None:
+    at_bakery = PlanBlock(starts=0, activity="Buys bread", facility_id="bakery", action_id="shop")
+    sits = sitting(room, mind=replace(PLANNED, plan=(at_bakery,)))
+    late = parse_time("2026-04-01T16:00")
+    for revision in (1, 2):
+        broken = plans(("16:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
+        script.enqueue(broken, decides(1))
+        chosen = sits.choose(snapshot_of(sits.world, at=late))
+        assert "Mugiho Bakery: closed (open 06:00-15:00)" in plan_scene(script.history[-2]).broken
+        assert (chosen.planned, chosen.mind.revisions) == (True, revision)
+        sits.mind = replace(chosen.mind, plan=(at_bakery,))
+    script.enqueue(decides(1))
+    chosen = sits.choose(snapshot_of(sits.world, at=late))
+    assert not chosen.planned
+    assert script.unused == 0
+
+
+def test_what_failed_just_now_breaks_the_plan_and_is_said_once(room: Room, script: ScriptedModel) -> None:
+    failed = Failed(action_id="work", facility_id="inn", reason="no_seat")
+    script.enqueue(PLAN, decides(1))
+    sits = sitting(room, mind=replace(PLANNED, failed=failed))
+    chosen = sits.choose(snapshot_of(sits.world))
+    assert "Work: Shionoyu Inn: in vain, no seat is free." in plan_scene(script.history[0]).broken
+    assert "in vain, no seat is free" in decision_scene(script.history[1]).ended
+    assert chosen.planned
+    assert chosen.mind.failed is None
+
+
+def test_who_slept_through_its_blocks_plans_anew(room: Room, script: ScriptedModel) -> None:
+    sits = sitting(room, mind=replace(PLANNED, decided_at=parse_time("2026-04-01T07:00")))
+    script.enqueue(PLAN, decides(1))
+    snapshot = replace(snapshot_of(sits.world, node_id="nagaya_one"), ended="nap")
+    assert sits.choose(snapshot).planned
+    sits.mind = replace(PLANNED, decided_at=NINE - 20)
+    script.enqueue(decides(1))
+    assert not sits.choose(snapshot).planned
+
+
+def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, script: ScriptedModel) -> None:
+    world = world_of(room)
+
+    def remember(session: Session) -> None:
+        session.add(CharacterRow(world_id="main", character_id="aoi", items=["a letter"]))
+        session.add(
+            DailyConversationRow(
+                world_id="main", character_id="aoi", conversation_id="c", npc_id="npc_fumi", summary="of tea", at=NINE
+            )
+        )
+        for i, (content, expires_at) in enumerate((("Bring the knife back", NINE + 1), ("Long past", NINE))):
+            session.add(
+                MidTermRow(
+                    id=str(i),
+                    world_id="main",
+                    character_id="aoi",
+                    content=content,
+                    importance="low",
+                    created_at=NINE - 60,
+                    expires_at=expires_at,
+                )
+            )
+
+    room.database.write_now(remember)
+    fact = FactDraft(
+        id="f",
+        subject="Fumi",
+        relation="runs",
+        object="the inn",
+        statement="Fumi runs the inn",
+        turn=0,
+        valid_at=WorldTime(NINE - 60),
+    )
+    told_today = replace(fact, id="g", statement="Fumi drinks tea at the inn")
+    group = Group(world_id="main", character_id="aoi")
+    for conversation_id, one in (("yesterday", fact), ("c", told_today)):
+        episode = Episode(
+            id=conversation_id,
+            name="n",
+            body="b",
+            partner_id="npc_fumi",
+            conversation_id=conversation_id,
+            at=WorldTime(NINE - 60),
+        )
+        asyncio.run(room.graph.remember(group, episode, [one]))
+    script.enqueue(decides(1))
+    sitting(room).choose(snapshot_of(world))
+    asked = script.history[0].messages[-1].content
+    assert decision_scene(script.history[0]).today[0].summary == "of tea"
+    for told in ("You carry: a letter", "Fumi: of tea", "Bring the knife back", "(1 hour ago) Fumi runs the inn"):
+        assert told in asked
+    assert "Long past" not in asked
+    assert "Fumi drinks tea" not in asked, "what was talked of today is told once, as that talk's summary"
+
+
+class _NoGraph(SqliteGraph):
+    async def recall(self, group: Group, query: str, **_: Any) -> list[Recalled]:
+        raise GRAPH_AWAY
+
+
+def test_the_memory_graph_being_away_keeps_nobody_from_deciding(
+    room: Room, script: ScriptedModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = replace(desk_of(room), graph=_NoGraph(room.settings.data_dir / "away.db"))
+    world = world_of(room)
+    script.enqueue(decides(1))
+    chosen = asyncio.run(choose(desk, world.at(NINE), snapshot_of(world), PLANNED))
+    assert chosen.by == "model"
+    assert "without long-term memory" in caplog.text
+
+
+def test_what_is_not_possible_is_said_with_its_reason(room: Room, script: ScriptedModel) -> None:
+    told = []
+    for needs in ({"money": 500, "energy": 24, "satiety": 50}, {"money": 0, "energy": 90}):
+        script.enqueue(decides(1))
+        sitting(room, mind=replace(PLANNED, revisions=2)).choose(snapshot_of(world_of(room), needs=needs))
+        told.append(decision_scene(script.history[-1]).refusals)
+    rich, poor = told
+    assert "Chidori Tavern: closed (open 17:00-01:00)" in rich
+    assert any("Work" in line and "too little Energy (24, takes 25)" in line for line in rich), rich
+    assert any("too little Money (0, takes" in line for line in poor), poor
+    assert max(len(rich), len(poor)) <= MAX_REFUSALS

@@ -1,0 +1,47 @@
+"""What is on a character's mind is written as JSON and reads back as the same value."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.decision.mind import Failed, LastAsked, Mind, PlanBlock, mind_record, read_mind
+
+_blocks = st.builds(
+    PlanBlock,
+    starts=st.integers(0, 1439),
+    activity=st.text(max_size=80),
+    facility_id=st.none() | st.text(max_size=20),
+    action_id=st.none() | st.text(max_size=20),
+)
+_minds = st.builds(
+    Mind,
+    thought=st.text(max_size=200),
+    goal=st.none() | st.text(max_size=200),
+    success_criteria=st.none() | st.text(max_size=200),
+    plan=st.lists(_blocks, max_size=10).map(tuple),
+    plan_day=st.none() | st.integers(0, 10**6),
+    revisions=st.integers(0, 2),
+    failed=st.none() | st.builds(Failed, action_id=st.text(), reason=st.text(), target_id=st.none() | st.text()),
+    decided_at=st.none() | st.integers(0, 10**9),
+    last_asked=st.none()
+    | st.builds(
+        LastAsked,
+        action_id=st.text(),
+        facility_id=st.none() | st.text(),
+        block_since=st.none() | st.integers(0, 10**9),
+        seen=st.lists(st.text(), max_size=3).map(tuple),
+        tidings=st.text(),
+        carried_on=st.integers(0, 3),
+    ),
+)
+
+
+@given(mind=_minds)
+def test_a_mind_reads_back_as_the_same_value(mind: Mind) -> None:
+    assert read_mind(json.loads(json.dumps(mind_record(mind)))) == mind
+
+
+def test_an_empty_record_is_an_empty_mind() -> None:
+    assert read_mind({}) == Mind()
+    assert mind_record(Mind()) == {}

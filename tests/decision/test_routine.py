@@ -1,0 +1,215 @@
+"""A day by routine: possible at every moment, believable as a whole, the same in both languages."""
+
+import random
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.cast.load import Cast, Content
+from service.cast.profile import CharacterProfile, RoutineBlock
+from service.decision.mind import PlanBlock
+from service.decision.routine import by_routine
+from tests.world.little_worlds import random_setting
+from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
+from world.actions import TALK, WAIT
+from world.events import Kind
+from world.option import Leash
+from world.perceive import Snapshot
+from world.setting import Setting
+from world.step import World, newcomer
+from world.time import MINUTES_PER_DAY, Language, WorldTime, minute_of_day, parse_time
+
+NOON = parse_time("2026-04-01T12:00")
+Profiles = Mapping[str, CharacterProfile]
+
+
+def _live(setting: Setting, people: Profiles, start: WorldTime, *, days: int) -> Run:
+    world = World(
+        setting,
+        [newcomer(setting, i, p.home, start, needs=dict(p.needs), blind=True) for i, p in people.items()],
+        remember=None,
+    )
+
+    def decide(setting: Setting, snapshot: Snapshot) -> Chosen:
+        option, wake_at = by_routine(setting, people[snapshot.person_id], snapshot)
+        return Chosen(option, wake_at)
+
+    return run_out_of_order(
+        world,
+        until=WorldTime(start + days * MINUTES_PER_DAY),
+        decide=decide,
+        turns=turns_of(1),
+        latency=lognormal(1),
+        concurrency=4,
+        keep_snapshots=False,
+    )
+
+
+def _setting(cast: Cast) -> Setting:
+    return Setting.of(cast.world_map, cast.catalogue)
+
+
+@pytest.fixture(scope="module")
+def days(village: Content) -> Run:
+    """Two days of the sample village's five."""
+    cast = village.cast("en")
+    return _live(_setting(cast), cast.characters, village.start, days=2)
+
+
+def _started(run: Run, person_id: str) -> list[tuple[WorldTime, str]]:
+    return [
+        (event.time, str(event.data["action_id"]))
+        for event in run.log
+        if event.kind is Kind.STARTED and event.person_id == person_id
+    ]
+
+
+def test_everybody_eats_works_and_sleeps_at_night_every_day(village: Content, days: Run) -> None:
+    catalogue = village.cast("en").catalogue
+    for person_id in village.cast("en").characters:
+        for day in range(2):
+            since = WorldTime(village.start + day * MINUTES_PER_DAY)
+            did = [one for one in _started(days, person_id) if since <= one[0] < since + MINUTES_PER_DAY]
+            doing = [catalogue.action(action_id) for _, action_id in did if action_id != WAIT]
+            assert any(action.effects.get("satiety", 0) > 20 and not action.ends_day for action in doing), person_id
+            assert any(action.tags for action in doing), person_id
+            nights = [t for t, action_id in did if action_id == "sleep"]
+            assert len(nights) == 1, (person_id, did)
+            assert not 4 * 60 <= minute_of_day(nights[0]) < 20 * 60
+
+
+def test_nobody_by_routine_begins_a_talk_or_fails_for_long(days: Run) -> None:
+    assert not days.talks
+    failed = [event for event in days.log if event.kind is Kind.FAILED]
+    assert len(failed) <= 5
+
+
+def test_no_need_stays_critical_for_half_a_day(village: Content, days: Run) -> None:
+    needs = village.cast("en").catalogue.needs
+    for person_id in village.cast("en").characters:
+        for need_id in ("energy", "satiety"):
+            need = next(need for need in needs.all if need.id == need_id)
+            assert need.critical is not None
+            hours = [
+                days.world.levels(person_id, WorldTime(village.start + minute))[need_id] <= need.critical
+                for minute in range(0, 2 * MINUTES_PER_DAY, 60)
+            ]
+            assert sum(hours) < 6, (person_id, need_id)
+
+
+def test_the_day_is_the_same_in_both_languages(village: Content) -> None:
+    told = {}
+    languages: tuple[Language, ...] = ("en", "ja")
+    for language in languages:
+        cast = village.cast(language)
+        told[language] = _live(_setting(cast), cast.characters, village.start, days=1).log
+    assert told["en"] == told["ja"]
+
+
+def _block(hour: int, facility_id: str | None = None, action_id: str | None = None) -> RoutineBlock:
+    return RoutineBlock(starts=hour * 60, activity="x", facility_id=facility_id, action_id=action_id)
+
+
+def _at(village: Content, at: str, *blocks: RoutineBlock, node: str = "nagaya_one", **needs: float) -> tuple[str, str]:
+    """What a character with that routine does, and in which facility."""
+    setting = _setting(village.cast("en"))
+    profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=blocks)
+    t = parse_time(f"2026-04-01T{at}")
+    fine = {"energy": 80, "satiety": 80, "sociability": 80, "money": 100, **needs}
+    world = World(setting, [newcomer(setting, "x", "nagaya_one", t, node_id=node, needs=fine, blind=True)])
+    option, _ = by_routine(setting, profile, world.perceive("x"))
+    return option.action_id, option.facility_id or option.node_id
+
+
+def test_a_block_is_spent_at_its_place_with_its_action(village: Content) -> None:
+    assert _at(village, "10:00", _block(9, "inn"), _block(22)) == ("work", "inn")
+    assert _at(village, "09:00", _block(9, "inn", "bath"), _block(22)) == ("bath", "inn")
+    assert _at(village, "18:00", _block(17, "tavern", "drink"), _block(22)) == ("drink", "tavern")
+
+
+def test_who_can_do_nothing_there_goes_there_and_waits(village: Content) -> None:
+    assert _at(village, "16:30", _block(16, "tavern"), _block(22)) == (WAIT, "tavern_door")
+
+
+def test_a_critical_need_comes_first(village: Content) -> None:
+    action_id, _ = _at(village, "10:00", _block(9, "archive"), _block(22), satiety=10)
+    assert action_id in ("eat_out", "eat_at_home", "cook")
+
+
+def test_the_last_block_at_home_is_for_sleeping(village: Content) -> None:
+    day = (_block(7), _block(9, "inn"), _block(19), _block(23))
+    assert _at(village, "20:30", *day)[0] != "sleep"
+    assert _at(village, "23:05", *day, node="inn_hall")[0] == "sleep"
+    assert _at(village, "00:30", *day)[0] == "sleep"
+
+
+def test_who_has_no_routine_stays_at_home_and_sleeps_at_night(village: Content) -> None:
+    assert _at(village, "14:00") == (WAIT, "nagaya_one")
+    assert _at(village, "22:30")[0] == "sleep"
+
+
+def test_blocks_of_places_that_are_gone_are_passed_over(village: Content) -> None:
+    assert _at(village, "10:00", _block(9, "inn"), _block(10, "gone", "fly"), _block(22)) == ("work", "inn")
+    assert _at(village, "10:00", _block(9, "inn", "fly"), _block(22)) == ("work", "inn")
+
+
+def test_the_plan_of_the_day_goes_before_the_routine(village: Content) -> None:
+    setting = _setting(village.cast("en"))
+    profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=(_block(9, "inn"),))
+    plan = (PlanBlock(starts=600, activity="reads", facility_id="archive", action_id="study"),)
+    world = World(setting, [newcomer(setting, "x", "nagaya_one", NOON, blind=True)])
+    option, wake_at = by_routine(setting, profile, world.perceive("x"), plan)
+    assert (option.action_id, option.facility_id) == ("study", "archive")
+    assert wake_at == parse_time("2026-04-02T10:00")
+
+
+def test_what_is_done_ends_when_the_next_block_begins(village: Content) -> None:
+    setting = _setting(village.cast("en"))
+    routine = (_block(9, "inn", "work"), RoutineBlock(starts=12 * 60 + 20, activity="y"))
+    profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=routine)
+    world = World(setting, [newcomer(setting, "x", "nagaya_one", NOON, node_id="inn_hall", blind=True)])
+    option, wake_at = by_routine(setting, profile, world.perceive("x"))
+    assert (option.action_id, option.minutes, wake_at) == ("work", 20, NOON + 20)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**6), data=st.data())
+def test_the_world_accepts_whatever_the_routine_decides(seed: int, data: st.DataObject) -> None:
+    setting = random_setting(seed)
+    rng = random.Random(seed)
+    facilities = [None, *sorted(setting.world_map.facilities), "gone"]
+    actions = [None, *(action.id for action in setting.catalogue.actions), "fly"]
+    nodes = sorted(setting.world_map.open_graph)
+
+    def blocks() -> tuple[PlanBlock, ...]:
+        return tuple(
+            PlanBlock(
+                starts=rng.randrange(1440),
+                activity="x",
+                facility_id=rng.choice(facilities),
+                action_id=rng.choice(actions),
+            )
+            for _ in range(rng.randrange(5))
+        )
+
+    t = WorldTime(NOON + data.draw(st.integers(0, 1439)))
+    needs = {need_id: data.draw(st.integers(0, 100)) for need_id in ("energy", "satiety", "sociability", "money")}
+    home, node = rng.choice(nodes), rng.choice(nodes)
+    profile = CharacterProfile(id="x", name="X", personality="", home=home)
+    world = World(
+        setting, [newcomer(setting, "x", home, t, node_id=node, needs=needs, blind=rng.random() < 0.5)], remember=None
+    )
+    plan, leash = blocks(), None
+    if rng.random() < 0.3:
+        leash = Leash(nodes=frozenset(rng.sample(nodes, max(1, len(nodes) // 2))), until=WorldTime(t + 500))
+    for turn in range(12):
+        snapshot = world.perceive("x")
+        option, wake_at = by_routine(setting, profile, snapshot, plan)
+        assert option.action_id != TALK
+        assert option.minutes >= 1
+        assert wake_at is None or wake_at > snapshot.time
+        world.decide("x", option, wake_at=wake_at, leash=leash if turn == 0 else None)
+        while world.people["x"].state == "claims":
+            world.claim("x")

@@ -1,0 +1,403 @@
+"""Owns the tests of exports: what is read back is the same story, and what is no story is told with its line."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlmodel import Session, func, select
+
+from service.errors import Misconfigured
+from service.export.files import export_into, export_to, import_from, span_of
+from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
+from service.export.write import Span
+from service.settings import Settings
+from service.store.lock import DataLock
+from service.store.session import Database
+from service.store.tables import ConversationRow, EventRow, WorldRow
+from tests.export.stories import BEGUN, NOW, STORIES, tell
+from world.time import MINUTES_PER_DAY, Language, WorldTime
+
+NAMES: dict[Language, str] = {"en": "Shione", "ja": "汐音"}
+TALK: dict[str, Any] = {
+    "character_id": "aoi",
+    "npc_id": "npc_taro",
+    "node_id": "quay",
+    "language": "en",
+    "max_turns": 10,
+    "phase": "closed",
+    "end_reason": "wants_to_end",
+    "started_at": BEGUN + 10,
+    "ended_at": BEGUN + 12,
+    "closed_at": BEGUN + 12,
+    "models": {"npc": "rehearsal"},
+}
+TURN: dict[str, Any] = {
+    "speaker_id": "aoi",
+    "speaker_name": "葵",
+    "text": "潮が引く前に。",
+    "emotion": "neutral",
+    "at": BEGUN + 10,
+    "model": "rehearsal",
+    "calls": 1,
+    "prompt_tokens": 9,
+    "completion_tokens": 3,
+    "duration_ms": 4,
+}
+STORY: dict[str, Any] = {
+    "events": [
+        {"at": BEGUN + 1, "kind": "departed", "person_id": "aoi", "data": {"to_node_id": "quay"}},
+        {"at": BEGUN + 10, "kind": "conversation_started", "person_id": "aoi", "data": {"conversation_id": "a1"}},
+        {"at": BEGUN + 2000, "kind": "day_began", "person_id": None, "data": {}},
+    ],
+    "conversations": {"a1": (TALK, [TURN], {"aoi": ("They spoke of the tide.", BEGUN + 12)})},
+}
+
+
+def own(directory: Path) -> Settings:
+    return Settings(_env_file=None, data_dir=directory)
+
+
+def at(directory: Path) -> Database:
+    return Database(f"sqlite:///{directory / 'kataribe.db'}")
+
+
+def told(settings: Settings, world_id: str = "main", span: Span | None = None) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in exported(settings, world_id, span).splitlines()]
+
+
+def exported(settings: Settings, world_id: str = "main", span: Span | None = None) -> bytes:
+    out = io.BytesIO()
+    export_into(settings, world_id, NAMES, span or Span(), out)
+    return out.getvalue()
+
+
+def lived(directory: Path, story: dict[str, Any]) -> Settings:
+    """A data directory in which the story has happened."""
+    database = at(directory)
+    database.migrate()
+    database.write_now(lambda s: tell(s, story))
+    database.close()
+    return own(directory)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return lived(tmp_path / "data", STORY)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated database with nothing in it."""
+    directory = tmp_path_factory.mktemp("empty")
+    database = at(directory)
+    database.migrate()
+    database.close()
+    return directory
+
+
+def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_closed(settings: Settings) -> None:
+    header, *lines = told(settings)
+    assert header == {
+        "type": "kataribe",
+        "version": 1,
+        "world_id": "main",
+        "name": "汐音",
+        "language": "ja",
+        "from": "2026-04-01T07:00",
+        "to": "2026-04-03T09:00",
+    }
+    assert [line.get("kind", line["type"]) for line in lines] == [
+        "departed",
+        "conversation_started",
+        "conversation",
+        "day_began",
+    ]
+    talk = lines[2]
+    assert (talk["character_id"], talk["partner_id"], talk["started_at"]) == ("aoi", "npc_taro", "2026-04-01T07:10")
+    assert (talk["turns"][0]["turn"], talk["turns"][0]["text"]) == (0, "潮が引く前に。")
+    assert talk["summaries"][0]["summary"] == "They spoke of the tide."
+
+
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(story=STORIES, same_store=st.booleans())
+def test_what_is_read_back_is_written_the_same_but_for_the_world(
+    empty: Path, tmp_path_factory: pytest.TempPathFactory, story: dict[str, Any], same_store: bool
+) -> None:
+    first, second = (tmp_path_factory.mktemp("store") for _ in range(2))
+    for directory in (first, second):
+        shutil.copyfile(empty / "kataribe.db", directory / "kataribe.db")
+    database = at(first)
+    database.write_now(lambda s: tell(s, story))
+    database.close()
+    file = first / "story.jsonl"
+    export_to(own(first), "main", NAMES, Span(), file)
+    target = own(first if same_store else second)
+    read = import_from(target, "other", file)
+    before, after = file.read_bytes(), exported(target, "other")
+    assert read.events == len(story["events"])
+    assert read.conversations == len([talk for talk, *_ in story["conversations"].values() if is_told(talk)])
+    assert after == before.replace(b'"world_id": "main"', b'"world_id": "other"', 1)
+    assert exported(own(first)) == before
+
+
+def is_told(talk: dict[str, Any]) -> bool:
+    """Not one that the living world ends in the very minute the clock shows."""
+    over_at = talk["ended_at"] if talk["closed_at"] is None else talk["closed_at"]
+    return over_at < NOW or talk["talk_id"] is None
+
+
+def test_a_world_read_into_a_new_store_shows_what_the_first_showed(settings: Settings, tmp_path: Path) -> None:
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    import_from(own(tmp_path / "new"), "main", tmp_path / "story.jsonl")
+    assert picture(tmp_path / "new") == picture(settings.data_dir)
+
+
+def picture(directory: Path) -> dict[str, list[dict[str, Any]]]:
+    database = at(directory)
+    picture = database.read_now(
+        lambda s: {
+            table.__name__: [
+                row.model_dump(exclude={"id"} if table is EventRow else None) for row in s.exec(select(table))
+            ]
+            for table in (WorldRow, EventRow, ConversationRow)
+        }
+    )
+    database.close()
+    return picture
+
+
+def test_a_day_is_what_lies_between_its_beginning_and_its_end(settings: Settings, tmp_path: Path) -> None:
+    day = span_of("2026-04-01", None, None, day_starts=0)
+    header, *lines = told(settings, span=day)
+    assert (header["from"], header["to"]) == ("2026-04-01T07:00", "2026-04-02T00:00")
+    assert [line["type"] for line in lines] == ["event", "event", "conversation"]
+    export_to(settings, "main", NAMES, day, tmp_path / "day.jsonl")
+    import_from(settings, "day", tmp_path / "day.jsonl")
+    assert told(settings, "day")[1:] == lines
+    rest = told(settings, span=span_of(None, "2026-04-02", None, day_starts=0))
+    assert [line.get("kind") for line in rest[1:]] == ["day_began"]
+
+
+def test_a_world_day_begins_when_the_settings_say(settings: Settings) -> None:
+    span = span_of("2026-04-01", None, None, day_starts=240)
+    assert (span.since, span.until) == (BEGUN - 180, BEGUN - 180 + MINUTES_PER_DAY)
+
+
+def test_what_is_worked_out_ahead_and_talks_that_are_not_over_are_left_out(tmp_path: Path) -> None:
+    story = {
+        "events": [],
+        "conversations": {
+            "a1": ({**TALK, "phase": "running", "ended_at": None, "closed_at": None}, [TURN], {}),
+            "a2": ({**TALK, "started_at": NOW + 5, "ended_at": NOW + 9, "closed_at": NOW + 9}, [TURN], {}),
+            "a4": ({**TALK, "talk_id": "t", "ended_at": NOW, "closed_at": NOW}, [TURN], {}),
+            "a3": ({**TALK, "phase": "closing_failed", "closed_at": None}, [TURN], {}),
+        },
+    }
+    assert [line["id"] for line in told(lived(tmp_path, story))[1:]] == ["a3"]
+
+
+def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: Settings, tmp_path: Path) -> None:
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    lock = DataLock(settings.data_dir)
+    try:
+        assert len(told(settings)) == 5
+        with pytest.raises(Misconfigured, match="served by another process"):
+            import_from(settings, "other", tmp_path / "story.jsonl")
+    finally:
+        lock.release()
+
+
+def test_a_world_that_has_lived_is_not_written_over(settings: Settings, tmp_path: Path) -> None:
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    before = exported(settings)
+    with pytest.raises(WorldHasLived):
+        import_from(settings, "main", tmp_path / "story.jsonl")
+    import_from(settings, "other", tmp_path / "story.jsonl")
+    with pytest.raises(WorldHasLived) as again:
+        import_from(settings, "other", tmp_path / "story.jsonl")
+    assert "other" in again.value.sentence("ja")
+    assert exported(settings) == before
+
+
+def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tmp_path: Path) -> None:
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    database = at(settings.data_dir)
+    database.write_now(lambda s: s.add(WorldRow(id="looked", language="en", started_at=BEGUN + 7, now=BEGUN + 7)))
+    database.close()
+    import_from(settings, "looked", tmp_path / "story.jsonl")
+    assert told(settings, "looked")[1:] == told(settings)[1:]
+
+
+def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> None:
+    thought = {"at": BEGUN, "kind": "decided", "person_id": "aoi", "data": {"thought": "\ud83d…"}}
+    settings = lived(tmp_path / "data", {"events": [thought], "conversations": {}})
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    import_from(settings, "other", tmp_path / "story.jsonl")
+    assert told(settings, "other")[1]["data"] == {"thought": "\ud83d…"}
+
+
+HEADER = '{"type":"kataribe","version":1,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'
+EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "en", "ja"),
+    [
+        ([], 1, "no JSON", "JSON"),
+        (["[]"], 1, "no JSON object", "オブジェクト"),
+        ([EVENT], 1, "no export of Kataribe", "語り部"),
+        ([HEADER.replace('"version":1', '"version":2')], 1, "version 2", "版 2"),
+        ([HEADER.replace('"language":"en"', '"language":"fr"')], 1, "language", "language"),
+        ([HEADER.replace('"to":"2026-04-02T07:00"', '"to":"2026-03-02T07:00"')], 1, "later than", "より後"),
+        ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),
+        ([HEADER, EVENT, "{"], 3, "no JSON", "JSON"),
+        ([HEADER, EVENT, ""], 3, "no JSON", "JSON"),
+        ([HEADER, EVENT.replace("event", "dream")], 2, "'dream'", "'dream'"),
+        ([HEADER, EVENT.replace('"event"', "[]")], 2, "[]", "[]"),
+        ([HEADER, EVENT.replace("T08:00", "T8")], 2, "at: found", "at: "),
+        ([HEADER, EVENT.replace("T08:00", "T08:00:30")], 2, "world time", "世界の時刻"),
+        ([HEADER, EVENT.replace("2026-04-01T08", "2026-04-03T08")], 2, "from and to", "from と to"),
+        ([HEADER, EVENT.replace('"data":{}', '"data":[]')], 2, "an object", "オブジェクト"),
+        ([HEADER, EVENT.replace('"data":{}', '"data":{"x":NaN}')], 2, "NaN", "NaN"),
+        ([HEADER, EVENT.replace('"data":{}', '"data":{"x":1e999}')], 2, "1e999", "1e999"),
+        ([HEADER, EVENT.replace('"aoi"', '"\\u0000"')], 2, "person_id", "person_id"),
+        ([HEADER, EVENT.replace('"aoi"', '"\\ud800"')], 2, "person_id", "person_id"),
+        ([HEADER, EVENT.replace('"data"', '"more":1,"data"')], 2, "more is not known", "more"),
+        ([HEADER, '{"type":"conversation"}'], 2, "is missing", "がありません"),
+        ([HEADER, "[" * 100_000], 2, "no JSON", "JSON"),
+        ([HEADER, "\ufeff"], 2, "no JSON", "JSON"),
+    ],
+)
+def test_a_line_that_is_none_is_told_with_its_number_and_nothing_is_kept(
+    tmp_path: Path, lines: list[str], line: int, en: str, ja: str
+) -> None:
+    file = tmp_path / "story.jsonl"
+    file.write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
+    with pytest.raises(BadLine) as bad:
+        import_from(own(tmp_path), "main", file)
+    assert f"line {line}:" in bad.value.sentence("en")
+    assert f"{line} 行目" in bad.value.sentence("ja")
+    assert en in bad.value.sentence("en")
+    assert ja in bad.value.sentence("ja")
+    assert rows_of(tmp_path) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "en"),
+    [
+        ({"id": "a1.b"}, "id"),
+        ({"turns": [{}]}, "turns[0]"),
+        ({"started_at": 5}, "started_at"),
+        ({"closed_at": None, "ended_at": None}, "ended_at"),
+        ({"phase": "running"}, "phase"),
+        ({"end_reason": "tired"}, "end_reason"),
+        ({"max_turns": 2**31}, "max_turns"),
+    ],
+)
+def test_a_conversation_that_is_none_is_told(
+    settings: Settings, tmp_path: Path, spoilt: dict[str, Any], en: str
+) -> None:
+    header, *_, talk, _ = told(settings)
+    with pytest.raises(BadLine, match="line 2") as bad:
+        import_from(settings, "other", write(tmp_path, header, {**talk, **spoilt}))
+    assert en in bad.value.sentence("en")
+
+
+@pytest.mark.parametrize(
+    "repeat", [("turns", "the turns are not numbered"), ("summaries", "two summaries"), (None, "a second conversation")]
+)
+def test_nothing_may_be_there_twice(settings: Settings, tmp_path: Path, repeat: tuple[str | None, str]) -> None:
+    header, *_, talk, _ = told(settings)
+    key, reason = repeat
+    lines = [talk, talk] if key is None else [{**talk, key: talk[key] * 2}]
+    with pytest.raises(BadLine, match=reason):
+        import_from(settings, "other", write(tmp_path, header, *lines))
+
+
+def write(directory: Path, *lines: dict[str, Any]) -> Path:
+    file = directory / "spoilt.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    return file
+
+
+def rows_of(directory: Path) -> tuple[int, ...]:
+    database = at(directory)
+
+    def count(session: Session) -> tuple[int, ...]:
+        tables = (WorldRow, EventRow, ConversationRow)
+        return tuple(session.exec(select(func.count()).select_from(table)).one() for table in tables)
+
+    counts = database.read_now(count)
+    database.close()
+    return counts
+
+
+def test_a_world_that_is_not_there_is_told_and_nothing_is_made(settings: Settings, tmp_path: Path) -> None:
+    with pytest.raises(NoSuchWorld, match="nowhere"):
+        exported(settings, "nowhere")
+    with pytest.raises(NoSuchWorld):
+        exported(own(tmp_path / "elsewhere"))
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(("since", "until"), [("2026-05-01", None), (None, "2026-03-01"), ("2026-04-02", "2026-04-02")])
+def test_a_time_the_world_has_not_lived_is_told(settings: Settings, since: str | None, until: str | None) -> None:
+    with pytest.raises(NothingThen, match="2026-04-03T09:00"):
+        exported(settings, span=span_of(None, since, until, day_starts=0))
+
+
+def test_a_time_that_is_none_is_told() -> None:
+    with pytest.raises(NoSuchTime, match="--day: 'soon'"):
+        span_of("soon", None, None, day_starts=0)
+
+
+def test_an_export_that_fails_leaves_no_file_and_no_half_of_one(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(NoSuchWorld):
+        export_to(settings, "nowhere", NAMES, Span(), tmp_path / "out" / "x.jsonl")
+    assert list((tmp_path / "out").iterdir()) == []
+    with pytest.raises(FileUnusable):
+        export_to(settings, "main", NAMES, Span(), tmp_path / "not" / "there.jsonl")
+    with pytest.raises(FileUnusable):
+        import_from(settings, "other", tmp_path / "not-there.jsonl")
+
+
+def test_a_long_story_is_read_and_written_in_pieces(tmp_path: Path) -> None:
+    """More rows than one piece holds, events and conversations."""
+    story = {
+        "events": [{**STORY["events"][1], "at": BEGUN + n, "data": {"conversation_id": f"{n:x}"}} for n in range(1200)],
+        "conversations": {f"{n:x}": ({**TALK, "closed_at": BEGUN + 7 * n}, [TURN], {}) for n in range(120)},
+    }
+    settings = lived(tmp_path / "data", story)
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    read = import_from(settings, "other", tmp_path / "story.jsonl")
+    assert (read.events, read.conversations) == (1200, 120)
+    times = [line.get("at") or line["closed_at"] for line in told(settings)[1:]]
+    assert times == sorted(times)
+    assert told(settings, "other")[1:] == told(settings)[1:]
+
+
+@pytest.fixture
+def on_postgres(postgres_url: str, tmp_path: Path) -> Settings:
+    database = Database(postgres_url)
+    database.migrate()
+    database.write_now(lambda s: tell(s, STORY))
+    database.close()
+    return Settings(_env_file=None, data_dir=tmp_path / "none", database_url=postgres_url)
+
+
+@pytest.mark.server
+def test_a_story_goes_from_sqlite_to_postgresql_and_back(
+    settings: Settings, on_postgres: Settings, tmp_path: Path
+) -> None:
+    assert exported(on_postgres) == exported(settings)
+    export_to(on_postgres, "main", NAMES, Span(until=WorldTime(NOW + 9)), tmp_path / "story.jsonl")
+    import_from(on_postgres, "other", tmp_path / "story.jsonl")
+    assert told(on_postgres, "other")[1:] == told(settings)[1:]
+    assert not (tmp_path / "none").exists()

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.neo4j import NotHere
 
-NAMES = ("turn", "closing", "recall")
+NAMES = ("turn", "closing", "recall", "world")
 RESULTS = Path(__file__).parent / "results"
 
 Figures = Mapping[str, float]

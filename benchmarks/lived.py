@@ -1,0 +1,150 @@
+"""Measures a day lived in the service itself: its driver, its store, its prompts, and models asked over HTTP.
+
+The model server is in another process (`benchmarks.model_server`), as slow for the same question in every run.
+"""
+
+import asyncio
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from benchmarks.model_server import MODEL, ModelServer, model_server
+from benchmarks.townsfolk import routine_content, town_content
+from service.clock.drive import Drive
+from service.clock.living import load
+from service.llm.choose import choose_models
+from service.settings import LlmSettings, Settings
+from tests.clock.lives import House, house, rehearsal
+from world.time import MINUTES_PER_DAY, WorldTime
+
+CHARACTERS = 25
+IN_FLIGHT = 32
+MEAN_SECONDS = 0.15
+"""What stands for a second of a model's, the same factor for all runs: longer than the service's own CPU takes a call."""
+CROWD = 1_000
+WORLD = "main"
+
+
+class Lockstep(Drive):
+    """All of a minute is answered before the next one is asked about, so that each talk has one turn in each minute."""
+
+    def _ask_models(self) -> None:
+        waiting, self._backlog = self._backlog, []
+        asked = [entry[-1].time for entry in waiting] + [call.time for call in self._tasks.values()]
+        now = min(asked, default=WorldTime(0))
+        self._backlog = sorted(entry for entry in waiting if entry[-1].time == now)
+        super()._ask_models()
+        self._backlog += [entry for entry in waiting if entry[-1].time != now]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lived:
+    """One world day. `seconds` and `cpu` are real, `cpu` of this process alone; `megabytes`: the stores' growth."""
+
+    story: dict[str, list[Any]]
+    seconds: float
+    cpu: float
+    calls: int
+    most_in_flight: int
+    megabytes: float
+
+    def by_role(self, key: str) -> dict[str, int]:
+        """Sums of what the service counted."""
+        sums: dict[str, int] = defaultdict(int)
+        for row in self.story["usage"]:
+            sums[row["role"]] += row[key]
+        return sums
+
+
+def http_day() -> dict[str, float]:
+    """Figures of 25 characters in the generated town, who ask models over HTTP; ahead against lockstep.
+
+    Raises:
+        RuntimeError: the two told different stories.
+    """
+    lockstep, ahead = asyncio.run(_live(lockstep=True)), asyncio.run(_live(lockstep=False))
+    told_apart = [part for part in ahead.story if ahead.story[part] != lockstep.story[part]]
+    if told_apart:
+        raise RuntimeError(f"the service told another story than lockstep: {', '.join(told_apart)} differ")
+    figures = {
+        f"http_speedup_town_{CHARACTERS}": lockstep.seconds / ahead.seconds,
+        f"http_seconds_town_{CHARACTERS}": ahead.seconds,
+        f"http_lockstep_seconds_town_{CHARACTERS}": lockstep.seconds,
+        "http_most_in_flight": ahead.most_in_flight,
+        "calls_per_character_day": ahead.calls / CHARACTERS,
+        "cpu_ms_per_call": ahead.cpu * 1000 / ahead.calls,
+        f"db_mb_day_{CHARACTERS}": ahead.megabytes,
+        "prompt_tokens_per_character_day": sum(ahead.by_role("prompt_tokens").values()) / CHARACTERS,
+    }
+    for role, tokens in ahead.by_role("prompt_tokens").items():
+        figures[f"prompt_tokens_per_character_day_{role}"] = tokens / CHARACTERS
+        figures[f"calls_per_character_day_{role}"] = ahead.by_role("calls")[role] / CHARACTERS
+    return figures
+
+
+def routine_day() -> dict[str, float]:
+    """Figures of a crowd that lives by routine in the same service: CPU seconds of a day, and what its store grows by."""
+    return asyncio.run(_routine())
+
+
+async def _live(*, lockstep: bool) -> Lived:
+    with model_server(mean_seconds=MEAN_SECONDS) as server, tempfile.TemporaryDirectory() as directory:
+        model = choose_models(_settings(server), rehearsal()).for_role("decision")
+        async with house(town_content(CHARACTERS), Path(directory), model, at_once=IN_FLIGHT) as lived:
+            before, started, cpu = _megabytes(Path(directory)), time.monotonic(), time.process_time()
+            await (_minute_by_minute(lived) if lockstep else lived.live(MINUTES_PER_DAY))
+            seconds, cpu = time.monotonic() - started, time.process_time() - cpu
+            print(f"{'lockstep' if lockstep else 'ahead'} over HTTP: {seconds:.0f} s", file=sys.stderr)
+            grown, story = _megabytes(Path(directory)) - before, lived.story()
+        await model.aclose()
+        tally = server.tally()
+    return Lived(
+        story=story,
+        seconds=seconds,
+        cpu=cpu,
+        calls=tally.calls,
+        most_in_flight=tally.most_in_flight,
+        megabytes=grown,
+    )
+
+
+async def _minute_by_minute(lived: House) -> None:
+    room = lived.room
+    await room.database.write(lambda s: room.stage.open(s, WORLD, lock=True))
+    living = await room.database.write(lambda s: load(s, room.stage, WORLD, models_missing=False))
+    await Lockstep(lived.keeper.crew, living, WorldTime(living.world.now + MINUTES_PER_DAY)).run()
+
+
+async def _routine() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as directory:
+        async with house(routine_content(CROWD), Path(directory), rehearsal(), decision="routine") as lived:
+            before, cpu = _megabytes(Path(directory)), time.process_time()
+            await lived.live(MINUTES_PER_DAY)
+            cpu = time.process_time() - cpu
+            return {
+                f"service_routine_{CROWD}_day_s": cpu,
+                f"service_routine_{CROWD}_db_mb": _megabytes(Path(directory)) - before,
+            }
+
+
+def _settings(server: ModelServer) -> Settings:
+    llm = LlmSettings(base_url=server.base_url, model=MODEL, api_key=SecretStr("none"), max_concurrency=IN_FLIGHT)
+    return Settings(_env_file=None, llm=llm)
+
+
+def _megabytes(directory: Path) -> float:
+    """Of both stores, with what is not in the main file yet."""
+    return sum(_pages(path) for path in sorted(directory.glob("*.db"))) / 1e6
+
+
+def _pages(path: Path) -> int:
+    with sqlite3.connect(path) as connection:
+        count, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+    return int(count * size)

@@ -1,0 +1,114 @@
+"""Measures the living world: running ahead against lockstep and the oracle in virtual time, crowds by routine, and a day
+in the service itself (`benchmarks.lived`).
+
+Virtual time: each model call takes lognormal seconds (mean 1), the same for the same question in every run, and at most
+32 are in flight. The core and its bookkeeping really run; only the models' answers are made up.
+"""
+
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.crowd import MIDNIGHT, blind, large, routine_profiles, sighted, town
+from service.decision.routine import by_routine
+from tests.world.simulation import Day, Run, lognormal, oracle, run_lockstep, run_out_of_order, turns_of
+from world.ahead import RunningAhead
+from world.setting import Setting
+from world.time import MINUTES_PER_DAY, WorldTime
+
+IN_FLIGHT = 32
+TOMORROW = WorldTime(MIDNIGHT + MINUTES_PER_DAY)
+SEEDS = {25: (1, 2, 3), 100: (1, 2), 500: (1,)}
+"""Worlds of each number of characters; their figures are averaged."""
+CROWDS = (1_000, 10_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    """One world day, run three ways. Seconds are virtual, but for `cpu_ms`: the core's own, a decision."""
+
+    lockstep: float
+    ahead: float
+    oracle: float
+    cpu_ms: float
+
+
+def run() -> dict[str, float]:
+    """Figures: the service over HTTP, times faster than lockstep, share of the oracle (0 to 1), CPU, crowds by routine."""
+    from benchmarks import lived  # here, for the crowds' processes do without the service, and measure their memory
+
+    figures = lived.http_day() | lived.routine_day()
+    for name, setting in (("town", town()), ("large", large())):
+        for count, seeds in SEEDS.items():
+            figures |= _named(f"{name}_{count}", [_race(setting, count, seed) for seed in seeds])
+    for count in CROWDS:
+        figures |= _in_a_process_of_its_own(count)
+    return figures
+
+
+def _named(name: str, races: list[Race]) -> dict[str, float]:
+    print(f"{name}: {len(races)} worlds run", file=sys.stderr)
+    return {
+        f"speedup_{name}": statistics.mean(race.lockstep / race.ahead for race in races),
+        f"oracle_share_{name}": statistics.mean(race.oracle / race.ahead for race in races),
+        f"cpu_ms_per_decision_{name}": statistics.mean(race.cpu_ms for race in races),
+    }
+
+
+def _race(setting: Setting, count: int, seed: int) -> Race:
+    latency = lognormal(seed)
+
+    def day(runner: Callable[..., Run]) -> Run:
+        return runner(
+            sighted(setting, count, seed),
+            until=TOMORROW,
+            decide=Day(seed=seed),
+            turns=turns_of(seed),
+            latency=latency,
+            concurrency=IN_FLIGHT,
+            keep_snapshots=False,
+        )
+
+    ahead, lockstep = day(run_out_of_order), day(run_lockstep)
+    if ahead.log != lockstep.log:
+        raise RuntimeError(f"running ahead told another story than lockstep: {count} characters, seed {seed}")
+    return Race(
+        lockstep=lockstep.seconds,
+        ahead=ahead.seconds,
+        oracle=oracle(ahead, latency, IN_FLIGHT),
+        cpu_ms=ahead.cpu * 1000 / ahead.decisions,
+    )
+
+
+def _in_a_process_of_its_own(count: int) -> dict[str, float]:
+    """So that the memory it takes is its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(routine_day, (count,))
+
+
+def routine_day(count: int) -> dict[str, float]:
+    """A day of a crowd by routine on the large map. Seconds are of one core's CPU; the map's ways are searched within."""
+    setting = large()
+    profiles = routine_profiles(setting, count)
+    ahead = RunningAhead(blind(setting, profiles), until=TOMORROW)
+    events, started = 0, time.process_time()
+    while (call := ahead.take()) is not None:
+        option, wake_at = by_routine(setting, profiles[call.person_id], ahead.snapshot(call))
+        ahead.decided(call, option, wake_at=wake_at)
+        events += len(ahead.release())
+    seconds = time.process_time() - started
+    return {
+        f"routine_{count}_day_s": seconds,
+        f"routine_{count}_events_per_s": events / seconds,
+        f"routine_{count}_mb": _most_megabytes(),
+    }
+
+
+def _most_megabytes() -> float:
+    """The most memory this process has had (Linux; `resource` counts the parent's in a process just begun)."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024

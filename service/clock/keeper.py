@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from service.clock.calls import Calls
 from service.clock.crew import Crew
 from service.clock.drive import Drive
-from service.clock.lease import LEASE_SECONDS, claim, claim_if_there, drop_all, extend, let_go
+from service.clock.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
 from service.clock.living import Living, load, refresh, save
 from service.clock.realtime import Passing
 from service.errors import Invalid, WorldMoves
@@ -59,26 +59,26 @@ class _Kept:
 class Keeper:
     """Keeps the living worlds of this process."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, *, sweep_seconds: float = LEASE_SECONDS / 3) -> None:
+        """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move."""
         self.crew = crew
+        self._sweep_seconds = sweep_seconds
         self._room = crew.room
         self._id = new_id()
         self._worlds: dict[str, _Kept] = {}
-        self._leases: asyncio.Task[None] | None = None
+        self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Go on with every world that a former process left short of where it was told to go."""
         if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._room.database.write(drop_all)
-        self._leases = asyncio.create_task(self._extend_leases())
-        for world_id in await self._room.database.read(_short_of_target):
-            self.move(world_id)
+        self._sweeper = asyncio.create_task(self._again())
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
         tasks = [kept.task for kept in self._worlds.values() if kept.task is not None]
-        if self._leases is not None:
-            tasks.append(self._leases)
+        if self._sweeper is not None:
+            tasks.append(self._sweeper)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -117,8 +117,11 @@ class Keeper:
         """
         while True:
             task = self._kept(world_id).task
-            if task is not None:
-                await asyncio.shield(task)
+            try:
+                if task is not None:
+                    await asyncio.shield(task)
+            except WorldMoves:
+                task = None  # another replica moves it
             if await self._room.database.read(lambda s: _clock(s, world_id)) >= until:
                 return
             self.move(world_id)
@@ -200,6 +203,8 @@ class Keeper:
 
         def change(session: Session) -> tuple[T, int]:
             nonlocal living
+            if living is not None:
+                kept.living = None  # a second try: the first has changed it
             self._room.stage.open(session, world_id, lock=True)
             claim(session, self._id, world_id)
             living = self._living(session, world_id, kept)
@@ -271,22 +276,25 @@ class Keeper:
         now, target = await self._room.database.read(lambda s: (_clock(s, world_id), _target(s, world_id)))
         return WorldMoves(now=iso(WorldTime(now)), until=iso(target))
 
-    async def _extend_leases(self) -> None:
+    async def _again(self) -> None:
         while True:
-            await asyncio.sleep(LEASE_SECONDS / 3)
             try:
-                moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
-                await self._room.database.write(partial(extend, keeper=self._id, world_ids=moving))
-            except Exception:  # noqa: BLE001 - the next round extends them again
-                _log.exception("the leases could not be extended")
+                await self._sweep()
+            except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
+                _log.exception("the sweep failed; it is tried again")
+            await asyncio.sleep(self._sweep_seconds)
+
+    async def _sweep(self) -> None:
+        """Extend the leases on what moves here, and move what nobody moves: its process died, or its store was away."""
+        moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
+        if moving:
+            await self._room.database.write(partial(extend, keeper=self._id, world_ids=moving))
+        for world_id in await self._room.database.read(partial(abandoned, keeper=self._id)):
+            if world_id not in moving:
+                self.move(world_id)
 
     def _kept(self, world_id: str) -> _Kept:
         return self._worlds.setdefault(world_id, _Kept())
-
-
-def _short_of_target(session: Session) -> list[str]:
-    query = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now))
-    return list(session.exec(query.order_by(col(WorldRow.id))))
 
 
 def _clock(session: Session, world_id: str) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, or_, update
-from sqlmodel import Session, col
+from sqlmodel import Session, col, select
 
 from service.errors import WorldMoves
 from service.store.tables import WorldRow
@@ -51,6 +51,13 @@ def let_go(session: Session, keeper: str, world_id: str | None = None) -> None:
     """Hold it no longer; None: nor any other."""
     mine = update(WorldRow).where(col(WorldRow.runner) == keeper)
     session.execute((mine if world_id is None else mine.where(col(WorldRow.id) == world_id)).values(runner=None))
+
+
+def abandoned(session: Session, keeper: str) -> list[str]:
+    """Worlds short of where they were told to go that no living keeper but this one holds."""
+    free = or_(col(WorldRow.runner).is_(None), col(WorldRow.runner) == keeper, col(WorldRow.lease_until) < time.time())
+    query = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), free)
+    return list(session.exec(query.order_by(col(WorldRow.id))))
 
 
 def drop_all(session: Session) -> None:

@@ -8,6 +8,7 @@ from service.decision.mind import Failed
 from service.decision.wording import action_name, clock_of, failed_line
 from service.run.texts import BECAUSE, ENDS, one_line, say
 from service.run.told import Told
+from service.viewer.texts import texts
 from world.actions import WALK
 from world.time import WorldTime, clock_label, parse_time
 
@@ -32,7 +33,7 @@ class Feed:
             "closing_failed": lambda told: self._say(
                 "closing_failed", told, partner=self._name(told.partner_id), error=told.event.data["error"]
             ),
-            "fact_rejected": lambda told: self._say("fact_rejected", told, **_plain(told.event.data)),
+            "fact_rejected": self._rejected,
             "memory_expired": lambda told: self._say("memory_expired", told, **_plain(told.event.data)),
             "announced": lambda told: self._say("announced", told, **_plain(told.event.data)),
             "weather": lambda told: self._say("weather", told, **_plain(told.event.data)),
@@ -68,6 +69,11 @@ class Feed:
         if data.get("by") == "fallback":
             text += say("fallback", self._world.language, failure=data.get("failure", ""))
         return text
+
+    def _rejected(self, told: Told) -> str:
+        data = _plain(told.event.data)
+        reason = texts(self._world.language)[f"reason_{data['reason']}"]
+        return self._say("fact_rejected", told, **{**data, "reason": reason})
 
     def _planned(self, told: Told) -> str:
         blocks = (f"{block['starts']} {one_line(str(block['activity']))}" for block in told.event.data["blocks"])

@@ -108,7 +108,14 @@ class House:
 
 @asynccontextmanager
 async def house(
-    content: Content, directory: Path, model: ChatModel, *, language: str = "en", at_once: int = 8, **world: Any
+    content: Content,
+    directory: Path,
+    model: ChatModel,
+    *,
+    language: str = "en",
+    at_once: int = 8,
+    sweep_seconds: float = 10,
+    **world: Any,
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there."""
     settings = Settings(
@@ -131,7 +138,7 @@ async def house(
         stream=Stream(),
     )
     desk = Desk(settings=settings, database=database, graph=graph, models=models)
-    keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)))
+    keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)), sweep_seconds=sweep_seconds)
     await keeper.start()
     try:
         yield House(room=room, keeper=keeper)

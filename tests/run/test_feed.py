@@ -81,7 +81,7 @@ ENDED = {"conversation_id": "a1", "npc_id": "npc_taro", "reason": "model_failure
         ("announced", {"text": "Festival"}, "Announced: Festival", "お知らせ: Festival"),
         ("weather", {"weather": "rain"}, "Weather: rain", "天気: rain"),
         ("closing_failed", {"conversation_id": "a1", "npc_id": "npc_taro", "error": "e"}, "could not be", "記憶"),
-        ("fact_rejected", {"statement": "x", "reason": "y", "turn": 1}, "Not kept of Aoi", "不採用"),
+        ("fact_rejected", {"statement": "x", "reason": "not_heard", "turn": 1}, "Not kept of Aoi", "不採用"),
         ("sneezed", {}, "Aoi: sneezed", "葵: sneezed"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from service.store.ids import SLUG, SLUG_MAX
@@ -12,6 +12,14 @@ T = TypeVar("T")
 Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
 WorldTimeText = Annotated[str, Field(examples=["2026-04-01T07:00"])]
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+"""A JSON integer: ``5``, and ``5.0`` as engines write it whose numbers are all floats; not ``"5"``, not ``true``."""
 
 
 class In(BaseModel):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.cast.profile import Mood
 
 How = Literal["model", "routine", "client"]
@@ -89,7 +89,7 @@ class NpcIn(Change):
 
     mood: MayBeLeftOut[Mood] = None
     affinity: MayBeLeftOut[
-        Annotated[dict[str, Annotated[int, Field(ge=-100, le=100, strict=True)]], Field(min_length=1, max_length=1000)]
+        Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
     ] = None
 
 
@@ -97,7 +97,7 @@ class AnnounceIn(In):
     """Something everybody knows of for so many world minutes from now on, such as a festival."""
 
     text: Text
-    minutes: int = Field(ge=1, le=100_000, strict=True)
+    minutes: Whole = Field(ge=1, le=100_000)
 
 
 class ClockIn(In):

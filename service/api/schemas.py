@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.cast.profile import Decides, Importance, Mood
 from service.conversation.phase import EndReason, Phase
@@ -21,7 +21,7 @@ class StartIn(In):
     npc_id: Slug
     goal: Text | None = Field(default=None, examples=["最近の様子を聞きたい"])
     success_criteria: Text | None = Field(default=None, examples=["近況を1つ以上聞けたら達成"])
-    max_turns: int | None = Field(default=None, ge=1, le=50, strict=True)
+    max_turns: Annotated[Whole, Field(ge=1, le=50)] | None = None
 
 
 class TickIn(In):
@@ -30,7 +30,7 @@ class TickIn(In):
     `wait`: answer when the world is there, not at once.
     """
 
-    ticks: int = Field(default=1, ge=1, le=10_000_000, strict=True)
+    ticks: Whole = Field(default=1, ge=1, le=10_000_000)
     wait: bool = Field(default=True, strict=True)
 
 

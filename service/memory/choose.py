@@ -5,6 +5,7 @@ from service.llm.openai import is_openai
 from service.memory.embedding.choose import choose_embedder
 from service.memory.embedding.embedder import Embedder
 from service.memory.graph import MemoryGraph
+from service.memory.resting import Resting
 from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 
@@ -18,7 +19,7 @@ def choose_graph(settings: Settings) -> MemoryGraph:
     embedder = choose_embedder(settings)
     if settings.memory.backend == "sqlite":
         return SqliteGraph(settings.data_dir / "memory.db", embedder)
-    return _graphiti(settings, embedder)
+    return Resting(_graphiti(settings, embedder))
 
 
 def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:

@@ -188,3 +188,10 @@ def test_usage_counts_calls_and_tokens_by_day_and_role(client: TestClient, scrip
     assert sum(row["prompt_tokens"] for row in first_day) == held["cost"]["prompt_tokens"]
     assert sum(row["completion_tokens"] for row in first_day) == held["cost"]["completion_tokens"]
     assert all(row["estimated"] and row["failures"] == 0 for row in rows)
+
+
+@pytest.mark.parametrize(("ticks", "status"), [(5.0, 200), (5, 200), (5.5, 422), ("5", 422), (True, 422)])
+def test_a_whole_number_may_be_written_as_engines_do_whose_numbers_are_floats(
+    client: TestClient, ticks: object, status: int
+) -> None:
+    assert client.post("/world/tick", json={"ticks": ticks}).status_code == status

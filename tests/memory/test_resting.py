@@ -1,0 +1,70 @@
+"""Owns the tests of patience with a memory graph that is away."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from service.errors import GraphUnavailable
+from service.memory.graph import Group, MemoryGraph
+from service.memory.resting import Resting
+from world.time import WorldTime
+
+WHO = Group(world_id="main", character_id="aoi")
+
+
+class Away:
+    """A graph that is away until it `is_back`; `asked` counts."""
+
+    name = "away"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_back = False
+
+    async def recall(self, *_: Any, **__: Any) -> list[Any]:
+        return self._answer()
+
+    async def check(self) -> None:
+        self._answer()
+
+    def _answer(self) -> list[Any]:
+        self.asked += 1
+        if not self.is_back:
+            raise GraphUnavailable(backend="neo4j", reason="no answer", setting="KATARIBE_MEMORY__NEO4J_URI")
+        return []
+
+
+def recall(graph: Resting) -> Any:
+    return asyncio.run(graph.recall(WHO, "bell", at=WorldTime(0)))
+
+
+def test_who_asks_while_it_rests_is_told_the_same_at_once() -> None:
+    inner, now = Away(), [0.0]
+    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: now[0])
+    for now[0] in (0.0, 1.0, 2.9):
+        with pytest.raises(GraphUnavailable) as told:
+            recall(graph)
+        assert told.value.facts["setting"] == "KATARIBE_MEMORY__NEO4J_URI"
+    assert inner.asked == 1
+
+
+def test_it_is_asked_again_after_the_rest_and_then_as_ever() -> None:
+    inner, now = Away(), [0.0]
+    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: now[0])
+    with pytest.raises(GraphUnavailable):
+        recall(graph)
+    inner.is_back, now[0] = True, 3.0
+    assert recall(graph) == []
+    assert recall(graph) == []
+    assert inner.asked == 3
+
+
+def test_a_check_asks_even_while_it_rests_and_ends_the_rest() -> None:
+    inner = Away()
+    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: 0.0)
+    with pytest.raises(GraphUnavailable):
+        recall(graph)
+    inner.is_back = True
+    asyncio.run(graph.check())
+    assert recall(graph) == []

@@ -57,7 +57,7 @@ def _patient(body: bytes) -> bytes:
     for name, most in (("ticks", 10_000_000), ("speed", 100_000)):
         value = asked.get(name) if isinstance(asked, dict) else None
         if isinstance(value, int | float) and PATIENCE < value <= most:
-            asked[name] = PATIENCE if isinstance(value, int) or name == "speed" else value
+            asked[name] = PATIENCE if float(value).is_integer() or name == "speed" else value
     return json.dumps(asked).encode()
 
 

@@ -23,7 +23,7 @@ from service.memory.recollection import (
     SpokenLine,
 )
 from service.store.tables import ConversationRow, NpcFactRow, TurnRow
-from world.time import WorldTime, clock_label, iso
+from world.time import WorldTime, iso
 
 _templates = Templates(__file__)
 
@@ -199,7 +199,7 @@ def _parted(world: World, conversation: ConversationRow) -> WorldTime:
 
 
 def _when(world: World, now: WorldTime) -> str:
-    return f"{clock_label(now, world.language)} ({iso(now)[:10]})"
+    return f"{world.at(now).circumstances} ({iso(now)[:10]})"
 
 
 def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:

@@ -22,7 +22,7 @@ from service.memory.graph import Fact, Recalled
 from service.memory.recollection import KnownFact, PairRecollection, Recollection
 from service.settings import Settings
 from service.store.session import Database
-from service.store.tables import NpcFactRow
+from service.store.tables import NpcFactRow, WorldRow
 from tests.memory.closings import NPC, prepared, set_clock, talk
 from tests.memory.scenes import answer, memories, pair_scene, scene
 from world.time import Language, WorldTime, parse_time
@@ -204,3 +204,14 @@ def _parts(value: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(value, list):
         for inner in value:
             yield from _parts(inner)
+
+
+def test_the_closing_is_told_weather_and_announcements_like_every_prompt(database: Database, village: Content) -> None:
+    def work(session: Session) -> str:
+        stage = Stage(village, Settings(_env_file=None).world)
+        set_clock(session, stage, "2026-04-01T07:05")
+        session.get_one(WorldRow, "main").weather = "Rain"
+        world = stage.open(session, "main")
+        return prepared(session, world, talk(session, "c1", ("Hello.", "Welcome!"))).scene.now
+
+    assert database.write_now(work) == "Wed 1 Apr, 7:00. Rain (2026-04-01)"

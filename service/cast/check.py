@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from service.cast.actions_check import check_actions
@@ -19,6 +20,8 @@ from service.cast.sketch import MAPS_FILE, sketch_maps, sketch_person
 
 NPCS, CHARACTERS = "npcs", "characters"
 PERSON_SUFFIXES = (".yaml", ".yml")
+MOST_FILES = 10_000
+"""The most that one folder may hold: far more people than any game has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +78,16 @@ def examine(directory: Path) -> CheckedContent:
 
 def _read_all(directory: Path, folder: str) -> tuple[list[Document], list[ContentProblem]]:
     try:
-        names = sorted(os.listdir(directory / folder))
+        with os.scandir(directory / folder) as entries:
+            names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
     except OSError as exc:
         en, ja = f"cannot be listed: {exc.strerror}; expected a directory", "フォルダとして開けません"
         return [], [problem(f"{folder}/", (), en, f"{ja}({exc.strerror})")]
-    files = [name for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith(".")]
+    if len(names) > MOST_FILES:
+        en = f"there are more than {MOST_FILES} files in this folder, the most that is read"
+        ja = f"このフォルダのファイルが多すぎます。読み込めるのは {MOST_FILES} 個までです"
+        return [], [problem(f"{folder}/", (), en, ja)]
+    files = sorted(name for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
     return [read_document(directory, f"{folder}/{name}") for name in files], []
 
 

@@ -1,6 +1,10 @@
 """Owns reading a content file: bytes to plain values, and everything that can be wrong before their form is looked at."""
 
+import errno
 import json
+import os
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +16,17 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from service.cast.problem import ContentProblem, Key, problem, quote
+
+MOST_BYTES = 5_000_000
+"""The most that is read of one file: far more than any game needs, and less than a machine's memory."""
+
+if sys.platform == "win32":
+    _FLAGS = os.O_RDONLY | os.O_BINARY
+else:  # a pipe that nobody writes to is opened at once, and a terminal does not become ours
+    _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+
+_NO_FILE = {errno.ENXIO, errno.EOPNOTSUPP}
+"""How the system refuses to open a socket, or a device that is not there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,11 +57,24 @@ class _Pairs(list[tuple[str, object]]):
 def read_document(directory: Path, file: str) -> Document:
     """Read a .json, .yaml or .yml file; never raises for what is in it."""
     try:
-        raw = (directory / file).read_bytes()
+        raw = _bytes_of(directory / file)
     except FileNotFoundError:
         return _unreadable(file, "the file is missing", "ファイルがありません")
     except OSError as exc:
         return _unreadable(file, f"cannot be read: {exc.strerror}", f"読み込めません({exc.strerror})")
+    if raw is None:
+        return _unreadable(
+            file,
+            "cannot be read: it is no file (but a folder, a pipe, a socket or a device)",
+            "ファイルではないため読み込めません(フォルダ、パイプ、ソケット、デバイスのどれかです)",
+        )
+    if len(raw) > MOST_BYTES:
+        most = MOST_BYTES // 1_000_000
+        return _unreadable(
+            file,
+            f"the file is larger than {most} MB, the most that is read",
+            f"ファイルが大きすぎます。読み込めるのは {most} MB までです",
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -60,6 +88,28 @@ def read_document(directory: Path, file: str) -> Document:
         return _read_json(file, text) if file.endswith(".json") else _read_yaml(file, text)
     except RecursionError:
         return _unreadable(file, "lists or mappings are nested too deeply", "リストやマッピングの入れ子が深すぎます")
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """What is in the file, at most a byte more than `MOST_BYTES`; None: it is a folder, a pipe, a socket or a device.
+
+    It is looked at when it is open, so that nobody can put something else in its place in between.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as exc:
+        if exc.errno in _NO_FILE:
+            return None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        raw = bytearray()
+        while len(raw) <= MOST_BYTES and (more := os.read(descriptor, MOST_BYTES + 1 - len(raw))):
+            raw += more
+        return bytes(raw)
+    finally:
+        os.close(descriptor)
 
 
 def _unreadable(file: str, en: str, ja: str) -> Document:

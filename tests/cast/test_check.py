@@ -1,6 +1,7 @@
 """Owns the tests of every kind of content error: its file, its key path, its sentence, and no other error beside it."""
 
 import copy
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.cast.check import check_content
+from service.cast.check import MOST_FILES, check_content
 from service.cast.load import load_content
 from service.cast.problem import ContentProblem
 from tests.cast.village import Village
@@ -452,6 +453,26 @@ def test_a_missing_npcs_folder_does_not_make_every_post_an_error_too(tmp_path: P
     directory = Village().write(tmp_path)
     (directory / "npcs").rename(directory / "people")
     assert where(check_content(directory)) == [("npcs/", "")]
+
+
+def test_a_folder_with_more_files_than_any_game_is_named_and_none_of_them_is_read(tmp_path: Path) -> None:
+    directory = Village().write(tmp_path)
+    for number in range(MOST_FILES + 1):
+        (directory / f"npcs/x{number}.yaml").touch()
+    problems = check_content(directory)
+    assert where(problems) == [("npcs/", "")]
+    assert problems[0].en == "there are more than 10000 files in this folder, the most that is read"
+    assert problems[0].ja == "このフォルダのファイルが多すぎます。読み込めるのは 10000 個までです"
+
+
+def test_what_is_no_file_beside_the_people_is_named_and_the_rest_is_checked(tmp_path: Path) -> None:
+    directory = Village().write(tmp_path)
+    os.mkfifo(directory / "npcs" / "ghost.yaml")
+    (directory / "characters" / "endless.yml").symlink_to("/dev/zero")
+    (directory / "characters" / "sora.yaml").write_text("id: 5\n", encoding="utf-8")
+    found = check_content(directory)
+    assert [p.file for p in found if "no file" in p.en] == ["characters/endless.yml", "npcs/ghost.yaml"]
+    assert ("characters/sora.yaml", "id") in where(found)
 
 
 def test_hidden_and_other_files_beside_the_people_are_left_alone(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 """Owns the tests of files that cannot be read, or say a thing twice."""
 
+import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from service.cast.read import read_document
+from service.cast.read import MOST_BYTES, read_document
 
 
 @pytest.mark.parametrize(
@@ -41,11 +44,51 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
     assert only.line("en") == "maps.json: the file is missing"
 
 
-def test_a_directory_in_place_of_a_file_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").mkdir()
-    (only,) = read_document(tmp_path, "a.yaml").problems
-    assert only.en.startswith("cannot be read: ")
-    assert str(tmp_path) not in only.en
+def _listen(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(path))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(Path.mkdir, id="directory"),
+        pytest.param(os.mkfifo, id="FIFO"),
+        pytest.param(_listen, id="socket"),
+        pytest.param(lambda path: path.symlink_to("/dev/zero"), id="link to an endless device"),
+        pytest.param(lambda path: path.symlink_to(path.with_name("fifo")), id="link to a FIFO"),
+    ],
+)
+@pytest.mark.parametrize("file", ["maps.json", "a.yaml"])
+def test_what_is_no_file_is_named_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object], file: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket may not be long
+    os.mkfifo(tmp_path / "fifo")
+    make(tmp_path / file)
+    (only,) = read_document(tmp_path, file).problems
+    assert only.line("en") == f"{file}: cannot be read: it is no file (but a folder, a pipe, a socket or a device)"
+    assert (
+        only.line("ja")
+        == f"{file}: ファイルではないため読み込めません(フォルダ、パイプ、ソケット、デバイスのどれかです)"
+    )
+
+
+def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("id: a\n", encoding="utf-8")
+    (tmp_path / "a.yaml").symlink_to("elsewhere")
+    assert read_document(tmp_path, "a.yaml").data == {"id": "a"}
+
+
+@pytest.mark.parametrize(("size", "readable"), [(MOST_BYTES, True), (MOST_BYTES + 1, False)])
+def test_a_file_larger_than_any_game_is_named_and_not_read(tmp_path: Path, size: int, readable: bool) -> None:
+    (tmp_path / "a.json").write_bytes(b"1".ljust(size))
+    document = read_document(tmp_path, "a.json")
+    assert document.readable == readable
+    if not readable:
+        (only,) = document.problems
+        assert only.en == "the file is larger than 5 MB, the most that is read"
+        assert only.ja == "ファイルが大きすぎます。読み込めるのは 5 MB までです"
 
 
 @pytest.mark.parametrize(

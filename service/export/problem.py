@@ -5,8 +5,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from service.cast.problem import found, key_path
+from service.cast.problem import Key, found, key_path
 from service.errors import Conflict, Invalid, NotFound
+from service.store.ids import SLUG_MAX
 from world.time import Language
 
 
@@ -98,6 +99,11 @@ _EXPECTED: Mapping[str, tuple[str, str]] = {
     "tuple_type": ("a list", "リスト"),
     "world_time": ("a world time like 2026-04-01T07:30", "2026-04-01T07:30 のような世界の時刻"),
     "plain_text": ("text that can be written down", "書き表せる文字列"),
+    "slug": (
+        f"an id of letters a-z, A-Z and digits, with single - or _ between them, at most {SLUG_MAX}",
+        f"英字と数字の間に - か _ を1つずつ入れた、{SLUG_MAX} 文字以内のid",
+    ),
+    "conversation_id": ("an id of 1 to 48 letters a-z and digits", "英小文字と数字 1 〜 48 文字のid"),
 }
 
 
@@ -105,16 +111,26 @@ def reason_of(error: ValidationError) -> Mapping[Language, str]:
     """The first thing that is wrong, in both languages."""
     first = error.errors()[0]
     where = key_path(tuple(first["loc"]))
-    at: Mapping[Language, str] = {"en": f"{where}: " if where else "", "ja": f"{where}: " if where else ""}
+    at = f"{where}: " if where else ""
     if first["type"] == "missing":
         return {"en": f"{where} is missing", "ja": f"{where} がありません"}
     if first["type"] == "extra_forbidden":
         return {"en": f"{where} is not known here", "ja": f"{where} というキーは使えません"}
     if first["type"] in _EXPECTED:
-        en, ja = _EXPECTED[first["type"]]
-        value = first["input"]
-        return {
-            "en": f"{at['en']}found {found(value, 'en')}; expected {en}",
-            "ja": f"{at['ja']}{found(value, 'ja')} が書かれています。{ja}を書いてください",
-        }
-    return {"en": f"{at['en']}{first['msg']}", "ja": f"{at['ja']}{found(first['input'], 'ja')} は使えません"}
+        return _mismatch(first["type"], where, first["input"])
+    return {"en": f"{at}{first['msg']}", "ja": f"{at}{found(first['input'], 'ja')} は使えません"}
+
+
+def no_id(key: Key, value: str) -> Unreadable:
+    """What was written as an id at that key is none."""
+    reason = _mismatch("slug", key_path(key), value)
+    return Unreadable(reason["en"], reason["ja"])
+
+
+def _mismatch(kind: str, where: str, value: object) -> Mapping[Language, str]:
+    en, ja = _EXPECTED[kind]
+    at = f"{where}: " if where else ""
+    return {
+        "en": f"{at}found {found(value, 'en')}; expected {en}",
+        "ja": f"{at}{found(value, 'ja')} が書かれています。{ja}を書いてください",
+    }

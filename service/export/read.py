@@ -10,8 +10,8 @@ from sqlalchemy import insert
 from sqlmodel import Session, select
 
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
-from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed
-from service.export.write import ROWS
+from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
+from service.export.write import ROWS, suffix_of
 from service.store.tables import ConversationRow, EventRow, LifeRow, MovementRow, SummaryRow, TurnRow, WorldRow
 
 
@@ -51,7 +51,7 @@ class _Reader:
         self._file = file
         self._line = 0
         # Ids of conversations are the whole store's: where there are others, those of this story name their world too.
-        self._suffix = "" if session.exec(select(ConversationRow.id).limit(1)).first() is None else f".{world_id}"
+        self._suffix = "" if session.exec(select(ConversationRow.id).limit(1)).first() is None else suffix_of(world_id)
         self._events: list[dict[str, Any]] = []
 
     def read(self, lines: Iterator[bytes]) -> Imported:
@@ -74,6 +74,7 @@ class _Reader:
                     "this is not within the header's from and to", "見出しの from と to の間のことではありません"
                 )
             if isinstance(line, EventLine):
+                require_ids(line.data)
                 events += 1
                 self._keep(line)
             else:

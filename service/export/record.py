@@ -5,14 +5,17 @@ The first line is the `Header`; then an `EventLine` for everything that happened
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
+from service.cast.problem import Key
 from service.conversation.phase import EndReason
-from service.export.problem import Unreadable
+from service.export.problem import Unreadable, no_id
+from service.store.ids import SLUG, SLUG_MAX
 from world.errors import BadWorldTime
 from world.time import Language, WorldTime, iso, parse_time
 
@@ -29,6 +32,22 @@ def _minute(value: object) -> object:
     raise PydanticCustomError("world_time", "no world time")
 
 
+def _is_slug(text: str) -> bool:
+    return len(text) <= SLUG_MAX and re.fullmatch(SLUG, text) is not None
+
+
+def _slug(text: str) -> str:
+    if not _is_slug(text):
+        raise PydanticCustomError("slug", "no id")
+    return text
+
+
+def _conversation_id(text: str) -> str:
+    if not re.fullmatch(r"[0-9a-z]{1,48}", text):
+        raise PydanticCustomError("conversation_id", "no id of a conversation")
+    return text
+
+
 def _storable(text: str) -> str:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise PydanticCustomError("plain_text", "not to be stored")
@@ -39,8 +58,12 @@ Minute = Annotated[int, BeforeValidator(_minute), PlainSerializer(lambda t: iso(
 """A world time."""
 
 Words = Annotated[str, AfterValidator(_storable)]
-PersonId = Annotated[Words, Field(min_length=1, max_length=64)]
-ConversationId = Annotated[str, Field(pattern=r"^[0-9a-z]{1,64}$")]
+Id = Annotated[str, AfterValidator(_slug)]
+"""The id of a world, a person or a node, as the API takes it."""
+
+ConversationId = Annotated[str, AfterValidator(_conversation_id)]
+"""It leaves room for what `own_id` takes away."""
+
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
@@ -55,7 +78,7 @@ class Header(_Line):
 
     type: Literal["kataribe"] = "kataribe"
     version: int = FORMAT
-    world_id: str
+    world_id: Id
     name: str
     language: Language
     since: Minute = Field(alias="from")
@@ -68,7 +91,7 @@ class EventLine(_Line):
     type: Literal["event"] = "event"
     at: Minute
     kind: Annotated[Words, Field(min_length=1, max_length=64)]
-    person_id: PersonId | None
+    person_id: Id | None
     data: dict[str, Any]
 
 
@@ -76,7 +99,7 @@ class TurnLine(_Line):
     """One utterance. `duration_ms` is the model's share in machine time."""
 
     turn: Count
-    speaker_id: PersonId
+    speaker_id: Id
     speaker_name: Words
     text: Words
     emotion: Words
@@ -93,8 +116,8 @@ class TurnLine(_Line):
 class SummaryLine(_Line):
     """What the conversation was about, as that character remembers it."""
 
-    character_id: PersonId
-    partner_id: PersonId
+    character_id: Id
+    partner_id: Id
     summary: Words
     topics: list[str]
     at: Minute
@@ -105,9 +128,9 @@ class ConversationLine(_Line):
 
     type: Literal["conversation"] = "conversation"
     id: ConversationId
-    character_id: PersonId
-    partner_id: PersonId
-    node_id: PersonId
+    character_id: Id
+    partner_id: Id
+    node_id: Id
     language: Language
     goal: Words | None
     success_criteria: Words | None
@@ -170,6 +193,19 @@ def parsed(line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise Unreadable("this is no JSON object", "JSONのオブジェクトではありません")
     return record
+
+
+def require_ids(data: object, key: Key = ("data",)) -> None:
+    """Of an event's data, what is named ``…_id`` is an id.
+
+    Raises:
+        Unreadable: it is none.
+    """
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        place = (*key, name)
+        if isinstance(name, str) and name.endswith("_id") and isinstance(value, str) and not _is_slug(value):
+            raise no_id(place, value)
+        require_ids(value, place)
 
 
 def _not_json(name: str) -> float:

@@ -13,6 +13,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.phase import Phase
 from service.export.problem import NoSuchWorld, NothingThen
 from service.export.record import ConversationLine, EventLine, Header, SummaryLine, TurnLine
+from service.store.ids import derived_id
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from world.time import Language, WorldTime, iso
 
@@ -61,8 +62,13 @@ def story(
 
 
 def own_id(row_id: str, world_id: str) -> str:
-    """A conversation's id as its own world told it: one read into a store that has other stories carries the world too."""
-    return row_id.removesuffix(f".{world_id}")
+    """A conversation's id as its own world told it: one read into a store that has other stories has a suffix."""
+    return row_id.removesuffix(suffix_of(world_id))
+
+
+def suffix_of(world_id: str) -> str:
+    """What tells the ids of conversations of a world that was read in from those of another: ``-`` and 8 letters."""
+    return f"-{derived_id('world', world_id)[:8]}"
 
 
 def _merged(events: Iterator[EventLine], conversations: Iterator[ConversationLine]) -> Iterator[BaseModel]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.write import Span
 from service.settings import Settings
+from service.store.ids import SLUG, SLUG_MAX
 from service.store.lock import DataLock
 from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, WorldRow
@@ -225,6 +227,18 @@ def test_a_world_that_has_lived_is_not_written_over(settings: Settings, tmp_path
     assert exported(settings) == before
 
 
+def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: Settings, tmp_path: Path) -> None:
+    header, *lines = told(settings)
+    long = [{**line, "id": "a" * 48} if line["type"] == "conversation" else line for line in lines]
+    import_from(settings, "w" * 64, write(tmp_path, header, *long))
+    database = at(settings.data_dir)
+    ids = database.read_now(lambda s: s.exec(select(ConversationRow.id)).all())
+    database.close()
+    assert len(ids) == 2
+    assert all(len(one) <= SLUG_MAX and re.fullmatch(SLUG, one) for one in ids)
+    assert told(settings, "w" * 64)[1:] == long
+
+
 def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tmp_path: Path) -> None:
     export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
     database = at(settings.data_dir)
@@ -266,6 +280,18 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([HEADER, EVENT.replace('"data":{}', '"data":[]')], 2, "an object", "オブジェクト"),
         ([HEADER, EVENT.replace('"data":{}', '"data":{"x":NaN}')], 2, "NaN", "NaN"),
         ([HEADER, EVENT.replace('"data":{}', '"data":{"x":1e999}')], 2, "1e999", "1e999"),
+        ([HEADER.replace('"main"', '"a b"')], 1, "world_id: found", "world_id: "),
+        (
+            [HEADER, EVENT.replace('"aoi"', '"aoi--mio"')],
+            2,
+            'person_id: found "aoi--mio"; expected an id',
+            "64 文字以内のid",
+        ),
+        ([HEADER, EVENT.replace('"aoi"', '"../aoi"')], 2, "person_id: found", "person_id: "),
+        ([HEADER, EVENT.replace('"aoi"', f'"{"a" * 65}"')], 2, "person_id: found", "person_id: "),
+        ([HEADER, EVENT.replace('"aoi"', '"aoi\\n"')], 2, "person_id: found", "person_id: "),
+        ([HEADER, EVENT.replace("{}", '{"npc_id":"葵"}')], 2, 'data.npc_id: found "葵"', "data.npc_id: "),
+        ([HEADER, EVENT.replace("{}", '{"blocks":[{"action_id":""}]}')], 2, "data.blocks[0].action_id", "action_id: "),
         ([HEADER, EVENT.replace('"aoi"', '"\\u0000"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"aoi"', '"\\ud800"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"data"', '"more":1,"data"')], 2, "more is not known", "more"),
@@ -291,7 +317,34 @@ def test_a_line_that_is_none_is_told_with_its_number_and_nothing_is_kept(
 @pytest.mark.parametrize(
     ("spoilt", "en"),
     [
-        ({"id": "a1.b"}, "id"),
+        ({"id": "a1.b"}, 'id: found "a1.b"; expected an id of 1 to 48 letters'),
+        ({"id": "a" * 49}, "id: found"),
+        ({"character_id": "aoi/mio"}, 'character_id: found "aoi/mio"; expected an id'),
+        ({"partner_id": "npc taro"}, "partner_id: found"),
+        ({"node_id": ""}, "node_id: found"),
+        (
+            {
+                "turns": [
+                    {
+                        **TURN,
+                        "turn": 0,
+                        "at": "2026-04-01T07:10",
+                        "goal_achieved": False,
+                        "wants_to_end": False,
+                        "speaker_id": "a b",
+                    }
+                ]
+            },
+            "turns[0].speaker_id: found",
+        ),
+        (
+            {
+                "summaries": [
+                    {"character_id": "aoi", "partner_id": "a--b", "summary": "", "topics": [], "at": "2026-04-01T07:10"}
+                ]
+            },
+            "summaries[0].partner_id: found",
+        ),
         ({"turns": [{}]}, "turns[0]"),
         ({"started_at": 5}, "started_at"),
         ({"closed_at": None, "ended_at": None}, "ended_at"),
@@ -307,6 +360,15 @@ def test_a_conversation_that_is_none_is_told(
     with pytest.raises(BadLine, match="line 2") as bad:
         import_from(settings, "other", write(tmp_path, header, {**talk, **spoilt}))
     assert en in bad.value.sentence("en")
+    assert is_unknown(settings, "other")
+
+
+def is_unknown(settings: Settings, world_id: str) -> bool:
+    """Nothing of the world was kept."""
+    database = at(settings.data_dir)
+    row = database.read_now(lambda s: s.get(WorldRow, world_id))
+    database.close()
+    return row is None
 
 
 @pytest.mark.parametrize(

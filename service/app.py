@@ -30,7 +30,7 @@ from service.memory.graph import MemoryGraph
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.settings import Settings
 from service.store.lock import DataLock
-from service.store.session import Database
+from service.store.session import Database, unopenable
 from service.viewer import pages
 from world.errors import BadWorldTime
 
@@ -116,7 +116,11 @@ def _stage(settings: Settings) -> Stage:
     try:
         stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
-        raise Misconfigured(setting="KATARIBE_WORLD__START", reason=str(exc)) from exc
+        raise Misconfigured(
+            setting="KATARIBE_WORLD__START",
+            reason=str(exc),
+            reason_ja=f"{exc.text!r} は世界の時刻ではありません。2026-04-01T07:00 のように書いてください",
+        ) from exc
     return stage
 
 
@@ -124,5 +128,4 @@ def _migrate(database: Database) -> None:
     try:
         database.migrate()
     except OperationalError as exc:
-        reason = f"the database cannot be opened: {' '.join(str(exc.orig).split())}"
-        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason) from exc
+        raise unopenable(exc) from exc

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
 
 from service.app import create_app
 from service.cast.check import check_content
@@ -25,7 +24,7 @@ from service.llm.choose import LocalServer, find_local_servers
 from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.watch import Run
-from service.settings import Settings
+from service.settings import Settings, read_settings
 from world.time import Language
 
 cli = typer.Typer(
@@ -182,11 +181,6 @@ def main() -> None:
     except KataribeError as exc:
         typer.echo(exc.sentence("ja" if _locale().startswith("ja") else "en"), err=True)
         sys.exit(2)
-    except ValidationError as exc:
-        for error in exc.errors():
-            name = "KATARIBE_" + "__".join(map(str, error["loc"])).upper()
-            typer.echo(f"{name}: {error['msg']}", err=True)
-        sys.exit(2)
 
 
 async def _serve(app: FastAPI, host: str, port: int) -> None:
@@ -207,7 +201,7 @@ def _settings(
     language: str | None = None,
 ) -> Settings:
     """The environment's settings with what the command line says on top."""
-    settings = Settings()
+    settings = read_settings()
     if rehearsal:
         settings.llm.provider = "rehearsal"
     if content is not None:

@@ -16,6 +16,7 @@ KataribeError
 │   └── NotPossible               the action is not possible here and now; the reason says why
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
+├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
 │   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
@@ -31,7 +32,7 @@ KataribeError
 └── GraphUnavailable        503   the long-term memory cannot be reached
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from world.time import Language
@@ -192,10 +193,26 @@ class ContentErrors(KataribeError):
 
 
 class Misconfigured(KataribeError):
-    """Facts: `setting`, `reason`."""
+    """Facts: `setting`, `reason` (English), `reason_ja`."""
 
     status, slug = 503, "misconfigured"
-    text = {"en": "{setting}: {reason}", "ja": "設定 {setting}: {reason}"}
+    text = {"en": "{setting}: {reason}", "ja": "設定 {setting}: {reason_ja}"}
+
+    def __init__(self, *, setting: str, reason: str, reason_ja: str) -> None:
+        super().__init__(setting=setting, reason=reason, reason_ja=reason_ja)
+
+
+class WrongSettings(KataribeError):
+    """Settings that cannot be read: one sentence for each of them. Facts: `settings`, their names."""
+
+    status, slug = 503, "misconfigured"
+
+    def __init__(self, found: Sequence[Misconfigured]) -> None:
+        self._found = found
+        super().__init__(settings=[each.facts["setting"] for each in found])
+
+    def sentence(self, language: Language) -> str:
+        return "\n".join(each.sentence(language) for each in self._found)
 
 
 class ModelError(KataribeError):

@@ -1,11 +1,27 @@
-"""Owns every setting: one object, read from the environment (``KATARIBE_…``, nested with ``__``) or a .env file."""
+"""Owns every setting: one object, read from the environment (``KATARIBE_…``, nested with ``__``) or a .env file.
 
+A list is written with commas or as JSON; a group of settings may be written as a JSON object.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
+from service.errors import Misconfigured, WrongSettings
 from world.time import Language
 
 Role = Literal["character", "npc", "closing", "decision"]
@@ -100,8 +116,39 @@ class WorldSettings(BaseModel):
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)
 
 
+class _WrittenByPeople(PydanticBaseSettingsSource):
+    """Reads a list with commas or as JSON. What is no JSON is left as it is: the field then refuses it by its name."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        is_list = field is not None and _takes_list(field.annotation)
+        if is_list and not value.strip().startswith("["):
+            return _split(value)
+        try:
+            return json.loads(value)
+        except ValueError:
+            return _split(value) if is_list and '"' not in value else value
+
+
+class _Environment(_WrittenByPeople, EnvSettingsSource):
+    """The environment's variables."""
+
+
+class _EnvFile(_WrittenByPeople, DotEnvSettingsSource):
+    """The variables in .env."""
+
+
+def _split(text: str) -> list[str]:
+    return [part for part in (part.strip() for part in text.split(",")) if part]
+
+
+def _takes_list(annotation: Any) -> bool:
+    if get_origin(annotation) in (Union, UnionType):
+        return any(map(_takes_list, get_args(annotation)))
+    return (get_origin(annotation) or annotation) in (list, tuple, set, frozenset)
+
+
 class Settings(BaseSettings):
-    """All settings of one service."""
+    """All settings of one service. Whoever starts one reads them with `read_settings`, which tells errors in our words."""
 
     model_config = SettingsConfigDict(
         env_prefix="KATARIBE_", env_nested_delimiter="__", env_file=".env", extra="ignore", populate_by_name=True
@@ -121,3 +168,93 @@ class Settings(BaseSettings):
     embedding: EmbeddingSettings = EmbeddingSettings()
     memory: MemorySettings = MemorySettings()
     world: WorldSettings = WorldSettings()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        assert isinstance(dotenv_settings, DotEnvSettingsSource)  # noqa: S101 - what pydantic-settings always hands over
+        return init_settings, _Environment(settings_cls), _EnvFile(settings_cls, dotenv_settings.env_file)
+
+
+_EXPECTED: Mapping[str, tuple[str, str]] = {
+    "int_parsing": ("expected a whole number", "整数を書いてください"),
+    "int_type": ("expected a whole number", "整数を書いてください"),
+    "int_from_float": ("expected a whole number", "整数を書いてください"),
+    "float_parsing": ("expected a number", "数を書いてください"),
+    "float_type": ("expected a number", "数を書いてください"),
+    "finite_number": ("expected a finite number", "有限の数を書いてください"),
+    "bool_parsing": ("expected true or false", "true か false を書いてください"),
+    "bool_type": ("expected true or false", "true か false を書いてください"),
+    "greater_than": ("expected a number greater than {gt:g}", "{gt:g} より大きい数を書いてください"),
+    "greater_than_equal": ("expected a number of {ge:g} or more", "{ge:g} 以上の数を書いてください"),
+    "less_than": ("expected a number less than {lt:g}", "{lt:g} より小さい数を書いてください"),
+    "less_than_equal": ("expected a number of {le:g} or less", "{le:g} 以下の数を書いてください"),
+    "string_type": ("expected a text", "文字列を書いてください"),
+    "string_unicode": ("expected text in UTF-8", "UTF-8 の文字列を書いてください"),
+    "path_type": ("expected a path", "パスを書いてください"),
+    "list_type": (
+        'expected a list, as one,two or as JSON: ["one", "two"]',
+        'one,two または JSON の ["one", "two"] のようにリストを書いてください',
+    ),
+    "model_type": (
+        'expected a JSON object: {{"key": "value"}}',
+        'JSON のオブジェクト {{"key": "value"}} を書いてください',
+    ),
+}
+
+
+def read_settings() -> Settings:
+    """The settings of the environment and of .env.
+
+    Raises:
+        WrongSettings: some of them cannot be read; each is told in a sentence that never quotes a value.
+    """
+    try:
+        return Settings()
+    except ValidationError as exc:
+        raise WrongSettings([_misconfigured(error) for error in exc.errors(include_url=False)]) from exc
+    except (OSError, UnicodeDecodeError) as exc:
+        unread = Misconfigured(
+            setting=".env",
+            reason="the file cannot be read as text in UTF-8",
+            reason_ja="UTF-8 の文字列として読めません",
+        )
+        raise WrongSettings([unread]) from exc
+
+
+def _misconfigured(error: ErrorDetails) -> Misconfigured:
+    name = _variable(error)
+    if error["type"] == "extra_forbidden":
+        meant = get_close_matches(name, _variables(Settings, "KATARIBE_"), 1)
+        en, ja = (f" (did you mean {meant[0]}?)", f"({meant[0]} ではありませんか?)") if meant else ("", "")
+        return Misconfigured(
+            setting=name, reason=f"there is no such setting{en}", reason_ja=f"その設定はありません{ja}"
+        )
+    if error["type"] == "literal_error":
+        choices = error["ctx"]["expected"]
+        ja = choices.replace(", ", "、").replace(" or ", "、")
+        return Misconfigured(setting=name, reason=f"expected {choices}", reason_ja=f"{ja} のどれかを書いてください")
+    if error["type"] in _EXPECTED:
+        en, ja = (text.format(**error.get("ctx", {})) for text in _EXPECTED[error["type"]])
+        return Misconfigured(setting=name, reason=en, reason_ja=ja)
+    return Misconfigured(setting=name, reason=error["msg"], reason_ja="この値は使えません")
+
+
+def _variable(error: ErrorDetails) -> str:
+    """The variable that is wrong. An item of a list is named by its list; a name of its own (OPENAI_API_KEY) stands as it is."""
+    path = [part for part in error["loc"] if isinstance(part, str)]
+    return ("KATARIBE_" if path[0] in Settings.model_fields else "") + "__".join(path).upper()
+
+
+def _variables(model: type[BaseModel], prefix: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield from _variables(field.annotation, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}"

@@ -159,6 +159,9 @@ def test_a_village_with_errors_is_not_served_and_all_are_told(main: Main, tmp_pa
         ("KATARIBE_WORLD__START", "soon", "soon"),
         ("KATARIBE_CONTENT_DIR", "/nowhere", "nowhere"),
         ("KATARIBE_DATA_DIR", "/dev/null/x", "/dev/null/x"),
+        ("KATARIBE_CORS_ORIGINS", '["http://localhost:3000', "one,two"),
+        ("KATARIBE_LLM", '{"api_key": "secret', "JSON"),
+        ("KATARIBE_LLM__MAX_CONCURENCY", "3", "KATARIBE_LLM__MAX_CONCURRENCY?"),
     ],
 )
 def test_a_wrong_setting_is_named_in_one_line(
@@ -173,10 +176,46 @@ def test_a_wrong_setting_is_named_in_one_line(
     assert "secret" not in errors
 
 
-def test_a_wrong_setting_is_told_in_the_language_of_the_terminal(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KATARIBE_DATABASE_URL", "mysql://x/y")
+@pytest.mark.parametrize("command", [("serve",), ("demo",), ("run",), ("export",), ("import", "story.jsonl")])
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("en_GB.UTF-8", "KATARIBE_LLM__MAX_CONCURRENCY: expected a whole number\n"),
+        ("ja_JP.UTF-8", "設定 KATARIBE_LLM__MAX_CONCURRENCY: 整数を書いてください\n"),
+    ],
+)
+@pytest.mark.parametrize("from_file", [False, True], ids=["environment", "file"])
+def test_every_command_tells_a_wrong_setting_in_one_sentence_of_the_terminals_language(
+    main: Main, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], language: str, line: str, *, from_file: bool
+) -> None:
+    monkeypatch.setenv("LANG", language)
+    if from_file:
+        Path(".env").write_text("KATARIBE_LLM__MAX_CONCURRENCY=many\n", encoding="utf-8")
+    else:
+        monkeypatch.setenv("KATARIBE_LLM__MAX_CONCURRENCY", "many")
+    assert main(*command) == (2, "", line)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "line"),
+    [
+        ("KATARIBE_DATABASE_URL", "mysql://x/y", "postgresql://… か sqlite:///path/to/file.db の形で書いてください"),
+        ("KATARIBE_DATABASE_URL", "what is this", "データベースの URL ではありません"),
+        ("KATARIBE_DATABASE_URL", "postgresql://user@127.0.0.1:1/x", "データベースを開けません"),
+        ("KATARIBE_LLM__BASE_URL", "nonsense", "のような URL ではありません"),
+        ("KATARIBE_LLM__API_KEY", "a key", "半角の英数字と記号"),
+        ("KATARIBE_WORLD__START", "soon", "'soon' は世界の時刻ではありません"),
+        ("KATARIBE_DATA_DIR", "/dev/null/x", "/dev/null/x に書き込めません"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_told_in_the_language_of_the_terminal(
+    main: Main, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, line: str
+) -> None:
+    monkeypatch.setenv(setting, value)
     monkeypatch.setenv("LANG", "ja_JP.UTF-8")
-    assert "設定 KATARIBE_DATABASE_URL" in main("serve", "--rehearsal")[2]
+    told = main("serve", "--port", "0")[2]
+    assert f"設定 {setting}: " in told
+    assert line in told
 
 
 @pytest.mark.parametrize("command", ["serve", "demo", "check"])

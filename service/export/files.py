@@ -19,7 +19,7 @@ from service.export.write import Span, story
 from service.settings import Settings
 from service.store.ids import SLUG, SLUG_MAX
 from service.store.lock import DataLock
-from service.store.session import Database
+from service.store.session import Database, unopenable
 from world.errors import BadWorldTime
 from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
 
@@ -134,8 +134,7 @@ def _opened(settings: Settings) -> Iterator[Database]:
     try:
         yield database
     except OperationalError as exc:
-        reason = " ".join(str(exc.orig).split())
-        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason) from exc
+        raise unopenable(exc) from exc
     finally:
         database.close()
 

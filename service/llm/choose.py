@@ -137,7 +137,11 @@ def _key(settings: Settings, role: Role, base_url: str | None) -> str | None:
 def _checked_key(secret: SecretStr | None, setting: str) -> str | None:
     key = secret.get_secret_value().strip() if secret else ""
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise Misconfigured(setting=setting, reason="a key has only ASCII letters, digits and signs, without spaces")
+        raise Misconfigured(
+            setting=setting,
+            reason="a key has only ASCII letters, digits and signs, without spaces",
+            reason_ja="キーに使えるのは半角の英数字と記号だけです。空白は使えません",
+        )
     return key or None
 
 
@@ -148,7 +152,11 @@ def _checked_url(base_url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise Misconfigured(setting="KATARIBE_LLM__BASE_URL", reason=f"not a URL like {OPENAI_URL}")
+        raise Misconfigured(
+            setting="KATARIBE_LLM__BASE_URL",
+            reason=f"not a URL like {OPENAI_URL}",
+            reason_ja=f"{OPENAI_URL} のような URL ではありません",
+        )
     return base_url.strip()
 
 

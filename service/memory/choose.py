@@ -34,11 +34,16 @@ def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:
     closing = settings.llm.of("closing")
     key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)
     if embedder is None:
-        raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason="ingestion `episode` needs an embedder")
+        raise Misconfigured(
+            setting="KATARIBE_EMBEDDING__PROVIDER",
+            reason="ingestion `episode` needs an embedder",
+            reason_ja="取り込み方 `episode` には埋め込みモデルが必要です",
+        )
     if closing.model is None or (closing.base_url is None and key is None):
         raise Misconfigured(
             setting="KATARIBE_LLM__CLOSING__MODEL",
             reason="ingestion `episode` needs a language model, named with its server",
+            reason_ja="取り込み方 `episode` には言語モデルとそのサーバーの指定が必要です",
         )
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
     model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)

@@ -28,14 +28,19 @@ class DataLock:
             directory.mkdir(parents=True, exist_ok=True)
             self._file = (directory / "lock").open("a+")
         except OSError as exc:
-            reason = f"{directory} cannot be written: {exc.strerror}"
-            raise Misconfigured(setting="KATARIBE_DATA_DIR", reason=reason) from exc
+            raise Misconfigured(
+                setting="KATARIBE_DATA_DIR",
+                reason=f"{directory} cannot be written: {exc.strerror}",
+                reason_ja=f"{directory} に書き込めません: {exc.strerror}",
+            ) from exc
         try:
             _take(self._file)
         except OSError as exc:
             self._file.close()
             raise Misconfigured(
-                setting="KATARIBE_DATA_DIR", reason=f"{directory} is served by another process; give each its own"
+                setting="KATARIBE_DATA_DIR",
+                reason=f"{directory} is served by another process; give each its own",
+                reason_ja=f"{directory} は別のプロセスが使っています。プロセスごとに別のディレクトリを指定してください",
             ) from exc
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n")

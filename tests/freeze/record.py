@@ -13,6 +13,7 @@ from typing import Any
 from tests.freeze.calls import answered
 from tests.freeze.compare import first_difference
 from tests.freeze.day import lived_day
+from tests.freeze.openapi import description
 from tests.freeze.script import Script
 
 DIRECTORY = Path(__file__).parent / "on_record"
@@ -47,7 +48,11 @@ def _calls(directory: Path) -> Mapping[str, Any]:
     return answered("en", directory)
 
 
-RECORDERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {"day": _day, "calls": _calls}
+def _openapi(_: Path) -> Mapping[str, Any]:
+    return description()
+
+
+RECORDERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {"day": _day, "calls": _calls, "openapi": _openapi}
 
 
 def main(names: list[str]) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvicorn
 from fastapi import FastAPI
 
+from service.api.server import Server
 from service.app import create_app
 from service.cast.check import check_content
 from service.cast.init import init_content
@@ -185,12 +185,12 @@ def main() -> None:
 
 async def _serve(app: FastAPI, host: str, port: int) -> None:
     """Serve until a signal. The lifespan is run here, not by uvicorn, which would tell its errors as a traceback."""
-    config = uvicorn.Config(app, host=host, port=port, lifespan="off", timeout_graceful_shutdown=2, log_level="info")
+    server = Server(app, host=host, port=port, lifespan="off", log_level="info", grace_seconds=2)
     async with app.router.lifespan_context(app):
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.
             signal.signal(number, lambda *_: None)
-        await uvicorn.Server(config).serve()
+        await server.serve()
 
 
 def _settings(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
+from service.api.server import Server
 from service.app import create_app
 from service.llm.choose import LocalServer
 from service.settings import Settings
@@ -115,10 +115,7 @@ def run_demo(
 @contextmanager
 def _served(settings: Settings) -> Iterator[str]:
     """The service in a thread, on a free port of loopback."""
-    config = uvicorn.Config(
-        create_app(settings), host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=1
-    )
-    server = uvicorn.Server(config)
+    server = Server(create_app(settings))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

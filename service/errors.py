@@ -17,6 +17,7 @@ KataribeError
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
+├── Stopping                503   the service stops while a request still waits
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
 │   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
@@ -213,6 +214,16 @@ class WrongSettings(KataribeError):
 
     def sentence(self, language: Language) -> str:
         return "\n".join(each.sentence(language) for each in self._found)
+
+
+class Stopping(KataribeError):
+    """The service stops while a request still waits. No facts."""
+
+    status, slug = 503, "stopping"
+    text = {
+        "en": "The service is stopping. What has happened so far is kept; ask again when it is back.",
+        "ja": "サービスが停止中です。ここまでに起きたことは保存されています。再開後にもう一度試してください。",
+    }
 
 
 class ModelError(KataribeError):

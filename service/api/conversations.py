@@ -1,10 +1,8 @@
 """Owns the endpoints of conversations: start, read, end, close again, and the live stream."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -12,7 +10,7 @@ from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, StartIn
-from service.api.stream import events_of
+from service.api.stream import DESCRIBED, EventStream, events_of
 from service.clock.act import talk
 from service.clock.living import Living
 from service.conversation.closing import reopen
@@ -148,8 +146,8 @@ async def _exists(conversation_id: Slug, house: Serving, world_id: WorldId) -> N
 
 @router.get(
     "/{conversation_id}/events",
-    response_class=EventSourceResponse,
-    responses=describe(404),
+    response_class=EventStream,
+    responses={200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}, **describe(404)},
     dependencies=[Depends(_exists)],
 )
 async def stream_conversation(
@@ -157,15 +155,14 @@ async def stream_conversation(
     house: Serving,
     world_id: WorldId,
     last_event_id: Annotated[int | None, Header(ge=0, le=1000)] = None,
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventStream:
     """The conversation as it is spoken, as server-sent events, from the beginning or after `Last-Event-ID`.
 
     `speaking` {turn, speaker_id, speaker_name, text}: an utterance in the making; its text replaces the one before.
     `turn`: a committed turn, as in the transcript; it has an id. `ended` {reason}. `closed` or `closing_failed`: the
     conversation as `GET /conversations/{id}` shows it; the stream ends there.
     """
-    async for event in events_of(house, world_id, conversation_id, last_event_id):
-        yield event
+    return EventStream.of(events_of(house, world_id, conversation_id, last_event_id))
 
 
 def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:

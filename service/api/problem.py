@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from service.errors import KataribeError, ModelRateLimited
 from world.time import Language
@@ -109,6 +110,11 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
         detail=error.sentence(language),
         facts=facts or None,
     )
+
+
+def answer(scope: Scope, error: KataribeError, headers: dict[str, str] | None = None) -> JSONResponse:
+    """The answer to a request that is refused before, or let go after, the app has it."""
+    return _answer(problem_of(error, language_of(Request(scope))), headers)
 
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:

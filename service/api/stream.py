@@ -1,25 +1,63 @@
 """Owns the server-sent events of a conversation: what is committed from the store, then what happens now."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import asdict
 
-from fastapi.sse import ServerSentEvent
+from fastapi.responses import StreamingResponse
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from pydantic import BaseModel
+from starlette.types import Send
 
 from service.api import views
 from service.api.deps import House
 from service.api.schemas import ConversationDetail
 from service.conversation.phase import Phase
-from service.conversation.stream import Ended, Said, Settled, Speaking
+from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
 
 QUIET_SECONDS = 15.0
-"""After so long without news the store is looked at: another replica may carry the conversation."""
+"""After so long without news the store is looked at, for another replica may carry the conversation; and the client
+is sent a comment, so that nothing between takes the connection for a dead one."""
+
+DESCRIBED = {
+    "type": "object",
+    "properties": {"event": {"type": "string"}, "data": {"type": "string"}, "id": {"type": "string"}},
+}
+"""One event, for OpenAPI."""
 
 _OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
 
 
+class EventStream(StreamingResponse):
+    """An answer of server-sent events.
+
+    FastAPI's own way, an endpoint that yields, closes its channel before it ends the task that writes to it: a client
+    that leaves while events wait there is an error in the log.
+    """
+
+    media_type = "text/event-stream"
+
+    @classmethod
+    def of(cls, events: AsyncGenerator[bytes]) -> "EventStream":
+        """An answer that no proxy keeps or holds back."""
+        return cls(events, headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+
+    async def stream_response(self, send: Send) -> None:
+        """Send until the generator ends or the client has left; the generator is closed either way."""
+        assert isinstance(self.body_iterator, AsyncGenerator)  # noqa: S101 - made by `of`
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with aclosing(self.body_iterator) as events:
+            async for event in events:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+                await asyncio.sleep(0)  # that a client has left is seen before the next event is written
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
 async def events_of(
     house: House, world_id: str, conversation_id: str, last_event_id: int | None
-) -> AsyncIterator[ServerSentEvent]:
+) -> AsyncGenerator[bytes]:
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     seen = last_event_id or 0
     ended = False
@@ -27,25 +65,34 @@ async def events_of(
         while True:
             detail = await _read(house, world_id, conversation_id)
             for turn in detail.turns[seen:]:
-                yield ServerSentEvent(event="turn", id=str(turn.turn + 1), data=turn)
+                yield _event("turn", turn, id=str(turn.turn + 1))
             seen = max(seen, len(detail.turns))
             if detail.end_reason is not None and not ended:
                 ended = True
-                yield ServerSentEvent(event="ended", data={"reason": detail.end_reason})
+                yield _event("ended", {"reason": detail.end_reason})
             if detail.phase in _OVER:
-                yield ServerSentEvent(event=detail.phase.value, data=detail)
+                yield _event(detail.phase.value, detail)
                 return
             while (moment := await listener.next(QUIET_SECONDS)) is not None:
                 if isinstance(moment, Speaking) and moment.turn >= seen:
-                    yield ServerSentEvent(event="speaking", data=asdict(moment))
+                    yield _event("speaking", asdict(moment))
                 elif isinstance(moment, Said) and moment.row.turn == seen:
                     seen += 1
-                    yield ServerSentEvent(event="turn", id=str(seen), data=views.turn_out(moment.row))
+                    yield _event("turn", views.turn_out(moment.row), id=str(seen))
                 elif isinstance(moment, Ended) and not ended:
                     ended = True
-                    yield ServerSentEvent(event="ended", data={"reason": moment.reason})
+                    yield _event("ended", {"reason": moment.reason})
                 elif isinstance(moment, Settled):
                     break
+                elif isinstance(moment, Stopped):
+                    return
+            else:
+                yield KEEPALIVE_COMMENT
+
+
+def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:
+    text = data.model_dump_json() if isinstance(data, BaseModel) else json.dumps(data)
+    return format_sse_event(event=kind, data_str=text, id=id)
 
 
 async def _read(house: House, world_id: str, conversation_id: str) -> ConversationDetail:

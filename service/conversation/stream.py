@@ -44,7 +44,12 @@ class Settled:
     phase: Phase
 
 
-Moment = Speaking | Said | Ended | Settled
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stopped:
+    """The service stops: nothing more is told in this process."""
+
+
+Moment = Speaking | Said | Ended | Settled | Stopped
 
 QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
@@ -56,6 +61,13 @@ class Stream:
     def __init__(self) -> None:
         self._listeners: defaultdict[str, set[asyncio.Queue[Moment]]] = defaultdict(set)
         self._hear_all: set[asyncio.Queue[tuple[str, Moment]]] = set()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Tell everybody who listens to a conversation, now or later, that the service stops."""
+        self._stopped = True
+        for conversation_id in self._listeners:
+            self.tell(conversation_id, Stopped())
 
     def tell(self, conversation_id: str, moment: Moment) -> None:
         """Tell everybody who listens now."""
@@ -80,6 +92,8 @@ class Stream:
     def listen(self, conversation_id: str) -> Iterator["Listener"]:
         """Hear all that is told from now on."""
         queue: asyncio.Queue[Moment] = asyncio.Queue()
+        if self._stopped:
+            queue.put_nowait(Stopped())
         self._listeners[conversation_id].add(queue)
         try:
             yield Listener(queue)

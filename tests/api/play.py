@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
-import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from service.api.server import Server
 from service.llm.chat import Role
 from service.llm.scripted import ScriptedModel
 from service.settings import Settings
@@ -231,10 +231,8 @@ def until(client: Http, conversation_id: str, *phases: str, seconds: float = 20)
 
 @contextmanager
 def serve(app: FastAPI) -> Iterator[str]:
-    """The app on a real uvicorn in a thread, on a free port of loopback."""
-    server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", timeout_graceful_shutdown=1)
-    )
+    """The app on a real server in a thread, on a free port of loopback."""
+    server = Server(app)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

@@ -3,7 +3,7 @@
 import asyncio
 
 from service.conversation.phase import EndReason, Phase
-from service.conversation.stream import QUEUE_LIMIT, Ended, Moment, Settled, Speaking, Stream
+from service.conversation.stream import QUEUE_LIMIT, Ended, Moment, Settled, Speaking, Stopped, Stream
 
 ENDED = Ended(reason=EndReason.TURN_LIMIT)
 
@@ -60,3 +60,14 @@ def test_who_is_far_behind_loses_words_in_the_making_but_no_news() -> None:
     moments = asyncio.run(heard())
     assert len(moments) == QUEUE_LIMIT + 1
     assert moments[-1] == Settled(phase=Phase.CLOSED)
+
+
+def test_who_listens_is_told_that_the_service_stops_and_so_is_who_comes_after() -> None:
+    async def heard() -> list[Moment | None]:
+        stream = Stream()
+        with stream.listen("a") as before:
+            stream.stop()
+            with stream.listen("b") as after:
+                return [await before.next(1), await after.next(1)]
+
+    assert asyncio.run(heard()) == [Stopped(), Stopped()]

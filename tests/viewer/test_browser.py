@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Page, Route, expect
 
+from service.api.server import Server
 from service.app import create_app
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
@@ -42,7 +42,7 @@ expect.set_options(timeout=20_000)  # the machines of CI are busy
 def serving(settings: Settings, models: Models | None = None) -> Iterator[str]:
     """A real server on a free port of this machine; its address."""
     app = create_app(settings, models=models)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
+    server = Server(app)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

@@ -74,7 +74,12 @@ def run(
     characters: Annotated[int, typer.Option(min=0, help="So many, the first of the game, decide by model")] = 8,
     world: WorldOption = "main",
     content: ContentOption = None,
-    data: Annotated[Path | None, typer.Option(help="Keep the world here, or go on with it; default: none")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the world here, or go on with it; default: KATARIBE_DATA_DIR, without it the world is gone"
+        ),
+    ] = None,
     language: LanguageOption = None,
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help="Without a language model")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Lines only, as without a terminal")] = False,
@@ -95,7 +100,7 @@ def run(
         language=chosen,
         plain=plain,
         prices=Prices(prompt=price_in or 0, completion=price_out or 0) if priced else None,
-        keeps=data is not None,
+        keeps="data_dir" in settings.model_fields_set,
     )
     if not run_world(settings, wanted, asyncio.run(_offers(settings))):
         raise typer.Exit(130)

@@ -28,8 +28,8 @@ FEW = 12
 def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) -> bool:
     """Play it on standard output. False: it was stopped (Ctrl-C) before its end.
 
-    Without a model configured it is a rehearsal. Without a data directory of the user's the world is made for the
-    occasion and thrown away.
+    Without a model configured it is a rehearsal. Without a data directory of the user's (``--data`` or
+    ``KATARIBE_DATA_DIR``) the world is made for the occasion and thrown away.
 
     Raises:
         KataribeError: the service could not be started, or the world not moved.

@@ -41,14 +41,14 @@ def mill(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_village(tmp_path_factory.mktemp("mill") / "game")
 
 
-def kataribe(directory: Path, *arguments: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def kataribe(directory: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [KATARIBE, *map(str, arguments)],
         cwd=directory,
         env=environment(),
         capture_output=True,
         encoding="utf-8",
-        timeout=timeout,
+        timeout=120,
     )
 
 
@@ -112,6 +112,40 @@ def test_a_run_that_is_stopped_keeps_its_world_and_goes_on_then_travels(tmp_path
     assert any(json.loads(line)["type"] == "conversation" for line in story.splitlines())
     import_from(Settings(_env_file=None, data_dir=tmp_path / "kept"), "other", tmp_path / "story.jsonl")
     assert exported(tmp_path / "kept", "other").splitlines()[1:] == story.splitlines()[1:]
+
+
+@pytest.mark.parametrize(
+    ("in_environment", "in_file", "options", "kept"),
+    [
+        ("kept", "", (), "kept"),
+        (None, "KATARIBE_DATA_DIR=kept\n", (), "kept"),
+        ("kept", "", ("--data", "other"), "other"),
+    ],
+    ids=["environment", "file", "option"],
+)
+def test_the_directory_may_be_named_by_the_environment_or_in_a_file(
+    tmp_path: Path,
+    mill: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    in_environment: str | None,
+    in_file: str,
+    options: Sequence[str],
+    kept: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("KATARIBE_EMBEDDING__PROVIDER", "none")
+    if in_environment is not None:
+        monkeypatch.setenv("KATARIBE_DATA_DIR", in_environment)
+    Path(".env").write_text(in_file, encoding="utf-8")
+    command = ("kataribe", "run", "--rehearsal", "--days", "1", "--characters", "0", "--content", str(mill), *options)
+    monkeypatch.setattr(sys, "argv", [*command, "--language", "en"])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    assert f"kataribe serve --data {kept}" in capsys.readouterr().out
+    assert b'"activity_started"' in exported(tmp_path / kept, "main")
 
 
 def exported(data: Path, world_id: str) -> bytes:

@@ -176,7 +176,7 @@ def check(
 def main() -> None:
     """The command ``kataribe``: our errors are told in one line, in the user's language."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    for talkative in ("httpx", "alembic"):
+    for talkative in ("httpx", "httpx2", "openai", "alembic"):
         logging.getLogger(talkative).setLevel(logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -207,6 +207,7 @@ def _settings(
 ) -> Settings:
     """The environment's settings with what the command line says on top."""
     settings = read_settings()
+    logging.getLogger("service").setLevel(settings.log_level.upper())
     if rehearsal:
         settings.llm.provider = "rehearsal"
     if content is not None:

@@ -159,6 +159,7 @@ class Settings(BaseSettings):
     data_dir: Path = Path("kataribe-data")
     content_dir: Path | None = None
     database_url: str | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     max_turns: int = Field(default=10, ge=1, le=50)
     cors_origins: list[str] = []
     openai_api_key: SecretStr | None = Field(

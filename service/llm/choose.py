@@ -12,6 +12,7 @@ from pydantic import BaseModel, SecretStr
 
 from service.errors import Misconfigured, ModelNotConfigured
 from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
+from service.llm.logged import Logged
 from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
 from service.llm.retry import Gate, Limited, Retrying
 from service.settings import LlmSettings, Settings
@@ -95,7 +96,7 @@ def _model(endpoint: _Endpoint, llm: LlmSettings, gate: Gate) -> ChatModel:
         timeout_seconds=endpoint.timeout_seconds,
     )
     return Retrying(
-        Limited(chat, gate),
+        Limited(Logged(chat), gate),
         attempts=llm.attempts,
         backoff_seconds=llm.backoff_seconds,
         max_retry_after_seconds=llm.max_retry_after_seconds,

@@ -34,7 +34,8 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
     Raises:
         KataribeError: the service could not be started, or the world not moved.
     """
-    logging.getLogger().setLevel(logging.WARNING)  # what is told otherwise would run through the feed
+    for name in ("root", "service"):  # what they tell otherwise would run through the feed
+        logging.getLogger(name).setLevel(logging.WARNING)
     if not _is_configured(settings):
         settings.llm.provider = "rehearsal"
     settings.world.language = run.language

@@ -1,5 +1,7 @@
 """Owns embeddings made by any OpenAI-compatible server (``/v1/embeddings``)."""
 
+import logging
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +9,8 @@ import openai
 
 from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Vectors
+
+_log = logging.getLogger(__name__)
 
 OPENAI_URL = "https://api.openai.com/v1"
 BATCH = 128
@@ -58,6 +62,7 @@ class OpenAIEmbedder:
         await self._client.close()
 
     async def _batch(self, texts: Sequence[str]) -> Vectors:
+        begun = time.perf_counter()
         try:
             # Floats, for not every compatible server knows the client's own base64.
             answer = await self._client.embeddings.create(
@@ -65,6 +70,9 @@ class OpenAIEmbedder:
             )
         except openai.OpenAIError as exc:
             raise self._unavailable(str(exc), _setting(exc)) from exc
+        finally:
+            milliseconds = round(1000 * (time.perf_counter() - begun))
+            _log.debug("embedding %s: %d ms, %d text(s)", self.name, milliseconds, len(texts))
         rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
         if len(rows) != len(texts) or len({len(row) for row in rows}) != 1:
             raise self._unavailable(f"{len(rows)} vectors for {len(texts)} texts", "KATARIBE_EMBEDDING__MODEL")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -101,10 +102,15 @@ def test_a_servers_vectors_come_in_the_order_of_the_texts_and_of_length_one() ->
         assert server.keys == ["Bearer secret"]
 
 
-def test_many_texts_are_sent_in_batches() -> None:
-    with serving() as server:
+def test_many_texts_are_sent_in_batches_each_with_its_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with serving() as server, caplog.at_level(logging.DEBUG, "service"):
         texts = ["x" * (n % 7 + 1) for n in range(BATCH + 5)]
         vectors = embed(server.url, texts)
+        told = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
+        assert [line.split(" ms, ")[1] for line in told if line.startswith("embedding openai:m: ")] == [
+            f"{BATCH} text(s)",
+            "5 text(s)",
+        ]
         assert [len(request["input"]) for request in server.requests] == [BATCH, 5]
         assert np.allclose(vectors[:, 0] / vectors[:, 1], [len(text) for text in texts])
 

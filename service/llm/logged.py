@@ -1,0 +1,43 @@
+"""Owns the line that the log has of every call of a language model: who asked whom, how long it took, what it cost."""
+
+import logging
+import time
+
+from service.errors import ModelError
+from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+
+_log = logging.getLogger(__name__)
+
+
+class Logged:
+    """A ChatModel that logs each call of `inner` in one line at DEBUG, also one that fails or is cancelled.
+
+    The line holds role, model, milliseconds and tokens, and nothing of what was asked or answered.
+    """
+
+    def __init__(self, inner: ChatModel) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """Who answers."""
+        return self._inner.name
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel."""
+        begun = time.perf_counter()
+        read, written, end = 0, 0, "cancelled"
+        try:
+            answer = await self._inner.complete(prompt, on_text)
+            read, written, end = answer.usage.prompt_tokens, answer.usage.completion_tokens, "answered"
+            return answer
+        except ModelError as error:
+            read, written, end = error.prompt_tokens, error.completion_tokens, error.slug
+            raise
+        finally:
+            milliseconds = round(1000 * (time.perf_counter() - begun))
+            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, milliseconds, read, written, end)
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        await self._inner.aclose()

@@ -1,0 +1,27 @@
+"""Owns the test of what the running service logs of its model calls."""
+
+import re
+from pathlib import Path
+
+from tests.api.play import talk, write_village
+from tests.end_to_end.process import Service
+from tests.end_to_end.test_kill import speak_by_script
+from tests.servers.fake_openai import FakeOpenAI
+
+
+def test_a_model_call_is_one_line_of_ours_at_debug_and_none_of_the_sdk(tmp_path: Path) -> None:
+    with FakeOpenAI(answer=speak_by_script) as model:
+        settings = {
+            "KATARIBE_LLM__BASE_URL": model.base_url,
+            "KATARIBE_LOG_LEVEL": "debug",
+            "KATARIBE_WORLD__LANGUAGE": "en",
+            "KATARIBE_WORLD__DECISION": "routine",
+        }
+        with Service(tmp_path, write_village(tmp_path / "game"), settings) as service:
+            talk(service.client)
+            told = service.log.splitlines()
+    line = re.compile(
+        r"DEBUG service\.llm\.logged: (character|npc|closing) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, answered"
+    )
+    assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 5
+    assert [each for each in told if "HTTP Request" in each or "httpx" in each or "openai._base" in each] == []

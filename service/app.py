@@ -1,7 +1,7 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -57,31 +57,27 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        url = settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
-        lock = DataLock(settings.data_dir) if url.startswith("sqlite") else None
-        database = Database(url)
-        _migrate(database)
-        memory = graph or choose_graph(settings)
-        room = Room(settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream())
-        runner = Runner(room)
-        desk = Desk(settings=settings, database=database, graph=memory, models=speaking)
-        keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
-        ticker = Ticker(keeper)
-        app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
-        await runner.start()
-        await keeper.start()
-        await ticker.start()
-        try:
-            yield
-        finally:
-            await ticker.stop()
-            await keeper.stop()
-            await runner.stop()
-            await speaking.aclose()
-            await memory.aclose()
-            database.close()
-            if lock is not None:
-                lock.release()
+        with _opened(settings) as database:
+            memory = graph or choose_graph(settings)
+            room = Room(
+                settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream()
+            )
+            runner = Runner(room)
+            desk = Desk(settings=settings, database=database, graph=memory, models=speaking)
+            keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
+            ticker = Ticker(keeper)
+            app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
+            await runner.start()
+            await keeper.start()
+            await ticker.start()
+            try:
+                yield
+            finally:
+                await ticker.stop()
+                await keeper.stop()
+                await runner.stop()
+                await speaking.aclose()
+                await memory.aclose()
 
     app = FastAPI(
         title="Kataribe",
@@ -122,6 +118,27 @@ def _stage(settings: Settings) -> Stage:
             reason_ja=f"{exc.text!r} は世界の時刻ではありません。2026-04-01T07:00 のように書いてください",
         ) from exc
     return stage
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Database]:
+    """The migrated database; one of SQLite's is this process's alone.
+
+    Raises:
+        Misconfigured: it cannot be opened, is damaged, or another process has it.
+    """
+    url = settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
+    lock = DataLock(settings.data_dir) if url.startswith("sqlite") else None
+    try:
+        database = Database(url)
+        try:
+            _migrate(database)
+            yield database
+        finally:
+            database.close()
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 def _migrate(database: Database) -> None:

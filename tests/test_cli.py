@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from service import cli, demo
 from tests.api.play import write_village
+from tests.end_to_end.damage import overwrite_middle
 from tests.end_to_end.process import KATARIBE, Service, environment
+from tests.servers.sqlite import put_migrated
 
 SERVE = uvicorn.Server.serve
 
@@ -216,6 +218,24 @@ def test_a_setting_that_cannot_be_meant_is_told_in_the_language_of_the_terminal(
     told = main("serve", "--port", "0")[2]
     assert f"設定 {setting}: " in told
     assert line in told
+
+
+@pytest.mark.parametrize("terminal", ["en_GB.UTF-8", "ja_JP.UTF-8"])
+def test_a_damaged_database_is_not_served_and_one_sentence_names_it_and_the_ways_out(
+    main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: str
+) -> None:
+    monkeypatch.setenv("LANG", terminal)
+    file = tmp_path / "kataribe-data" / "kataribe.db"
+    put_migrated(file)
+    overwrite_middle(file)
+    damaged = file.read_bytes()
+    for command in (("serve", "--rehearsal", "--port", "0"), ("export",)):
+        code, told, errors = main(*command)
+        assert (code, told) == (2, "")
+        for part in ("kataribe.db", ".recover", "バックアップ" if terminal.startswith("ja") else "backup"):
+            assert part in errors
+        assert len(errors.splitlines()) == 1
+    assert file.read_bytes() == damaged
 
 
 @pytest.mark.parametrize("command", ["serve", "demo", "check"])

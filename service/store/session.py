@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from service.errors import Misconfigured
+from service.store.damage import find_damage
 
 T = TypeVar("T")
 
@@ -71,7 +72,12 @@ class Database:
             return work(session)
 
     def migrate(self) -> None:
-        """Bring the schema to the newest version; safe to call on every start."""
+        """Bring the schema to the newest version; safe to call on every start.
+
+        Raises:
+            Misconfigured: it is a file of SQLite's, and damaged. Nothing was changed.
+        """
+        self._require_sound()
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         with self.engine.begin() as connection:
@@ -80,6 +86,13 @@ class Database:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7203914)")
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+    def _require_sound(self) -> None:
+        if self.is_sqlite and self.url.database:
+            file = Path(self.url.database)
+            found = find_damage(file)
+            if found is not None:
+                raise _damaged(file, found)
 
     def close(self) -> None:
         """Finish what runs and release connections."""
@@ -116,6 +129,16 @@ def _checked(url: str) -> URL:
             reason_ja="postgresql://… か sqlite:///path/to/file.db の形で書いてください",
         )
     return parsed
+
+
+def _damaged(file: Path, found: str) -> Misconfigured:
+    return Misconfigured(
+        setting="KATARIBE_DATABASE_URL",
+        reason=f"the database {file} is damaged ({found}). Put a backup in its place; or save what can be read of it with "
+        f"`sqlite3 {file} .recover`; or move it away, or name another, and begin anew. Nothing was changed.",
+        reason_ja=f"データベース {file} が壊れています({found})。バックアップと置き換えるか、`sqlite3 {file} .recover` で読める分を"
+        "取り出してください。別の場所へ移すか、別のものを指定すれば、最初から始められます。何も変更していません。",
+    )
 
 
 def _engine(url: URL, threads: int) -> Engine:

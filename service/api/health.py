@@ -1,14 +1,24 @@
 """Owns the endpoints for those who run the service."""
 
-from fastapi import APIRouter, Response
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request, Response
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.deps import Serving
+from service.api.deps import House, Serving
+from service.api.problem import language_of
 from service.api.schemas import HealthOut
-from service.errors import GraphUnavailable
+from service.errors import GraphUnavailable, ModelNotConfigured
+from world.time import Language
 
 router = APIRouter(tags=["health"])
+
+_OK = "ok"
+_DATABASE_AWAY: Mapping[Language, str] = {
+    "en": "The database cannot be reached ({error}). Check KATARIBE_DATABASE_URL.",
+    "ja": "データベースに接続できません({error})。KATARIBE_DATABASE_URL を確認してください。",
+}
 
 
 @router.get("/healthz", response_model=HealthOut)
@@ -18,22 +28,47 @@ async def healthz() -> HealthOut:
 
 
 @router.get("/readyz", response_model=HealthOut, responses={503: {"model": HealthOut, "description": "Not ready"}})
-async def readyz(house: Serving, response: Response) -> HealthOut:
-    """Whether the database and the memory graph can be reached, and a model is configured.
+async def readyz(request: Request, house: Serving, response: Response) -> HealthOut:
+    """Whether the database and the long-term memory are there and whole, and whether the models answer.
 
-    Only the database is needed to serve; the memory graph being away or no model being configured is `degraded`,
-    and 503, so that whoever waits for a whole service sees what is missing.
+    Only the database is needed to serve. Anything else that is missing is `degraded`, and 503, so that whoever waits for
+    a whole service sees it; `checks` says what is wrong, and what to do, in the language of `Accept-Language`. No model
+    is asked for this: it is told what became of the last calls of each role.
     """
-    checks = {"database": "ok", "memory": "ok", "models": ", ".join(sorted(set(house.room.models.names().values())))}
+    language = language_of(request)
+    faults = {
+        "database": await _database_fault(house, language),
+        "memory": await _memory_fault(house, language),
+        "models": _models_fault(house, language),
+    }
+    checks = {name: fault or _OK for name, fault in faults.items()}
+    if faults["models"] is None:
+        checks["models"] = ", ".join(sorted(set(house.room.models.names().values())))
+    ready = not any(faults.values())
+    response.status_code = 200 if ready else 503
+    return HealthOut(status="ok" if ready else "degraded", checks=checks)
+
+
+async def _database_fault(house: House, language: Language) -> str | None:
     try:
         await house.room.database.read(lambda s: s.execute(text("SELECT 1")))
     except SQLAlchemyError as exc:
-        checks["database"] = type(exc).__name__
+        return _DATABASE_AWAY[language].format(error=type(exc).__name__)
+    return None
+
+
+async def _memory_fault(house: House, language: Language) -> str | None:
     try:
         await house.room.graph.check()
     except GraphUnavailable as exc:
-        checks["memory"] = exc.sentence("en")
-    configured = "none" not in house.room.models.names().values()
-    ready = configured and checks["database"] == checks["memory"] == "ok"
-    response.status_code = 200 if ready else 503
-    return HealthOut(status="ok" if ready else "degraded", checks=checks)
+        return exc.sentence(language)
+    return None
+
+
+def _models_fault(house: House, language: Language) -> str | None:
+    if "none" in house.room.models.names().values():
+        return ModelNotConfigured().sentence(language)
+    roles: dict[str, list[str]] = {}
+    for role, error in sorted(house.room.models.failing().items()):
+        roles.setdefault(error.sentence(language), []).append(role)
+    return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in roles.items()) or None

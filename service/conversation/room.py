@@ -5,6 +5,7 @@ from typing import Protocol
 
 from service.cast.stage import Stage
 from service.conversation.stream import Stream
+from service.errors import ModelError
 from service.llm.chat import ChatModel, Role
 from service.memory.graph import MemoryGraph
 from service.settings import Settings
@@ -20,6 +21,10 @@ class Models(Protocol):
 
     def names(self) -> dict[Role, str]:
         """Who answers, per role."""
+        ...
+
+    def failing(self) -> dict[Role, ModelError]:
+        """The roles whose last calls have all failed, and how the last one did."""
         ...
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import httpx
 from pydantic import BaseModel, SecretStr
 
-from service.errors import Misconfigured, ModelNotConfigured
+from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
+from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
 from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
 from service.llm.retry import Gate, Limited, Retrying
@@ -28,10 +29,12 @@ _LOOK_SECONDS = 0.3
 
 
 class Models:
-    """The model of every role; roles with equal settings share one."""
+    """The model of every role, and how it has been doing; roles with equal settings share one."""
 
-    def __init__(self, by_role: Mapping[Role, ChatModel]) -> None:
-        self._by_role = dict(by_role)
+    def __init__(self, by_role: Mapping[Role, ChatModel], *, health: ModelHealth | None = None) -> None:
+        self._health = health or ModelHealth()
+        watched = {id(model): Watched(model, self._health) for model in by_role.values()}
+        self._by_role = {role: watched[id(model)] for role, model in by_role.items()}
 
     def for_role(self, role: Role) -> ChatModel:
         """Who answers for that role."""
@@ -40,6 +43,10 @@ class Models:
     def names(self) -> dict[Role, str]:
         """Who answers for each role, for people."""
         return {role: model.name for role, model in self._by_role.items()}
+
+    def failing(self) -> dict[Role, ModelError]:
+        """The roles whose last calls have all failed, and how the last one did."""
+        return self._health.failing()
 
     async def aclose(self) -> None:
         """Release every model's connections."""

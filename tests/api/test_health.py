@@ -9,12 +9,21 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.errors import GraphUnavailable
+from service.errors import GraphUnavailable, ModelRejected, ModelServerError
+from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group, Recalled
 from service.memory.sqlite.graph import SqliteGraph
-from tests.api.play import TALK, problem, script_sister, settings_for, talk
+from tests.api.play import (
+    TALK,
+    problem,
+    script_short,
+    script_sister,
+    settings_for,
+    talk,
+)
+from world.time import Language
 
 
 def test_a_service_that_has_everything_is_ready(client: TestClient) -> None:
@@ -96,3 +105,47 @@ def test_a_memory_graph_that_is_away_shows_and_talks_go_on(
             time.sleep(0.1)
         told = client.get("/characters/sora/memory", params=about).json()
         assert (told["long_term_available"], len(told["facts"])) == (True, 2)
+
+
+BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
+
+
+def ready(client: TestClient, accepted: Language = "en") -> tuple[int, dict[str, str]]:
+    """What readiness answers to who reads that language."""
+    answer = client.get("/readyz", headers={"Accept-Language": accepted})
+    assert answer.json()["status"] == ("ok" if answer.status_code == 200 else "degraded")
+    return answer.status_code, answer.json()["checks"]
+
+
+def rejected(role: Role, script: ScriptedModel) -> None:
+    """The model's server refuses the next call of that role."""
+    script.enqueue(ModelRejected(model="gpt-x", status_code=401, reason="no such key", setting="KEY"), role=role)
+
+
+@BOTH
+def test_a_role_whose_calls_all_fail_is_named_with_the_cause(
+    client: TestClient, script: ScriptedModel, accepted: Language
+) -> None:
+    assert ready(client)[0] == 200
+    rejected("character", script)
+    assert talk(client)["end_reason"] == "model_failure"
+    asked = len(script.history)
+    status, checks = ready(client, accepted)
+    assert (status, checks["database"], checks["memory"]) == (503, "ok", "ok")
+    for part in ("character: ", "401", "gpt-x", "no such key"):
+        assert part in checks["models"]
+    assert ("モデルサーバー" in checks["models"]) == (accepted == "ja")
+    assert len(script.history) == asked, "readiness has asked a model"
+    script_short(script)
+    assert talk(client)["phase"] == "closed"
+    assert ready(client) == (200, {"database": "ok", "memory": "ok", "models": "scripted"})
+
+
+def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: ScriptedModel) -> None:
+    script_short(script)
+    talk(client)
+    for number in range(3):
+        assert ready(client)[0] == 200, f"after {number} failures"
+        script.enqueue(ModelServerError(model="gpt-x", status_code=500, reason="out of order"), role="character")
+        talk(client)
+    assert ready(client)[0] == 503

@@ -10,6 +10,7 @@ from service.api.deps import House, Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import GraphUnavailable, ModelNotConfigured
+from service.memory.witness import require_complete
 from world.time import Language
 
 router = APIRouter(tags=["health"])
@@ -58,10 +59,14 @@ async def _database_fault(house: House, language: Language) -> str | None:
 
 
 async def _memory_fault(house: House, language: Language) -> str | None:
+    """A database that is away cannot say what the memory should hold; that is its own fault."""
     try:
         await house.room.graph.check()
+        await require_complete(house.room.database, house.room.graph)
     except GraphUnavailable as exc:
         return exc.sentence(language)
+    except SQLAlchemyError:
+        return None
     return None
 
 

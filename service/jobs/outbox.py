@@ -11,7 +11,7 @@ from service.conversation.room import Room
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.write import is_forget, outbox_entry
-from service.store.tables import ConversationRow, OutboxRow
+from service.store.tables import ConversationRow, OutboxRow, SummaryRow
 
 _log = logging.getLogger(__name__)
 
@@ -88,6 +88,9 @@ def _done(session: Session, delivered: OutboxRow) -> bool:
     row = _entry(session, delivered)
     if row is not None:
         session.delete(row)
+    summary = session.get(SummaryRow, (delivered.conversation_id, delivered.character_id))
+    if summary is not None:
+        summary.delivered = True
     return is_forget(delivered) or session.get(ConversationRow, delivered.conversation_id) is not None
 
 

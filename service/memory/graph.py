@@ -135,6 +135,14 @@ class MemoryGraph(Protocol):
         """
         ...
 
+    async def holds(self, group: Group, episode_id: str) -> bool:
+        """Whether the group has that episode.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
     async def history(self, group: Group, fact_id: str) -> list[Fact]:
         """The fact and all it replaced or was replaced by, oldest first. Empty when the group does not hold it."""
         ...

@@ -57,6 +57,10 @@ class Resting:
             )
         )
 
+    async def holds(self, group: Group, episode_id: str) -> bool:
+        """See MemoryGraph."""
+        return await self._ask(lambda: self._inner.holds(group, episode_id))
+
     async def history(self, group: Group, fact_id: str) -> list[Fact]:
         """See MemoryGraph."""
         return await self._ask(lambda: self._inner.history(group, fact_id))

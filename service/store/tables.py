@@ -208,7 +208,10 @@ class EngagementRow(SQLModel, table=True):
 
 
 class SummaryRow(SQLModel, table=True):
-    """What a closed conversation was about, for the character: of two characters each has a row."""
+    """What a closed conversation was about, for the character: of two characters each has a row.
+
+    `delivered`: the long-term memory was given what the character took from it.
+    """
 
     __tablename__ = "summaries"
     __table_args__ = (
@@ -223,6 +226,7 @@ class SummaryRow(SQLModel, table=True):
     summary: str
     topics: list[str] = _json()
     at: int = Field(sa_type=BigInteger)
+    delivered: bool = False
 
 
 class DailyConversationRow(SQLModel, table=True):

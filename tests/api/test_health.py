@@ -1,7 +1,9 @@
 """Owns the tests of the endpoints for those who run the service."""
 
+import shutil
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import GraphUnavailable, ModelRejected, ModelServerError
+from service.export.files import export_to, import_from
+from service.export.write import Span
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -23,6 +27,7 @@ from tests.api.play import (
     settings_for,
     talk,
 )
+from tests.end_to_end.damage import overwrite_middle
 from world.time import Language
 
 
@@ -149,3 +154,115 @@ def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: 
         script.enqueue(ModelServerError(model="gpt-x", status_code=500, reason="out of order"), role="character")
         talk(client)
     assert ready(client)[0] == 503
+
+
+@contextmanager
+def service(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[TestClient]:
+    """The service on the same data, started anew."""
+    app = create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)))
+    with TestClient(app) as client:
+        yield client
+
+
+@BOTH
+@pytest.mark.parametrize("instead", ["nothing", "another"])
+def test_a_memory_that_vanished_under_a_world_that_talked_shows_until_it_is_back(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
+) -> None:
+    kept, other = tmp_path / "data" / "memory.db", tmp_path / "elsewhere"
+    with service(tmp_path, millbrook, script) as client:
+        assert ready(client)[0] == 200, "a world without a conversation has nothing to remember"
+        script_short(script)
+        conversation_id = talk(client)["id"]
+        assert ready(client)[0] == 200
+    backup = shutil.copy(kept, tmp_path / "backup.db")
+    kept.unlink()
+    if instead == "another":
+        with service(other, millbrook, script) as client:
+            script_short(script)
+            talk(client)
+        shutil.copy(other / "data" / "memory.db", kept)
+    with service(tmp_path, millbrook, script) as client:
+        for _ in range(2):  # also when something new is remembered
+            status, checks = ready(client, accepted)
+            assert (status, checks["database"], checks["models"]) == (503, "ok", "scripted")
+            for part in ("main", "sora", conversation_id, "KATARIBE_DATA_DIR"):
+                assert part in checks["memory"]
+            assert ("長期記憶" in checks["memory"]) == (accepted == "ja")
+            script_short(script)
+            talk(client)
+    for leftover in kept.parent.glob("memory.db*"):
+        leftover.unlink()
+    shutil.copy(backup, kept)
+    with service(tmp_path, millbrook, script) as client:
+        assert ready(client)[0] == 503, "of what was remembered after the backup it knows nothing"
+        assert client.delete("/characters/sora/memory").status_code == 204
+        assert ready(client)[0] == 200
+
+
+@BOTH
+@pytest.mark.parametrize("instead", ["nothing", "another"])
+def test_a_memory_that_is_taken_away_from_the_running_service_shows_and_nothing_is_written_into_the_void(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
+) -> None:
+    kept, aside = tmp_path / "data" / "memory.db", tmp_path / "aside.db"
+    with service(tmp_path, millbrook, script) as client:
+        script_short(script)
+        talk(client)
+        kept.rename(aside)
+        if instead == "another":
+            shutil.copy(aside, kept)
+        status, checks = ready(client, accepted)
+        assert (status, checks["database"]) == (503, "ok")
+        assert str(kept) in checks["memory"]
+        assert ("長期記憶" in checks["memory"]) == (accepted == "ja")
+        script_short(script)
+        talk(client)
+        assert client.get("/world").json()["memories_waiting"] == 1
+    aside.replace(kept)
+    with service(tmp_path, millbrook, script) as client:
+        deadline = time.monotonic() + 15
+        while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert ready(client)[0] == 200
+
+
+@BOTH
+def test_a_damaged_memory_shows_and_what_is_to_be_remembered_waits(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel, accepted: Language
+) -> None:
+    kept = tmp_path / "data" / "memory.db"
+    with service(tmp_path, millbrook, script) as client:
+        for _ in range(3):
+            script_sister(script)
+            talk(client)
+    backup = shutil.copy(kept, tmp_path / "backup.db")
+    overwrite_middle(kept)
+    with service(tmp_path, millbrook, script) as client:
+        status, checks = ready(client, accepted)
+        assert (status, checks["database"]) == (503, "ok")
+        assert str(kept) in checks["memory"]
+        assert ("壊れて" in checks["memory"]) == (accepted == "ja")
+        script_short(script)
+        assert talk(client)["phase"] == "closed"
+        assert client.get("/world").json()["memories_waiting"] == 1
+    shutil.copy(backup, kept)
+    with service(tmp_path, millbrook, script) as client:
+        deadline = time.monotonic() + 15
+        while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert ready(client)[0] == 200
+
+
+def test_what_an_import_brought_was_never_given_to_the_memory(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel
+) -> None:
+    with service(tmp_path, millbrook, script) as client:
+        script_short(script)
+        talk(client)
+    told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
+    import_from(settings, "copy", told)
+    with service(tmp_path, millbrook, script) as client:
+        assert len(client.get("/conversations", headers={"X-World-Id": "copy"}).json()["items"]) == 1
+        assert ready(client)[0] == 200

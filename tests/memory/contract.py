@@ -275,6 +275,17 @@ class MemoryGraphContract:
 
         self.run(tmp_path, scenario)
 
+    def test_a_group_holds_the_episodes_it_was_given_and_no_others(self, tmp_path: Path) -> None:
+        async def scenario(graph: MemoryGraph) -> None:
+            await tell(graph, TARO, "c1", MONDAY, FAMILY)
+            assert await graph.holds(TARO, episode_id(TARO, "c1"))
+            for group, conversation in ((TARO, "c2"), (HANAKO, "c1"), (TARO_ELSEWHERE, "c1")):
+                assert not await graph.holds(group, episode_id(group, conversation))
+            await graph.forget(TARO)
+            assert not await graph.holds(TARO, episode_id(TARO, "c1"))
+
+        self.run(tmp_path, scenario)
+
     def test_a_write_that_breaks_half_way_leaves_nothing_and_can_be_made_again(self, tmp_path: Path) -> None:
         async def scenario(graph: MemoryGraph) -> None:
             (old,) = await tell(graph, TARO, "c0", MONDAY, "太郎は漁師だ")

@@ -21,7 +21,6 @@ from service.memory.graph import Episode, FactDraft, Group
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiGraph
 from service.memory.graphiti.rows import episode_marks, episode_node, episode_uuid, moment, pack, term
-from service.memory.graphiti.search import GroupReader
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -112,7 +111,7 @@ class EpisodeGraphitiGraph(GraphitiGraph):
             ModelError: the model or its server failed; the same call may be made again.
         """
         async with self._connection.one_at_a_time(group.id):
-            if await GroupReader(self._connection, group).has_episode(episode.id):
+            if await self.holds(group, episode.id):
                 return
             uuid = episode_uuid(group, episode.id)
             rows = await self._connection.read(_EXTRACTED, uuid=uuid)

@@ -57,7 +57,7 @@ class GraphitiGraph:
         """See MemoryGraph."""
         drafts = list(facts)
         async with self._connection.one_at_a_time(group.id):
-            if await GroupReader(self._connection, group).has_episode(episode.id):
+            if await self.holds(group, episode.id):
                 return
             embedded = await self._embed([(one.statement, one.subject, one.object) for one in drafts])
             await self._writer(group).remember(episode, drafts, embedded)
@@ -91,6 +91,10 @@ class GraphitiGraph:
         if found.unembedded and await self._fill(group, found.unembedded[:FILL_BATCH]):
             found = await reader.search(self._indexes, asked)
         return found.facts
+
+    async def holds(self, group: Group, episode_id: str) -> bool:
+        """See MemoryGraph."""
+        return await GroupReader(self._connection, group).has_episode(episode_id)
 
     async def history(self, group: Group, fact_id: str) -> list[Fact]:
         """See MemoryGraph."""

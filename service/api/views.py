@@ -21,6 +21,7 @@ from service.api.schemas import (
     TodayOut,
     TurnOut,
 )
+from service.cast.attitude import Attitude
 from service.cast.profile import Importance
 from service.cast.stage import World
 from service.conversation.phase import EndReason, Phase
@@ -34,7 +35,6 @@ from service.store.tables import (
     EventRow,
     MidTermRow,
     NpcFactRow,
-    RelationRow,
     SummaryRow,
     TurnRow,
 )
@@ -208,13 +208,13 @@ def last_meeting(row: SummaryRow | None, world: World) -> LastMeetingOut | None:
     )
 
 
-def relation(row: RelationRow) -> RelationOut:
-    """How two stand to each other."""
+def relation(own: Attitude, partners: Attitude) -> RelationOut:
+    """How two stand to each other: `own` is the attitude of the one that is asked about, `partners` the other's."""
     return RelationOut(
-        affinity=row.affinity,
-        conversation_count=row.conversation_count,
-        last_met_at=told(row.last_met_at),
-        stance=row.stance,
+        affinity=partners.affinity,
+        conversation_count=own.times_met,
+        last_met_at=told(own.last_met_at),
+        stance=own.stance,
     )
 
 

@@ -163,7 +163,7 @@ def _profile(person: PersonFile, language: Language) -> Profile:
 
 
 def _npc(npc: NpcFile, language: Language) -> NpcProfile:
-    return NpcProfile(**dict(_profile(npc, language)), mood=npc.mood)
+    return NpcProfile(**dict(_profile(npc, language)) | {"mood": npc.mood})
 
 
 def _character(character: CharacterFile, language: Language) -> CharacterProfile:

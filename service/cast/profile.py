@@ -14,7 +14,7 @@ Decides = Literal["model", "routine"]
 
 class Profile(BaseModel):
     """Common to characters and NPCs. `lines` are sentences in the person's own voice: a model's example of style,
-    and what the rehearsal speaks from.
+    and what the rehearsal speaks from. `mood` is the one a person falls back into.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,12 +26,11 @@ class Profile(BaseModel):
     custom_prompt: str = ""
     facts: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    mood: Mood = "neutral"
 
 
 class NpcProfile(Profile):
     """Stands at its post and never moves. `facts` are master data: what the author wrote always wins."""
-
-    mood: Mood = "neutral"
 
     @property
     def kind(self) -> PersonKind:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
+from service.cast.people import person_row
 from service.cast.stage import Stage, World
 from service.cast.whereabouts import move, segment_of
 from service.clock.free import require_free
@@ -14,7 +15,7 @@ from service.decision.wording import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.store.events import note, retract
-from service.store.tables import CharacterRow, ConversationRow
+from service.store.tables import ConversationRow
 from world import step
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
@@ -72,12 +73,7 @@ def talk(session: Session, stage: Stage, living: Living, wanted: Start, models: 
 
 def set_decision(session: Session, living: Living, character_id: str, decision: str | None) -> None:
     """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
-    key = (living.world.id, character_id)
-    row = session.get(CharacterRow, key, with_for_update=True)
-    if row is None:
-        row = CharacterRow(world_id=living.world.id, character_id=character_id)
-        session.add(row)
-    row.decision = decision
+    person_row(session, living.world.id, character_id, lock=True).decision = decision
     session.flush()
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from service.cast.attitude import set_affinity
+from service.cast.people import person_row
 from service.cast.profile import Mood
-from service.cast.relation import npc_row, relation_row
 from service.cast.whereabouts import move
 from service.clock.free import require_free
 from service.clock.living import Living
@@ -14,7 +15,7 @@ from service.clock.told import tell
 from service.errors import Invalid, NotFound
 from service.store.events import note, retract
 from service.store.ids import new_id
-from service.store.tables import CharacterRow, NoticeRow, WorldRow
+from service.store.tables import MoodRow, NoticeRow, WorldRow
 from world.people import Segment
 from world.time import LATEST, WorldTime, iso
 
@@ -60,13 +61,12 @@ def amend_npc(session: Session, living: Living, npc_id: str, *, mood: Mood | Non
         NotFound: no such NPC or character.
     """
     world = living.world
-    npc = world.npc(npc_id)
+    world.npc(npc_id)
     if mood is not None:
-        row = npc_row(session, world, npc, lock=True)
-        row.mood, row.mood_at = mood, world.now
+        session.add(MoodRow(world_id=world.id, person_id=npc_id, id=new_id(), at=world.now, mood=mood))
     for character_id, level in affinity.items():
         world.character(character_id)
-        relation_row(session, world.id, npc_id, character_id, lock=True).affinity = level
+        set_affinity(session, world, npc_id, character_id, level, new_id())
     changed = {"mood": mood, "affinity": dict(affinity)}
     note(session, world.id, world.now, "changed", npc_id, **{name: value for name, value in changed.items() if value})
 
@@ -103,11 +103,7 @@ def _rouse_all(session: Session, living: Living) -> None:
 
 
 def _carry(session: Session, living: Living, character_id: str, wanted: Amendment) -> None:
-    key = (living.world.id, character_id)
-    row = session.get(CharacterRow, key, with_for_update=True)
-    if row is None:
-        row = CharacterRow(world_id=living.world.id, character_id=character_id)
-        session.add(row)
+    row = person_row(session, living.world.id, character_id, lock=True)
     items = list(row.items)
     for item in wanted.take:
         if item not in items:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, exists, or_, update
+from sqlalchemy import ColumnElement, delete, exists, or_
 from sqlmodel import Session, col, select
 
 from service.clock.free import require_free
@@ -12,7 +12,7 @@ from service.errors import WorldInUse
 from service.memory.write import forget_entry
 from service.store.events import note
 from service.store.tables import (
-    CharacterRow,
+    AttitudeChangeRow,
     ConversationRow,
     DailyConversationRow,
     EngagementRow,
@@ -20,12 +20,12 @@ from service.store.tables import (
     IdempotencyRow,
     LifeRow,
     MidTermRow,
+    MoodRow,
     MovementRow,
     NoticeRow,
     NpcFactRow,
-    NpcRow,
     OutboxRow,
-    RelationRow,
+    PersonRow,
     SummaryRow,
     TalkRow,
     UnsettledRow,
@@ -39,17 +39,17 @@ _MINE = (SummaryRow, DailyConversationRow, MidTermRow, OutboxRow)
 """What a character keeps for itself of what it lived through."""
 
 _REST = (
+    AttitudeChangeRow,
     ConversationRow,
-    RelationRow,
-    CharacterRow,
+    PersonRow,
     EngagementRow,
     EventRow,
     IdempotencyRow,
     LifeRow,
     MovementRow,
     NoticeRow,
+    MoodRow,
     NpcFactRow,
-    NpcRow,
     TalkRow,
     UnsettledRow,
     UsageRow,
@@ -92,7 +92,7 @@ def forget_character(session: Session, living: Living, character_id: str) -> Non
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world.id, col(table.character_id) == character_id))
     _forget_talks(session, living, character_id)
-    _forget_relations(session, living, character_id)
+    _forget_attitudes(session, living, character_id)
     living.minds[character_id] = Mind()
     living.core.changed_people.add(character_id)
     session.add(forget_entry(world.id, character_id))
@@ -112,14 +112,12 @@ def _forget_talks(session: Session, living: Living, character_id: str) -> None:
     )
 
 
-def _forget_relations(session: Session, living: Living, character_id: str) -> None:
-    """How it stood to everybody; how other characters stand to it is theirs."""
-    world_id, others = living.world.id, list(living.world.cast.characters)
-    here = col(RelationRow.world_id) == world_id
-    its = here & (col(RelationRow.character_id) == character_id)
-    session.execute(delete(RelationRow).where(its, col(RelationRow.npc_id).not_in(others)))
-    session.execute(update(RelationRow).where(its).values(stance="", conversation_count=0, last_met_at=None))
-    session.execute(update(RelationRow).where(here, col(RelationRow.npc_id) == character_id).values(affinity=0))
+def _forget_attitudes(session: Session, living: Living, character_id: str) -> None:
+    """How it stood to everybody, and how NPCs stood to it; how other characters stand to it is theirs."""
+    owner, other = col(AttitudeChangeRow.owner_id), col(AttitudeChangeRow.other_id)
+    npcs_to_it = owner.in_(list(living.world.cast.npcs)) & (other == character_id)
+    here = col(AttitudeChangeRow.world_id) == living.world.id
+    session.execute(delete(AttitudeChangeRow).where(here, (owner == character_id) | npcs_to_it))
 
 
 def _who_lived(session: Session, world_id: str) -> list[str]:

@@ -14,7 +14,7 @@ from service.cast.life_record import person_record, read_person, read_talk, talk
 from service.cast.stage import Stage, World
 from service.cast.whereabouts import segment_of
 from service.decision.mind import Mind, mind_record, read_mind
-from service.store.tables import CharacterRow, ConversationRow, EngagementRow, LifeRow, TalkRow, WorldRow
+from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, WorldRow
 from world import step
 from world.actions import HOLD
 from world.life import Person, State, Talk
@@ -205,7 +205,7 @@ def _can_be_claimed(claim: Option, world: World) -> bool:
 
 
 def _how(session: Session, world: World, *, models_missing: bool) -> dict[str, How]:
-    rows = {row.character_id: row for row in session.exec(_of(CharacterRow, world.id))}
+    rows = {row.person_id: row for row in session.exec(_of(PersonRow, world.id))}
     talking = {row.person_id for row in session.exec(_of(EngagementRow, world.id)) if _by_client(session, row)}
     return {
         character_id: "client" if character_id in talking else how_of(world, character_id, rows, models_missing)
@@ -213,7 +213,7 @@ def _how(session: Session, world: World, *, models_missing: bool) -> dict[str, H
     }
 
 
-def how_of(world: World, character_id: str, rows: Mapping[str, CharacterRow], models_missing: bool) -> How:
+def how_of(world: World, character_id: str, rows: Mapping[str, PersonRow], models_missing: bool) -> How:
     """How the character decides: its row says it, else its file, else its world; without a model by routine."""
     row = rows.get(character_id)
     wanted = (row.decision if row else None) or world.character(character_id).decision or world.decision

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import delete, insert
 from sqlmodel import Session, col
 
+from service.cast.people import person_row
 from service.clock.living import Living
 from service.decision.mind import PlanBlock
 from service.store.events import IN_A_MINUTE, note
-from service.store.tables import CharacterRow, DailyConversationRow, MovementRow, UnsettledRow
+from service.store.tables import DailyConversationRow, MovementRow, UnsettledRow
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.people import Segment
@@ -79,11 +80,7 @@ def tell(
 
 def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
     """The character's day is over: its conversations are cleared from the daily state. Answers how many."""
-    row = session.get(CharacterRow, (world_id, character_id), with_for_update=True)
-    if row is None:
-        row = CharacterRow(world_id=world_id, character_id=character_id)
-        session.add(row)
-    row.sleeps += 1
+    person_row(session, world_id, character_id, lock=True).sleeps += 1
     day = (col(DailyConversationRow.world_id) == world_id, col(DailyConversationRow.character_id) == character_id)
     cleared = session.execute(delete(DailyConversationRow).where(*day).returning(col(DailyConversationRow.at)))
     return len(cleared.all())

@@ -6,8 +6,9 @@ from typing import TypedDict
 
 from sqlmodel import Session
 
+from service.cast.attitude import mood
+from service.cast.people import person_row
 from service.cast.profile import Mood
-from service.cast.relation import mood_of, npc_row
 from service.cast.stage import World
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
@@ -15,7 +16,7 @@ from service.conversation.transcript import lines, world_at
 from service.errors import NotFound
 from service.memory.extract import learned_facts
 from service.memory.recall import CharacterMemory, RecentMemory, recall, remembered_as
-from service.store.tables import CharacterRow, ConversationRow
+from service.store.tables import ConversationRow
 from world.time import Language, WorldTime, ago
 
 
@@ -96,7 +97,7 @@ class Brief:
             speaker=self.world.npc(talk.npc_id),
             learned=mind.learned,
             mood=mind.mood,
-            affinity=recent.relation.affinity,
+            affinity=recent.partners.affinity,
             **self._shared(talk.character_id, recent, said, nudge),
         )
 
@@ -109,7 +110,7 @@ class Brief:
             "place": self.world.map.label(self.conversation.node_id),
             "now": self.world.circumstances,
             "last_meeting": LastMeeting(summary=last.summary, ago=self._ago(last.at)) if last else None,
-            "times_met": recent.relation.conversation_count,
+            "times_met": recent.attitude.times_met,
             "acquainted": self._acquainted(),
             "unsettled": lines(recent.unsettled),
             "unsettled_ago": self._ago(recent.unsettled[-1].at) if recent.unsettled else "",
@@ -125,7 +126,7 @@ class Brief:
             "known": tuple(remembered_as(self.world, found) for found in mind.memory.facts),
             "mid_term": tuple(row.content for row in recent.mid_term),
             "today": tuple(f"{self.world.name_of(row.npc_id)}: {row.summary}" for row in others),
-            "stance": recent.relation.stance,
+            "stance": recent.attitude.stance,
             "items": mind.items,
         }
 
@@ -174,14 +175,14 @@ def _world_of(session: Session, room: Room, conversation: ConversationRow) -> Wo
 
 
 def _npc_mind(session: Session, room: Room, world: World, npc_id: str) -> NpcMind:
-    row = npc_row(session, world, world.npc(npc_id))
     known = (fact for fact in learned_facts(session, world.id, npc_id) if fact.valid_at <= world.now)
     learned = tuple(fact.statement for fact in known)
-    return NpcMind(learned=learned, mood=mood_of(row, world.now, room.settings.memory.mood_cools_hours))
+    felt = mood(session, world, npc_id, room.settings.memory.mood_cools_hours)
+    return NpcMind(learned=learned, mood=felt)
 
 
 async def _character_mind(room: Room, world: World, character_id: str, other_id: str, query: str) -> CharacterMind:
-    row = await room.database.read(lambda s: s.get(CharacterRow, (world.id, character_id)))
+    items = await room.database.read(lambda s: tuple(person_row(s, world.id, character_id).items))
     limit = room.settings.memory.recall_limit
     memory = await recall(room.database, room.graph, world, character_id, other_id, query=query, limit=limit)
-    return CharacterMind(memory=memory, items=tuple(row.items) if row else ())
+    return CharacterMind(memory=memory, items=items)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from service.cast.people import night_of
 from service.cast.stage import Stage, World
 from service.cast.whereabouts import segment_of
 from service.conversation.phase import Phase
@@ -11,7 +12,7 @@ from service.conversation.scene import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.store.ids import new_id
-from service.store.tables import CharacterRow, ConversationRow, EngagementRow
+from service.store.tables import ConversationRow, EngagementRow
 from service.store.telling import tell
 from world.errors import Unreachable
 from world.people import node_at, walking_at
@@ -59,8 +60,8 @@ def start(session: Session, stage: Stage, world_id: str, wanted: Start, models: 
         max_turns=wanted.max_turns,
         phase=Phase.RUNNING,
         started_at=world.now,
-        sleeps=sleeps_of(session, world.id, wanted.character_id),
-        partner_sleeps=sleeps_of(session, world.id, wanted.npc_id),
+        sleeps=night_of(session, world, wanted.character_id),
+        partner_sleeps=night_of(session, world, wanted.npc_id),
         models={str(role): name for role, name in models.items()},
     )
     _engage(session, world, row)
@@ -134,9 +135,3 @@ def _stands(session: Session, world: World, person_id: str) -> str:
             node_id=segment.path[-1],
         )
     return node_at(segment, world.now)
-
-
-def sleeps_of(session: Session, world_id: str, person_id: str) -> int:
-    """How many nights a character has slept; of an NPC none are counted."""
-    row = session.get(CharacterRow, (world_id, person_id))
-    return row.sleeps if row else 0

@@ -6,6 +6,7 @@ for the closing. What it asks for twice, because somebody stopped in between, is
 
 from sqlmodel import Session
 
+from service.cast.people import night_of
 from service.cast.stage import World
 from service.conversation.brief import Brief, brief
 from service.conversation.closing import close
@@ -14,7 +15,6 @@ from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import Goal
 from service.conversation.speaking import finish, speak
-from service.conversation.start import sleeps_of
 from service.conversation.stream import Settled
 from service.conversation.transcript import failure_of, spoken, turns_of
 from service.errors import NotFound
@@ -57,8 +57,8 @@ def begin(
         max_turns=max_turns,
         phase=Phase.RUNNING,
         started_at=talk.start,
-        sleeps=sleeps_of(session, world.id, talk.person_id),
-        partner_sleeps=sleeps_of(session, world.id, talk.partner_id),
+        sleeps=night_of(session, world, talk.person_id),
+        partner_sleeps=night_of(session, world, talk.partner_id),
         models={str(role): name for role, name in models.items()},
     )
     for person_id in (talk.person_id, talk.partner_id):

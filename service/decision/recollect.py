@@ -12,7 +12,7 @@ from service.decision.desk import Desk
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.recall import remembered_as
-from service.store.tables import CharacterRow, DailyConversationRow, MidTermRow
+from service.store.tables import DailyConversationRow, MidTermRow, PersonRow
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +90,4 @@ _TODAY = (
     .where(col(DailyConversationRow.world_id) == _WORLD, col(DailyConversationRow.character_id) == _CHARACTER)
     .order_by(col(DailyConversationRow.at), col(DailyConversationRow.conversation_id))
 )
-_ITEMS = select(col(CharacterRow.items)).where(
-    col(CharacterRow.world_id) == _WORLD, col(CharacterRow.character_id) == _CHARACTER
-)
+_ITEMS = select(col(PersonRow.items)).where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
-from service.cast.relation import mood_of, npc_row
+from service.cast.attitude import mood
 from service.cast.stage import World
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
@@ -92,8 +92,8 @@ def prepare(
         now=_when(world, now),
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
-        affinity=recent.relation.affinity,
-        mood=mood_of(npc_row(session, world, npc), now, mood_cools_hours),
+        affinity=recent.partners.affinity,
+        mood=mood(session, world.at(now), npc.id, mood_cools_hours),
         npc_facts=(*authored, *own),
         memories=tuple(known),
         lines=_lines(turns),
@@ -118,9 +118,8 @@ def prepare_pair(
         NotFound: the content no longer has one of them.
     """
     now = _parted(world, conversation)
-    # How one likes the other stands in the other's row of the two: see RelationRow.
-    one, one_ids = _party(world, conversation.character_id, first, second.recent.relation.affinity, now, "a")
-    other, other_ids = _party(world, conversation.npc_id, second, first.recent.relation.affinity, now, "b")
+    one, one_ids = _party(world, conversation.character_id, first, first.recent.attitude.affinity, now, "a")
+    other, other_ids = _party(world, conversation.npc_id, second, second.recent.attitude.affinity, now, "b")
     scene = PairScene(
         language=world.language,
         first=one,

@@ -12,8 +12,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
+from service.cast.attitude import moved_affinity
 from service.cast.profile import Mood
-from service.cast.relation import moved_affinity
 from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed, states
 from service.memory.recollection import (
     ClosingScene,

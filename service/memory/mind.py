@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from service.cast.people import night_of
 from service.cast.stage import World
 from service.memory.expiry import expires_at
 from service.memory.extract import Extraction
@@ -12,7 +13,6 @@ from service.memory.gate import Kept, Remembered
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
 from service.store.ids import derived_id
 from service.store.tables import (
-    CharacterRow,
     ConversationRow,
     DailyConversationRow,
     MidTermRow,
@@ -42,6 +42,11 @@ class Side:
         """Of whom."""
         return self.extraction.scene.npc_id
 
+    @property
+    def moved(self) -> int:
+        """By how much the partner likes the character more than before."""
+        return self.kept.affinity - self.extraction.scene.affinity
+
 
 def take_away(
     session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
@@ -62,7 +67,7 @@ def take_away(
             at=at,
         )
     )
-    _daily(session, conversation, side, at)
+    _daily(session, world, conversation, side, at)
     return changes
 
 
@@ -116,11 +121,11 @@ def _mark(conversation: ConversationRow, side: Side) -> tuple[str, ...]:
     return () if side.character_id == conversation.character_id else (side.character_id,)
 
 
-def _daily(session: Session, conversation: ConversationRow, side: Side, at: WorldTime) -> None:
+def _daily(session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime) -> None:
     """Into the day it began in: a talk settled after the character has slept belongs to a day that is cleared."""
-    character = session.get(CharacterRow, (conversation.world_id, side.character_id))
+    night = night_of(session, world, side.character_id)
     began = conversation.sleeps if side.character_id == conversation.character_id else conversation.partner_sleeps
-    if (character.sleeps if character else 0) != began:
+    if night != began:
         return
     session.add(
         DailyConversationRow(

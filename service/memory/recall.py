@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, or_, select
 
-from service.cast.relation import relation_row
+from service.cast.attitude import Attitude, attitudes_between
 from service.cast.stage import World
 from service.errors import GraphUnavailable
 from service.memory.graph import Group, MemoryGraph, Recalled
@@ -14,7 +14,6 @@ from service.store.tables import (
     ConversationRow,
     DailyConversationRow,
     MidTermRow,
-    RelationRow,
     SummaryRow,
     TurnRow,
 )
@@ -30,10 +29,12 @@ UNSETTLED_LINES = 6
 class RecentMemory:
     """What SQL holds of a character and its partner, an NPC or another character.
 
-    `unsettled`: last lines of the two that no closing has remembered yet, oldest first.
+    `attitude` is how it stands to the partner, `partners` how the partner stands to it. `unsettled`: last lines of the
+    two that no closing has remembered yet, oldest first.
     """
 
-    relation: RelationRow
+    attitude: Attitude
+    partners: Attitude
     last_summary: SummaryRow | None
     mid_term: tuple[MidTermRow, ...]
     today: tuple[DailyConversationRow, ...]
@@ -84,8 +85,10 @@ async def recall(
 
 def recent_memory(session: Session, world: World, character_id: str, npc_id: str) -> RecentMemory:
     """The SQL part of `recall`."""
+    attitude, partners = attitudes_between(session, world.id, character_id, npc_id, world.now)
     return RecentMemory(
-        relation=relation_row(session, world.id, npc_id, character_id),
+        attitude=attitude,
+        partners=partners,
         last_summary=_last_summary(session, world, character_id, npc_id),
         mid_term=tuple(mid_term_memories(session, world, character_id)),
         today=tuple(todays_conversations(session, world.id, character_id)),

@@ -5,7 +5,8 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.cast.relation import AFFINITY_MAX, AFFINITY_MIN, mood_of, npc_row, relation_row
+from service.cast.attitude import attitude, mood
+from service.cast.people import hold
 from service.cast.stage import World
 from service.memory.extract import Extraction, PairExtraction, learned_facts
 from service.memory.gate import Kept, Learned
@@ -14,7 +15,7 @@ from service.memory.grounding import are_same, contradict
 from service.memory.mind import Side, said_at, take_away, tell_rejected
 from service.settings import MemorySettings
 from service.store.ids import derived_id, new_id
-from service.store.tables import ConversationRow, NpcFactRow, OutboxRow
+from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, NpcFactRow, OutboxRow
 from world.time import WorldTime
 
 
@@ -28,10 +29,12 @@ def settle(
 ) -> dict[str, Any]:
     """Write what was kept of a talk with an NPC; the answer is what changed, for people to see. The caller commits."""
     at = _parted(world, conversation)
+    hold(session, world.id, (conversation.character_id, conversation.npc_id))
     side = Side(extraction=extraction, kept=kept)
+    _stands(session, conversation, at, side.character_id, side.partner_id, stance=kept.stance)
     changes = {
         **_shown(kept),
-        "affinity": _relation(session, world, side, at),
+        "affinity": _stands(session, conversation, at, side.partner_id, side.character_id, moved=side.moved),
         "mood": _mood(session, world, conversation, kept, at, settings),
         "learned_facts": _npc_facts(session, world, conversation, extraction, kept.learned),
         **take_away(session, world, conversation, side, at),
@@ -52,23 +55,23 @@ def settle_pair(
     The answer has the keys of `settle` as the first of them sees it, and under ``partner`` the other one's.
     """
     at = _parted(world, conversation)
-    first, second = (
-        _one_of_two(session, world, conversation, Side(extraction=seen, kept=one), at)
-        for seen, one in zip(extraction.views(), kept, strict=True)
+    hold(session, world.id, (conversation.character_id, conversation.npc_id))
+    first, second = (Side(extraction=seen, kept=one) for seen, one in zip(extraction.views(), kept, strict=True))
+    liked = [
+        _stands(session, conversation, at, own.character_id, own.partner_id, moved=other.moved, stance=own.kept.stance)
+        for own, other in ((second, first), (first, second))
+    ]
+    changes, partners = (
+        {
+            **_shown(side.kept),
+            "affinity": affinity,
+            **take_away(session, world, conversation, side, at),
+        }
+        for side, affinity in zip((first, second), liked, strict=True)
     )
-    return {**first, "mood": {"before": "neutral", "after": "neutral"}, "learned_facts": [], "partner": second}
-
-
-def _one_of_two(
-    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
-) -> dict[str, Any]:
-    changes = {
-        **_shown(side.kept),
-        "affinity": _relation(session, world, side, at),
-        **take_away(session, world, conversation, side, at),
-    }
-    tell_rejected(session, conversation, side, at, side.character_id)
-    return changes
+    for side in (first, second):
+        tell_rejected(session, conversation, side, at, side.character_id)
+    return {**changes, "mood": {"before": "neutral", "after": "neutral"}, "learned_facts": [], "partner": partners}
 
 
 def _parted(world: World, conversation: ConversationRow) -> WorldTime:
@@ -84,18 +87,34 @@ def _shown(kept: Kept) -> dict[str, Any]:
     }
 
 
-def _relation(session: Session, world: World, side: Side, at: WorldTime) -> dict[str, int]:
-    """How the partner likes the character, and the character's stance towards it."""
-    relation = relation_row(session, world.id, side.partner_id, side.character_id, lock=True)
-    before = relation.affinity
-    # A closing may be late and another one of the same two done meanwhile: affinity moves by what this talk did,
-    # and mood and stance stay those of the later talk.
-    moved = before + side.kept.affinity - side.extraction.scene.affinity
-    relation.affinity = max(AFFINITY_MIN, min(AFFINITY_MAX, moved))
-    if at >= (relation.last_met_at or at):
-        relation.stance, relation.last_met_at = side.kept.stance, at
-    relation.conversation_count += 1
-    return {"before": before, "after": relation.affinity}
+def _stands(
+    session: Session,
+    conversation: ConversationRow,
+    at: WorldTime,
+    owner_id: str,
+    other_id: str,
+    *,
+    moved: int = 0,
+    stance: str = "",
+) -> dict[str, int]:
+    """What the talk did to how the owner stands to the other. A closing may be late, and another one of the same two
+    done meanwhile: affinity moves by what this talk did, whatever it is by now.
+    """
+    before = attitude(session, conversation.world_id, owner_id, other_id, at).affinity
+    change = AttitudeChangeRow(
+        world_id=conversation.world_id,
+        owner_id=owner_id,
+        other_id=other_id,
+        id=conversation.id,
+        at=at,
+        conversation_id=conversation.id,
+        affinity_delta=moved,
+        met=True,
+        stance=stance,
+    )
+    session.add(change)
+    session.flush()
+    return {"before": before, "after": attitude(session, conversation.world_id, owner_id, other_id, at).affinity}
 
 
 def _mood(
@@ -106,12 +125,14 @@ def _mood(
     at: WorldTime,
     settings: MemorySettings,
 ) -> dict[str, str]:
-    row = npc_row(session, world, world.npc(conversation.npc_id), lock=True)
-    before = mood_of(row, at, settings.mood_cools_hours)
-    if at >= (row.last_conversation_at or at):
-        row.mood, row.mood_at, row.last_conversation_at = kept.mood, at, at
-    row.conversation_count += 1
-    return {"before": before, "after": mood_of(row, at, settings.mood_cools_hours)}
+    npc_id, then = conversation.npc_id, world.at(at)
+    before = mood(session, then, npc_id, settings.mood_cools_hours)
+    felt = MoodRow(
+        world_id=world.id, person_id=npc_id, id=conversation.id, at=at, mood=kept.mood, conversation_id=conversation.id
+    )
+    session.add(felt)
+    session.flush()
+    return {"before": before, "after": mood(session, then, npc_id, settings.mood_cools_hours)}
 
 
 def _npc_facts(

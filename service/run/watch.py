@@ -22,7 +22,7 @@ from service.run.summary import Outcome
 from service.run.texts import one_line, say
 from service.run.told import PAGE, told_after
 from service.store.events import last_event
-from service.store.tables import CharacterRow
+from service.store.tables import PersonRow
 from world.time import MINUTES_PER_DAY, Language, WorldTime, clock_label
 
 T = TypeVar("T")
@@ -172,8 +172,8 @@ class Watch:
         return {i: "model" if i in self._deciding else "routine" for i in self._world.cast.characters}
 
     def _is_to_change(self, session: Session) -> bool:
-        rows = session.exec(select(CharacterRow).where(col(CharacterRow.world_id) == self._world.id))
-        return {row.character_id: row.decision for row in rows} != self._wanted()
+        rows = session.exec(select(PersonRow).where(col(PersonRow.world_id) == self._world.id))
+        return {row.person_id: row.decision for row in rows if row.decision} != self._wanted()
 
     def _let_decide(self, session: Session, living: Living) -> None:
         for character_id, decision in self._wanted().items():

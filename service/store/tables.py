@@ -46,17 +46,17 @@ class WorldRow(SQLModel, table=True):
     lease_until: float = 0.0
 
 
-class CharacterRow(SQLModel, table=True):
-    """What changes about a character. `sleeps` counts its nights: a conversation belongs to the day it began in.
+class PersonRow(SQLModel, table=True):
+    """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began in.
 
     `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`: what
     it carries.
     """
 
-    __tablename__ = "characters"
+    __tablename__ = "people"
 
     world_id: str = Field(primary_key=True)
-    character_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
     sleeps: int = 0
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
@@ -259,17 +259,45 @@ class MidTermRow(SQLModel, table=True):
     conversation_id: str | None = None
 
 
-class NpcRow(SQLModel, table=True):
-    """What changes about an NPC. `mood_at` is when the mood was last set; it cools from there."""
+class AttitudeChangeRow(SQLModel, table=True):
+    """What a conversation, or the author, changed about how the owner stands to the other; only ever added.
 
-    __tablename__ = "npcs"
+    `id` is the conversation's, or a fresh one. `met`: the two have talked. `power`, `intimacy` and `task_oriented` are
+    -3..3. What is None, or an empty `stance`, leaves that as it was (see cast/attitude.py).
+    """
+
+    __tablename__ = "attitude_changes"
+    __table_args__ = (Index("ix_attitude_changes_time", "world_id", "owner_id", "at"),)
 
     world_id: str = Field(primary_key=True)
-    npc_id: str = Field(primary_key=True)
+    owner_id: str = Field(primary_key=True)
+    other_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    at: int = Field(sa_type=BigInteger)
+    conversation_id: str | None = None
+    affinity_delta: int = 0
+    met: bool = False
+    power: int | None = None
+    intimacy: int | None = None
+    task_oriented: int | None = None
+    stance: str = ""
+
+
+class MoodRow(SQLModel, table=True):
+    """The mood a conversation, or the author, put a person in at `at`; it cools from there. Only ever added.
+
+    `id` is the conversation's, or a fresh one.
+    """
+
+    __tablename__ = "moods"
+    __table_args__ = (Index("ix_moods_time", "world_id", "person_id", "at"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    at: int = Field(sa_type=BigInteger)
     mood: str
-    mood_at: int = Field(sa_type=BigInteger)
-    conversation_count: int = 0
-    last_conversation_at: int | None = Field(default=None, sa_type=BigInteger)
+    conversation_id: str | None = None
 
 
 class NpcFactRow(SQLModel, table=True):
@@ -287,20 +315,6 @@ class NpcFactRow(SQLModel, table=True):
     valid_at: int = Field(sa_type=BigInteger)
     invalid_at: int | None = Field(default=None, sa_type=BigInteger)
     replaced_by: str | None = None
-
-
-class RelationRow(SQLModel, table=True):
-    """How an NPC and a character stand to each other. `affinity` is the NPC's, `stance` the character's."""
-
-    __tablename__ = "relations"
-
-    world_id: str = Field(primary_key=True)
-    npc_id: str = Field(primary_key=True)
-    character_id: str = Field(primary_key=True)
-    affinity: int = 0
-    conversation_count: int = 0
-    last_met_at: int | None = Field(default=None, sa_type=BigInteger)
-    stance: str = ""
 
 
 class OutboxRow(SQLModel, table=True):

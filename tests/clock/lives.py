@@ -29,12 +29,12 @@ from service.memory.sqlite.graph import SqliteGraph
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import (
+    AttitudeChangeRow,
     ConversationRow,
     EventRow,
     MidTermRow,
+    MoodRow,
     MovementRow,
-    NpcRow,
-    RelationRow,
     SummaryRow,
     TurnRow,
     UsageRow,
@@ -96,8 +96,10 @@ class House:
             "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
             "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
             "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.character_id),
-            "relations": rows(RelationRow, RelationRow.npc_id, RelationRow.character_id),
-            "npcs": rows(NpcRow, NpcRow.npc_id),
+            "attitudes": rows(
+                AttitudeChangeRow, AttitudeChangeRow.owner_id, AttitudeChangeRow.other_id, AttitudeChangeRow.id
+            ),
+            "moods": rows(MoodRow, MoodRow.person_id, MoodRow.id),
             "mid_term": rows(MidTermRow, MidTermRow.id),
             "movements": rows(
                 MovementRow, MovementRow.character_id, MovementRow.starts_at, MovementRow.id, without=frozenset({"id"})

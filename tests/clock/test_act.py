@@ -158,7 +158,7 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: Script
     slept = after["events"][-1]
     assert (slept["kind"], slept["person_id"], slept["data"]) == ("slept", "aoi", {"cleared": 1})
     changed = {table for table in before if before[table] != after[table]}
-    assert changed == {"daily_conversations", "characters", "lives", "worlds", "events"}
+    assert changed == {"daily_conversations", "people", "lives", "worlds", "events"}
     assert [(row["world_id"], row["character_id"]) for row in before["daily_conversations"]] == [
         ("main", "aoi"),
         ("main", "mio"),

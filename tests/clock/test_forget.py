@@ -41,14 +41,17 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room,
     talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
     assert talks
     assert [row for row in before["turns"] if row["conversation_id"] not in talks] == after["turns"]
-    for name in ("conversations", "summaries", "daily_conversations", "mid_term_memories", "relations"):
+    for name in ("conversations", "summaries", "daily_conversations", "mid_term_memories"):
         kept = [row for row in before[name] if (row["world_id"], row["character_id"]) != ("main", "aoi")]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
     assert [row["payload"] for row in of_world(after, "main")["outbox"] if row["character_id"] == "aoi"] == [
         {"forget": True}
     ]
-    for name in ("npcs", "npc_facts", "movements", "usage", "notices"):
+    kept = [row for row in before["attitude_changes"] if row["world_id"] != "main" or "aoi" not in row.values()]
+    assert len(kept) == len(before["attitude_changes"]) - 2
+    assert kept == after["attitude_changes"]
+    for name in ("moods", "npc_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
 
 

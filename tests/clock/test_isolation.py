@@ -25,7 +25,7 @@ def _answers(room: Room, world_id: str) -> dict[str, Any]:
         return {
             "clock": world.now,
             "where": positions(session, world),
-            "relation": recent.relation.model_dump(),
+            "attitudes": (recent.attitude, recent.partners),
             "last": recent.last_summary.model_dump() if recent.last_summary else None,
             "mid_term": [row.model_dump() for row in recent.mid_term],
             "today": [row.model_dump() for row in recent.today],

@@ -9,7 +9,7 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
 from service.memory.recollection import PairRecollection, Recollection
-from service.store.tables import CharacterRow, ConversationRow, TurnRow, WorldRow
+from service.store.tables import ConversationRow, PersonRow, TurnRow, WorldRow
 from world.people import Segment
 from world.time import WorldTime
 
@@ -148,9 +148,7 @@ def sleeps(room: Room, character_id: str) -> None:
     """A night passes for a character; only what counts its nights is written."""
 
     def work(session: Session) -> None:
-        row = session.get(CharacterRow, ("main", character_id)) or CharacterRow(
-            world_id="main", character_id=character_id
-        )
+        row = session.get(PersonRow, ("main", character_id)) or PersonRow(world_id="main", person_id=character_id)
         row.sleeps += 1
         session.add(row)
 

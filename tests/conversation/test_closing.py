@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from service.cast.attitude import attitudes_between, mood
 from service.cast.load import Content
 from service.cast.stage import Stage
 from service.conversation.closing import close, reopen
@@ -20,14 +21,14 @@ from service.llm.scripted import ScriptedModel
 from service.memory.recollection import ClosingScene
 from service.store.events import events_after
 from service.store.tables import (
+    AttitudeChangeRow,
     ConversationRow,
     DailyConversationRow,
     EngagementRow,
     MidTermRow,
+    MoodRow,
     NpcFactRow,
-    NpcRow,
     OutboxRow,
-    RelationRow,
     SummaryRow,
 )
 from service.store.usage import usage_rows
@@ -47,8 +48,9 @@ from tests.conversation.talks import (
     talk_of_family,
     turns,
 )
+from world.time import WorldTime
 
-SETTLED = (SummaryRow, DailyConversationRow, MidTermRow, NpcFactRow, NpcRow, OutboxRow, RelationRow)
+SETTLED = (SummaryRow, DailyConversationRow, MidTermRow, NpcFactRow, MoodRow, OutboxRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
 
@@ -111,7 +113,9 @@ def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel
     assert summary["at"] == row.ended_at
     assert [r["content"] for r in rows(room, MidTermRow)] == ["Bring a present for the children Mio and Riku"]
     assert [r["statement"] for r in rows(room, NpcFactRow)] == ["calls his children Mio and Riku"]
-    assert [(r["affinity"], r["stance"]) for r in rows(room, RelationRow)] == [(8, "fond of him")]
+    changes = {r["owner_id"]: (r["other_id"], r["affinity_delta"], r["stance"]) for r in rows(room, AttitudeChangeRow)}
+    assert changes == {"aoi": ("npc_taro", 0, "fond of him"), "npc_taro": ("aoi", 8, "")}
+    assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("npc_taro", "happy")]
     assert [r["conversation_id"] for r in rows(room, DailyConversationRow)] == [conversation_id]
     assert [r["conversation_id"] for r in rows(room, OutboxRow)] == [conversation_id]
     closed = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
@@ -140,7 +144,7 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(room: Room, script: 
         "ja": BROKEN.sentence("ja"),
     }
     assert len(turns(room, conversation_id)) == 4
-    assert all(rows(room, table) == [] for table in SETTLED)
+    assert all(rows(room, table) == [] for table in (*SETTLED, AttitudeChangeRow))
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert (usage["closing"].calls, usage["closing"].failures) == (1, 1)
     assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
@@ -188,8 +192,7 @@ def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedMo
 
     asyncio.run(both())
     assert [len(rows(room, table)) for table in SETTLED] == [1] * len(SETTLED)
-    (relation,) = rows(room, RelationRow)
-    assert (relation["affinity"], relation["conversation_count"]) == (8, 1)
+    assert [r["affinity_delta"] for r in rows(room, AttitudeChangeRow)] == [0, 8]
     assert talk(room, conversation_id).calls == 6  # both were paid
 
 
@@ -243,7 +246,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
         assert (scene.last_meeting.summary, scene.last_meeting.ago) == (recollection().summary, "2 days ago")
     assert character.stance == "fond of him"
     assert character.mid_term == ()  # two days have passed
-    assert (npc.affinity, npc.mood) == (8, "neutral")  # the mood has cooled
+    assert npc.affinity == 8
     assert npc.learned == ("calls his children Mio and Riku",)
 
 
@@ -273,11 +276,11 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room
     _reopen(room, earlier)
     script.enqueue(recollection(npc=npc | {"affinity": 15, "mood": "happy"}))
     _close(room, earlier)
-    (relation,), (person,) = rows(room, RelationRow), rows(room, NpcRow)
-    assert (person["mood"], relation["stance"]) == ("angry", "wary of him")
-    assert person["mood_at"] == person["last_conversation_at"] == talk(room, later).ended_at
-    assert relation["affinity"] == 15  # what each talk did is added
-    assert (person["conversation_count"], relation["conversation_count"]) == (2, 2)
+    ended_at = WorldTime(talk(room, later).ended_at or 0)
+    aoi, taro = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", ended_at))
+    assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("wary of him", 2, ended_at)
+    assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
+    assert room.database.read_now(lambda s: mood(s, room.stage.open(s, "main"), "npc_taro", 6)) == "angry"
 
 
 def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(

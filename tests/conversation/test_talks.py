@@ -20,13 +20,13 @@ from service.memory.graph import Group
 from service.memory.recall import recent_memory
 from service.store.events import events_after, settle
 from service.store.tables import (
-    CharacterRow,
     ConversationRow,
     DailyConversationRow,
     EngagementRow,
     EventRow,
     MidTermRow,
     OutboxRow,
+    PersonRow,
     SummaryRow,
     TurnRow,
     UnsettledRow,
@@ -116,7 +116,7 @@ def _clock(room: Room) -> int:
 
 
 def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
-    room.database.write_now(lambda s: s.add(CharacterRow(world_id="main", character_id="aoi", sleeps=4)))
+    room.database.write_now(lambda s: s.add(PersonRow(world_id="main", person_id="aoi", sleeps=4)))
     starts = _begun(room)
     row = talk(room, "c1")
     assert (row.phase, row.started_at, row.talk_id, row.node_id) == (
@@ -190,7 +190,7 @@ def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: 
 
 
 def _carries(session: Session) -> None:
-    session.add(CharacterRow(world_id="main", character_id="aoi", items=["a lantern"]))
+    session.add(PersonRow(world_id="main", person_id="aoi", items=["a lantern"]))
 
 
 def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, script: ScriptedModel) -> None:
@@ -222,7 +222,8 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
 def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: ScriptedModel) -> None:
     first = _begun(room, ahead=60)
     second = _begun(room, "c2", ahead=AHEAD)
-    script.enqueue(*FOUR, recollection(), says("It is me again."), replies("So it is.", leaves=True))
+    angered = recollection(npc={"affinity": 8, "mood": "angry", "learned_facts": []})
+    script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> None:
         talks = Talks(room)
@@ -238,7 +239,7 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
         assert scene.last_meeting is not None
         assert scene.last_meeting.ago == "2 days ago"
     assert character.mid_term == ()  # it has lasted its two days
-    assert npc.mood == "neutral"  # it has cooled
+    assert npc.mood == "happy"  # it has cooled to the author's
     (memory,) = rows(room, MidTermRow)
     assert (memory["created_at"], memory["expires_at"]) == (first + 4, first + 4 + 2 * MINUTES_PER_DAY)
 

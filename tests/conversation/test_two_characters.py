@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from service.cast.people import person_row
 from service.cast.stage import Stage
 from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
@@ -24,14 +25,12 @@ from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.write import outbox_entry
 from service.store.events import events_after
 from service.store.tables import (
-    CharacterRow,
+    AttitudeChangeRow,
     ConversationRow,
     DailyConversationRow,
     MidTermRow,
     NpcFactRow,
-    NpcRow,
     OutboxRow,
-    RelationRow,
     SummaryRow,
     UsageRow,
 )
@@ -114,9 +113,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, scr
     first = meet(room)
     asyncio.run(converse(room, first))
     asyncio.run(close(room, first))
-    room.database.write_now(
-        lambda s: s.add(CharacterRow(world_id="main", character_id="aoi", items=["a stolen letter"]))
-    )
+    room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi"), "items", ["a stolen letter"]))
     script.enqueue(says(ASKS), replies(GREEN, leaves=True))
     asyncio.run(converse(room, _meet(room)))
     own, heard = script.history[-2:]
@@ -170,10 +167,12 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
         "aoi": ("Help Mio to paint the boat", "mio"),
         "mio": ("Look at the photograph of the tower", "aoi"),
     }
-    relations = {(r["npc_id"], r["character_id"]): (r["affinity"], r["stance"]) for r in rows(room, RelationRow)}
-    assert relations == {("mio", "aoi"): (9, "fond of Mio"), ("aoi", "mio"): (5, "curious about Aoi")}
-    assert [r["conversation_count"] for r in rows(room, RelationRow)] == [1, 1]
-    assert rows(room, NpcRow) == rows(room, NpcFactRow) == []
+    changes = {
+        (r["owner_id"], r["other_id"]): (r["affinity_delta"], r["stance"], r["met"])
+        for r in rows(room, AttitudeChangeRow)
+    }
+    assert changes == {("aoi", "mio"): (5, "fond of Mio", True), ("mio", "aoi"): (9, "curious about Aoi", True)}
+    assert rows(room, NpcFactRow) == []
 
 
 def test_each_has_its_own_part_for_the_graph(room: Room, script: ScriptedModel) -> None:
@@ -293,10 +292,10 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: 
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
     assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSING_FAILED
-    assert rows(room, RelationRow) == rows(room, OutboxRow) == []
+    assert rows(room, AttitudeChangeRow) == rows(room, OutboxRow) == []
     room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
     assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSED
-    assert [r["conversation_count"] for r in rows(room, RelationRow)] == [1, 1]
+    assert [r["met"] for r in rows(room, AttitudeChangeRow)] == [True, True]
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

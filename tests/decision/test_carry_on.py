@@ -15,7 +15,7 @@ from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
-from service.store.tables import CharacterRow, DailyConversationRow, NoticeRow
+from service.store.tables import DailyConversationRow, NoticeRow, PersonRow
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from world.actions import WAIT, WALK
 from world.perceive import Seen, SeenNpc, Snapshot
@@ -136,7 +136,7 @@ def test_it_is_asked_when_it_was_given_something(room: Room, script: ScriptedMod
     sits = _asked(room, script)
 
     def give(session: Session) -> None:
-        session.add(CharacterRow(world_id="main", character_id="aoi", items=["a letter"]))
+        session.add(PersonRow(world_id="main", person_id="aoi", items=["a letter"]))
 
     room.database.write_now(give)
     assert _again(sits, script, _then(sits.world)).by == "fallback"

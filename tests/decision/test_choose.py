@@ -17,7 +17,7 @@ from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelU
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group, Recalled
 from service.memory.sqlite.graph import SqliteGraph
-from service.store.tables import CharacterRow, DailyConversationRow, MidTermRow
+from service.store.tables import DailyConversationRow, MidTermRow, PersonRow
 from tests.decision.desks import (
     NINE,
     PLAN,
@@ -279,7 +279,7 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, scr
     world = world_of(room)
 
     def remember(session: Session) -> None:
-        session.add(CharacterRow(world_id="main", character_id="aoi", items=["a letter"]))
+        session.add(PersonRow(world_id="main", person_id="aoi", items=["a letter"]))
         session.add(
             DailyConversationRow(
                 world_id="main", character_id="aoi", conversation_id="c", npc_id="npc_fumi", summary="of tea", at=NINE

@@ -23,7 +23,7 @@ from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Group
 from service.memory.recollection import Recollection
-from service.store.tables import ConversationRow, EngagementRow, OutboxRow, RelationRow, SummaryRow, UsageRow
+from service.store.tables import AttitudeChangeRow, ConversationRow, EngagementRow, OutboxRow, SummaryRow, UsageRow
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -117,7 +117,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     assert _texts(room, conversation_id) == WHOLE
     assert talk(room, conversation_id).phase == Phase.CLOSED
     assert [r["conversation_id"] for r in rows(room, SummaryRow)] == [conversation_id]
-    assert [r["conversation_count"] for r in rows(room, RelationRow)] == [1]
+    assert [r["conversation_id"] for r in rows(room, AttitudeChangeRow)] == [conversation_id] * 2
     assert rows(room, EngagementRow) == []
     assert script.unused == 0
 

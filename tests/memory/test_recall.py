@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
+from service.cast.attitude import STRANGERS
 from service.cast.load import Content
 from service.cast.stage import Stage
 from service.errors import GraphUnavailable
@@ -115,7 +116,7 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
     recent = database.write_now(work)
     assert recent.unsettled == ()
     assert [(row.npc_id, row.summary) for row in recent.today] == [(NPC, "They met.")]
-    assert recent.relation.conversation_count == 1
+    assert recent.attitude.times_met == 1
 
 
 def test_two_worlds_never_see_each_other(database: Database, stage: Stage, tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_two_worlds_never_see_each_other(database: Database, stage: Stage, tmp_p
 
     recent = database.write_now(work)
     assert (recent.last_summary, recent.mid_term, recent.today, recent.unsettled) == (None, (), (), ())
-    assert (recent.relation.affinity, recent.relation.conversation_count) == (0, 0)
+    assert recent.attitude == recent.partners == STRANGERS
 
     async def facts(world_id: str) -> list[str]:
         graph = SqliteGraph(tmp_path / "memory.db")
@@ -153,7 +154,7 @@ def test_a_memory_graph_that_is_away_leaves_the_facts_empty_and_says_so(
     assert memory.facts == ()
     assert memory.unavailable is not None
     assert memory.unavailable.facts["setting"] == "KATARIBE_DATA_DIR"
-    assert memory.recent.relation.affinity == 0
+    assert memory.recent.attitude == STRANGERS
 
 
 def test_a_fact_is_told_with_the_world_time_since_it_was_learned(

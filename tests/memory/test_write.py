@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from sqlmodel import Session, SQLModel, select
 
+from service.cast.attitude import attitude, attitudes_between, mood, set_affinity
 from service.cast.load import Content
-from service.cast.relation import npc_row, relation_row
+from service.cast.profile import Mood
 from service.cast.stage import Stage
 from service.memory.extract import learned_facts
 from service.memory.graph import Group, episode_id, fact_id
@@ -17,17 +18,17 @@ from service.settings import Settings
 from service.store.events import events_after
 from service.store.session import Database
 from service.store.tables import (
-    CharacterRow,
+    AttitudeChangeRow,
     DailyConversationRow,
     EventRow,
     MidTermRow,
+    MoodRow,
     NpcFactRow,
-    NpcRow,
     OutboxRow,
-    RelationRow,
+    PersonRow,
     SummaryRow,
 )
-from tests.memory.closings import CHARACTER, NPC, closed, prepared, set_clock, talk
+from tests.memory.closings import CHARACTER, NPC, START, closed, prepared, set_clock, talk
 from tests.memory.scenes import answer, heard, told
 from tests.memory.test_extract import recalled
 from world.time import WorldTime, iso, parse_time
@@ -37,8 +38,8 @@ WRITTEN: Sequence[type[SQLModel]] = (
     SummaryRow,
     MidTermRow,
     NpcFactRow,
-    NpcRow,
-    RelationRow,
+    MoodRow,
+    AttitudeChangeRow,
     OutboxRow,
     DailyConversationRow,
     EventRow,
@@ -79,10 +80,10 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(databas
 
     def check(session: Session) -> None:
         assert session.get_one(SummaryRow, ("a", CHARACTER)).topics == ["goats"]
-        relation = relation_row(session, "main", NPC, CHARACTER)
-        assert (relation.affinity, relation.conversation_count, relation.stance) == (20, 1, "curious")
-        npc = session.get_one(NpcRow, ("main", NPC))
-        assert (npc.mood, npc.conversation_count) == ("happy", 1)
+        own, partners = attitudes_between(session, "main", CHARACTER, NPC, START)
+        assert (own.affinity, own.times_met, own.stance) == (0, 1, "curious")
+        assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
+        assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
         assert [row.turn for row in learned_facts(session, "main", NPC)] == [1]
         assert session.get_one(DailyConversationRow, ("main", CHARACTER, "a")).summary == "Taro told Mio of his goats."
 
@@ -207,9 +208,9 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
             closed(session, world, row, answer(told("Taro has three goats", 1), affinity=15), extraction=question)
-        relation = relation_row(session, "main", NPC, CHARACTER)
+        liked = attitude(session, "main", NPC, CHARACTER, world.now)
         facts = [fact.statement for fact in learned_facts(session, "main", NPC)]
-        return relation.affinity, relation.conversation_count, facts
+        return liked.affinity, liked.times_met, facts
 
     assert database.write_now(work) == (30, 2, ["Taro has three goats"])
 
@@ -217,32 +218,32 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
 def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, stage: Stage) -> None:
     def work(session: Session) -> int:
         world = set_clock(session, stage, "2026-04-01T07:00")
-        relation_row(session, "main", NPC, CHARACTER, lock=True).affinity = 90
+        set_affinity(session, world, NPC, CHARACTER, 90, "author")
         session.flush()
         rows = [talk(session, name, LINES) for name in ("a", "b")]
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
             closed(session, world, row, answer(affinity=100), extraction=question)
-        return relation_row(session, "main", NPC, CHARACTER).affinity
+        return attitude(session, "main", NPC, CHARACTER, world.now).affinity
 
     assert database.write_now(work) == 100
 
 
 def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, stage: Stage) -> None:
-    def work(session: Session) -> tuple[str, int | None, int]:
+    def work(session: Session) -> tuple[Mood, int | None, int]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
         world = set_clock(session, stage, "2026-04-01T09:00")
         closed(session, world, talk(session, "b", LINES, "2026-04-01T09:00"), answer(mood="happy"))
         closed(session, world, late, answer(mood="angry"))
-        npc = npc_row(session, world, world.npc(NPC))
-        return npc.mood, npc.last_conversation_at, npc.conversation_count
+        taro = attitude(session, "main", NPC, CHARACTER, world.now)
+        return mood(session, world, NPC, 6), taro.last_met_at, taro.times_met
 
     assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
 
 
 def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: Stage) -> None:
     def work(session: Session) -> list[DailyConversationRow]:
-        session.add(CharacterRow(world_id="main", character_id=CHARACTER, sleeps=1))
+        session.add(PersonRow(world_id="main", person_id=CHARACTER, sleeps=1))
         close_one(session, stage)
         return list(session.exec(select(DailyConversationRow)).all())
 

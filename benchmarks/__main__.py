@@ -15,8 +15,10 @@ from rich.table import Table
 
 from benchmarks.neo4j import NotHere
 
-NAMES = ("turn", "closing", "recall", "world")
+NAMES = ("turn", "closing", "recall", "world", "size", "footprint")
 RESULTS = Path(__file__).parent / "results"
+START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"
+"""Figures of the start of the rebuild, by benchmark: shown beside those of today."""
 
 Figures = Mapping[str, float]
 
@@ -43,10 +45,15 @@ def main() -> None:
 
 
 def _show(name: str, figures: Figures) -> None:
-    table = Table("figure", "value", title=name)
-    for figure, value in figures.items():
-        table.add_row(figure, f"{value:,.3f}".rstrip("0").rstrip("."))
+    start = json.loads(START.read_text(encoding="utf-8")).get(name, {})
+    table = Table("figure", "at the start", "value", title=name)
+    for figure in dict.fromkeys((*start, *figures)):
+        table.add_row(figure, _shown(start.get(figure)), _shown(figures.get(figure)))
     Console().print(table)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def _write(name: str, figures: Figures) -> None:

@@ -1,7 +1,6 @@
 """Owns the tests of reading an answer while it is being written."""
 
 import json
-import time
 from itertools import pairwise
 
 import pytest
@@ -60,8 +59,8 @@ def test_a_pair_that_the_server_split_into_two_chunks_becomes_one_character() ->
 
 
 @pytest.mark.parametrize("half", ["\\ud83e", "\\udd8a"])
-def test_half_a_pair_becomes_the_replacement_character(half: str) -> None:
-    assert heard(f'{{"utterance": "{half}x"}}', 3)[-1] == "\ufffdx"
+def test_at_half_a_pair_what_was_heard_before_it_stays(half: str) -> None:
+    assert heard(f'{{"utterance": "ab{half}x"}}', 3)[-1] == "ab"
 
 
 @pytest.mark.parametrize("piece", [1, 4, 1000])
@@ -95,9 +94,3 @@ def test_of_a_key_that_comes_twice_the_last_counts_as_in_a_whole_parse() -> None
 
 def test_another_object_after_the_first_is_not_read() -> None:
     assert heard('{"x": 1} {"utterance": "no"}', 1)[-1] == ""
-
-
-def test_a_long_text_in_single_characters_takes_linear_time() -> None:
-    start = time.perf_counter()
-    heard('{"other": "' + "x" * 100_000 + '"}', 1)
-    assert time.perf_counter() - start < 5

@@ -18,14 +18,12 @@ class Spoken:
     wants_to_end: bool = False
 
 
-def next_step(turns: Sequence[Spoken], max_turns: int, *, end_requested: bool = False) -> Speaker | EndReason:
+def next_step(turns: Sequence[Spoken], max_turns: int) -> Speaker | EndReason:
     """The next speaker, or why it is over. The character speaks first, then they alternate.
 
     After the goal is achieved the partner still gets one farewell turn, within the limit. A goal cannot be achieved
     before the partner has spoken.
     """
-    if end_requested:
-        return EndReason.ENDED_BY_CLIENT
     if not turns:
         return "character"
     last = turns[-1]

@@ -1,4 +1,4 @@
-"""Owns the phases of a conversation and what may follow what."""
+"""Owns the phases of a conversation, and the reasons why one ends."""
 
 from enum import StrEnum
 
@@ -10,19 +10,6 @@ class Phase(StrEnum):
     CLOSING = "closing"
     CLOSED = "closed"
     CLOSING_FAILED = "closing_failed"
-
-    @property
-    def successors(self) -> frozenset["Phase"]:
-        """The phases that may follow."""
-        return _SUCCESSORS[self]
-
-
-_SUCCESSORS = {
-    Phase.RUNNING: frozenset({Phase.CLOSING, Phase.CLOSED}),
-    Phase.CLOSING: frozenset({Phase.CLOSED, Phase.CLOSING_FAILED}),
-    Phase.CLOSING_FAILED: frozenset({Phase.CLOSING}),
-    Phase.CLOSED: frozenset(),
-}
 
 
 class EndReason(StrEnum):

@@ -65,11 +65,6 @@ def test_a_goodbye_on_the_last_turn_is_a_goodbye_not_a_limit() -> None:
     assert next_step(_turns(count=4, wants_to_end=True), 4) == EndReason.WANTS_TO_END
 
 
-def test_the_client_can_end_it_at_any_turn() -> None:
-    assert next_step([], 10, end_requested=True) == EndReason.ENDED_BY_CLIENT
-    assert next_step(_turns(count=3, goal_achieved=True), 10, end_requested=True) == EndReason.ENDED_BY_CLIENT
-
-
 @settings(max_examples=200, deadline=None)
 @given(
     max_turns=st.integers(1, 12),

@@ -99,7 +99,7 @@ def routine_day(count: int) -> dict[str, float]:
     while (call := ahead.take()) is not None:
         option, wake_at = by_routine(setting, profiles[call.person_id], ahead.snapshot(call))
         ahead.decided(call, option, wake_at=wake_at)
-        events += len(ahead.release())
+        events += len(ahead.unsettled())
     seconds = time.process_time() - started
     return {
         f"routine_{count}_day_s": seconds,

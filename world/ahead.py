@@ -11,9 +11,9 @@ from functools import cached_property
 from heapq import heappop, heappush
 
 from world.causality import Gates
-from world.events import Event, Untold
+from world.events import Event, canonical
 from world.life import State
-from world.option import Leash, Option
+from world.option import Option
 from world.perceive import Snapshot
 from world.step import OutOfTurn, Step, World
 from world.time import WorldTime
@@ -28,6 +28,10 @@ class Ask(StrEnum):
     """What is said in turn `index` of `talk_id`, and whether it was the last."""
     CLOSING = "closing"
     """What is remembered of `talk_id`."""
+
+
+URGENCY = {Ask.CLOSING: 0, Ask.TURN: 1, Ask.DECISION: 2}
+"""Of questions that hold up the same world time, the smallest is asked first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,19 +70,12 @@ class RunningAhead:
         self._known: set[str] = set()
         self._ready: list[tuple[WorldTime, int, str, Call]] = []
         self._waiting: dict[str, list[tuple[str, int]]] = {}
-        self._parked: set[str] = set()
         self._held: dict[str, list[str]] = {}
-        self._later_turns: set[str] = set()
-        self._untold = Untold()
+        self._unsettled: list[Event] = []
         for talk in sorted(world.talks.values(), key=lambda talk: (talk.start, talk.id)):
             if not talk.closed:
                 self._next_in_talk(talk.id)
         self._move_on(sorted(world.people))
-
-    @property
-    def idle(self) -> bool:
-        """Nothing is asked and nothing may be: everything before `until` has happened."""
-        return not self._asked and not self._ready
 
     def take(self) -> Call | None:
         """The most urgent question that may be asked now; None: wait for an answer, or all is done."""
@@ -106,15 +103,10 @@ class RunningAhead:
         option: Option,
         *,
         wake_at: WorldTime | None = None,
-        leash: Leash | None = None,
-        at: WorldTime | None = None,
     ) -> None:
         """The answer to a decision, as `World.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
         self._open(call)
-        if not self._decides(call):
-            del self._asked[call.id]
-            raise OutOfTurn(call.person_id, "does something else by now", "decide")
-        step = self.world.decide(call.person_id, option, wake_at=wake_at, leash=leash, at=at)
+        step = self.world.decide(call.person_id, option, wake_at=wake_at)
         del self._asked[call.id]
         self._happened(step)
 
@@ -144,38 +136,20 @@ class RunningAhead:
             if call.ask is Ask.DECISION and call.person_id in step.touched:
                 del self._asked[call_id]
         if step.since is not None:
-            self._untold.drop(step.voids)
+            self._unsettled = [event for event in self._unsettled if not step.voids(event)]
         self._happened(step)
 
-    def extend(self, until: WorldTime) -> None:
-        """Go on to a later time. Raises: ValueError: it is earlier."""
-        if until < self.until:
-            raise ValueError(f"the world already runs to {self.until}, not {until}")
-        self.until = until
-        later, self._later_turns = self._later_turns, set()
-        for talk_id in sorted(later):
-            self._next_in_talk(talk_id)
-        parked, self._parked = self._parked, set()
-        self._move_on(sorted(parked))
-
-    def release(self) -> tuple[Event, ...]:
-        """Events that are final and were not released before, in canonical order: all before the slowest character."""
-        frontier = self.world.frontier
-        return self._untold.take(self.until if frontier is None else min(frontier, self.until))
-
     def unsettled(self) -> tuple[Event, ...]:
-        """Events that were not released yet, final or not, in canonical order; they are released by this. For who
-        stores events as they are worked out, and sorts them when they are told.
-        """
-        return self._untold.take()
+        """The events worked out since this was last asked, final or not, in canonical order."""
+        taken, self._unsettled = canonical(self._unsettled), []
+        return taken
 
     def _happened(self, step: Step) -> None:
         self._tell(step.events)
         self._move_on(step.touched)
 
     def _tell(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._untold.add(event)
+        self._unsettled.extend(events)
 
     def _move_on(self, people: Iterable[str]) -> None:
         """Try those who changed, and those who waited for them; a claim that succeeds changes others in turn."""
@@ -198,7 +172,6 @@ class RunningAhead:
         if person.state not in (State.DECIDES, State.CLAIMS):
             return None
         if person.ready >= self.until:
-            self._parked.add(person_id)
             return None
         decides = person.state is State.DECIDES
         if decides and changed and self.gates.still_blocks(changed, person):
@@ -218,7 +191,7 @@ class RunningAhead:
         if talk.over:
             self._ask_about(talk_id, Ask.CLOSING)
         elif talk.start + talk.turns >= self.until:
-            self._later_turns.add(talk_id)
+            return
         elif talk.with_npc and not talk.turns and self.world.unclosed(talk.partner_id) != talk_id:
             # The NPC speaks with what it remembers of the talk before: that must be written first.
             self._held.setdefault(talk.partner_id, []).append(talk_id)
@@ -236,7 +209,7 @@ class RunningAhead:
         if call.id in self._known or call.id in self._asked:
             return
         self._known.add(call.id)
-        heappush(self._ready, (call.priority, _URGENCY[call.ask], call.id, call))
+        heappush(self._ready, (call.priority, URGENCY[call.ask], call.id, call))
 
     def _open(self, call: Call) -> None:
         if call.id not in self._asked:
@@ -247,6 +220,3 @@ class RunningAhead:
         if call.talk_id is None:
             raise OutOfTurn(call.id, "is a decision", "be answered with a turn")
         return call.talk_id
-
-
-_URGENCY = {Ask.CLOSING: 0, Ask.TURN: 1, Ask.DECISION: 2}

@@ -12,7 +12,7 @@ from itertools import takewhile
 from world.actions import TALK
 from world.distance import Row
 from world.life import Activity, Person
-from world.option import Leash, Option
+from world.option import Option
 from world.people import node_at
 from world.step import World
 from world.time import WorldTime
@@ -22,13 +22,11 @@ class Gates:
     """The two gates of one world. Each answers with the id of somebody to wait for; None: go.
 
     Of several it is the least lagging one: it moves last, so that who waits is woken seldom. Waiting always leads to an
-    earlier (time, id) or to an open talk, so that nobody waits in a circle. `leashes`: whether to count on what
-    characters have bound themselves to.
+    earlier (time, id) or to an open talk, so that nobody waits in a circle.
     """
 
-    def __init__(self, world: World, *, leashes: bool = True) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self._leashes = leashes
         self.checks = 0
         """How often a gate was asked, for measurements."""
 
@@ -42,9 +40,7 @@ class Gates:
         spots = self.world.spots
         for since, other in self.world.agenda.behind(t):
             gap, spot = t - since, spots[other]
-            if (present[spot] <= gap and not self._held_back(other, present, t)) or (
-                npcs[spot] < gap and not self._held_back(other, npcs, t - 1)
-            ):
+            if present[spot] <= gap or npcs[spot] < gap:
                 return other
         blocker = self._blocks_targets(self.targets(person, t), t)
         return blocker or self.open_talk_in_sight(person)
@@ -67,7 +63,7 @@ class Gates:
         if gap <= 0:
             return False
         spot = self.world.spots[blocker]
-        if person.blind or self.world.people[blocker].leash is not None:
+        if person.blind:
             return False
         return self.sight_row(person.node_id)[spot] <= gap or self.npcs_row(person.node_id)[spot] < gap
 
@@ -142,7 +138,7 @@ class Gates:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
         spots = self.world.spots
         for since, other in self.world.agenda.behind(t):
-            if row[spots[other]] <= t - since and not self._held_back(other, row, t):
+            if row[spots[other]] <= t - since:
                 return other
         return None
 
@@ -169,7 +165,7 @@ class Gates:
             return None
         row = self.talk_row(person.node_id)
         for spot, gap, other in self._speakers(person.ready):
-            if row[spot] < gap and not self._held_back(other, row, person.ready - 1):
+            if row[spot] < gap:
                 return other
         return None
 
@@ -177,7 +173,7 @@ class Gates:
         lagging = list(self._speakers(t)) if targets else []
         for target_id, row in targets:
             for spot, gap, other in lagging:
-                if row[spot] < gap and other != target_id and not self._held_back(other, row, t - 1):
+                if row[spot] < gap and other != target_id:
                     return other
         return None
 
@@ -186,56 +182,12 @@ class Gates:
         for since, other in self.world.sighted.behind(t):
             yield self.world.spots[other], t - since, other
 
-    def _held_back(self, person_id: str, row: Row, t: int) -> bool:
-        """Whether its leash keeps a laggard from reaching the row's goal by `t`."""
-        person = self.world.people[person_id]
-        leash = person.leash
-        if not self._leashes or leash is None or person.node_id not in leash.nodes:
-            return False
-        spot = self.world.setting.distances.spot
-        closest = min(row[spot(node_id)] for node_id in leash.nodes)
-        return closest > 0 and self.loose_at(person, leash) + closest > t
-
-    def loose_at(self, person: Person, leash: Leash) -> int:
-        """From when on somebody may come from the leashed character's place because of it: the leash's end, or sooner
-        when it can speak there to somebody not bound as long, who is then free to go.
-
-        This closes the rule under leashes: whoever is bound there as well speaks to no one else than these, and who has
-        yet to come there lags itself.
-        """
-        since: int = person.ready
-        until: int = leash.until
-        distances = self.world.setting.distances
-        around = frozenset(n for node_id in leash.nodes for n in distances.in_talk(node_id))
-        for other in self.world.visitors(around):
-            bound = other.leash.until if other.leash is not None and other.leash.nodes == leash.nodes else since
-            if other.id == person.id or bound >= until:
-                continue
-            for activity in other.past:
-                first = max(since, activity.start + 1)
-                if activity.interruptible and first < activity.end and activity.node_id in around:
-                    until = min(until, max(bound, first))
-        return max(since, until)
-
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:
         """Who is in an open talk whose earliest end is `t`, and with whom."""
         for talk_id in self.world.open_talks.due(t):
             talk = self.world.talks[talk_id]
             for person_id in talk.characters:
                 yield self.world.people[person_id], talk.partner_id
-
-
-class NoGates(Gates):
-    """For a clock that does not wait: everybody decides and claims at once, on what there is. No story repeats itself."""
-
-    def to_decide(self, person: Person) -> None:
-        return None
-
-    def to_claim(self, person: Person) -> None:
-        return None
-
-    def still_blocks(self, blocker: str, person: Person) -> bool:
-        return False
 
 
 def _could_be_cut(activity: Activity, t: WorldTime) -> bool:

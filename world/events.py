@@ -1,9 +1,8 @@
 """Owns what happens: events and the one order in which a story tells them, whatever order they were worked out in."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from heapq import heappop, heappush
 
 from world.time import WorldTime
 
@@ -53,34 +52,6 @@ class Event:
 def canonical(events: Iterable[Event]) -> tuple[Event, ...]:
     """The events as the story tells them; two runs told the same story when these are equal."""
     return tuple(sorted(events, key=_order))
-
-
-class Untold:
-    """Events in the order they were worked out, until they are told in the order of the story."""
-
-    def __init__(self) -> None:
-        self._by_minute: dict[WorldTime, list[Event]] = {}
-        self._minutes: list[WorldTime] = []
-
-    def add(self, event: Event) -> None:
-        """One more."""
-        known = self._by_minute.get(event.time)
-        if known is None:
-            known = self._by_minute[event.time] = []
-            heappush(self._minutes, event.time)
-        known.append(event)
-
-    def take(self, before: WorldTime | None = None) -> tuple[Event, ...]:
-        """Those before a time (None: all) in canonical order; they are no longer held here."""
-        taken: list[Event] = []
-        while self._minutes and (before is None or self._minutes[0] < before):
-            taken.extend(sorted(self._by_minute.pop(heappop(self._minutes)), key=_order))
-        return tuple(taken)
-
-    def drop(self, void: Callable[[Event], bool]) -> None:
-        """Forget those that will not happen."""
-        for minute, events in self._by_minute.items():
-            self._by_minute[minute] = [event for event in events if not void(event)]
 
 
 def _order(event: Event) -> tuple[int, int, str, str]:

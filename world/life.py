@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from world.needs import Levels
-from world.option import Leash, Option
+from world.option import Option
 from world.people import Position, Segment, position_at
 from world.time import WorldTime
 
@@ -89,7 +89,6 @@ class Person:
     claim: Option | None = None
     decided_at: WorldTime
     alarm: WorldTime | None = None
-    leash: Leash | None = None
     version: int = 0
     blind: bool = False
 

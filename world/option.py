@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from world.time import WorldTime
-
 Facts = dict[str, str | int | float]
 
 
@@ -32,18 +30,6 @@ class Reason(StrEnum):
     """The person cannot be spoken to now. Facts: doing (an action id)."""
     GONE = "gone"
     """The person is no longer there."""
-    BOUND = "bound"
-    """The character has bound itself to a place. Facts: until (a world time)."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Leash:
-    """A promise not to leave `nodes` before `until`, made with a decision: a block of the day's plan. Others far away
-    need not wait for who is bound.
-    """
-
-    nodes: frozenset[str]
-    until: WorldTime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -86,7 +86,7 @@ class Outside(Lives):
         if not past:
             raise OutOfTurn(person.id, "has no past that is remembered", f"be stopped at {iso(t)}")
         version = person.version + 1
-        return replace(person, past=past, ready=t, state=State.DECIDES, claim=None, leash=None, version=version)
+        return replace(person, past=past, ready=t, state=State.DECIDES, claim=None, version=version)
 
     def _rewrite(self, person: Person) -> None:
         """Its past as it is remembered so far, or its future, is another one now."""

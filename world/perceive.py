@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from world.lives import Lives
-from world.option import Leash
 from world.time import WorldTime
 
 
@@ -44,7 +43,6 @@ class Snapshot:
     because: str
     levels: Mapping[str, float]
     critical: tuple[str, ...]
-    leash: Leash | None = None
     people: tuple[Seen, ...] = ()
     npcs: tuple[SeenNpc, ...] = ()
     free_seats: Mapping[tuple[str, str], int]
@@ -65,7 +63,6 @@ def perceive(lives: Lives, person_id: str, at: WorldTime | None = None) -> Snaps
         because=ended.because,
         levels=needs.at(ended.levels, t),
         critical=needs.critical(ended.levels, t),
-        leash=person.leash if person.leash and t < person.leash.until and at is None else None,
         people=() if person.blind else tuple(sorted(_people(lives, person_id, node_id, t), key=lambda seen: seen.id)),
         npcs=() if person.blind else tuple(_npcs(lives, node_id, t)),
         free_seats={} if person.blind else _free_seats(lives, node_id, t),

@@ -10,7 +10,7 @@ from world.perceive import Snapshot
 from world.places import Facility
 from world.routes import Path
 from world.setting import Setting
-from world.time import MINUTES_PER_DAY, WorldTime, iso, minute_of_day
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 _WAIT_MINUTES = 15
 
@@ -27,7 +27,6 @@ def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -
     found.extend(_talk(setting, snapshot, nearest))
     found.extend(_go(setting, snapshot))
     found.append(Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES))
-    found = [_bound(setting, snapshot, one) for one in found]
     return Possibilities(
         options=tuple(one for one in found if isinstance(one, Option)),
         refusals=tuple(one for one in found if isinstance(one, Refusal)),
@@ -47,7 +46,7 @@ def possible_one(
         return Option(action_id=WAIT, node_id=snapshot.node_id, minutes=_WAIT_MINUTES)
     action = setting.catalogue.action(action_id)
     if facility_id is None or action.where is not Where.FACILITY:
-        found = [_bound(setting, snapshot, one) for one in _do(setting, snapshot, action, 1)]
+        found = list(_do(setting, snapshot, action, 1))
         return next((one for one in found if isinstance(one, Option)), found[0])
     facility = setting.world_map.facility(facility_id)
     if not facility.tags & action.tags:
@@ -56,22 +55,7 @@ def possible_one(
     if refusal is not None:
         return refusal
     walk = setting.distances.to_facility(facility_id)[setting.distances.spot(snapshot.node_id)]
-    return _bound(setting, snapshot, _in_facility(setting, snapshot, action, facility, walk))
-
-
-def _bound(setting: Setting, snapshot: Snapshot, option: Option | Refusal) -> Option | Refusal:
-    leash = snapshot.leash
-    if leash is None or isinstance(option, Refusal) or option.node_id == snapshot.node_id:
-        return option
-    if leash.nodes.issuperset(setting.routes.path(snapshot.node_id, option.node_id).nodes):
-        return option
-    return Refusal(
-        action_id=option.action_id,
-        reason=Reason.BOUND,
-        facility_id=option.facility_id,
-        target_id=option.target_id,
-        facts={"until": iso(leash.until)},
-    )
+    return _in_facility(setting, snapshot, action, facility, walk)
 
 
 def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal | None:

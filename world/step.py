@@ -14,12 +14,12 @@ from world.change import Step as Step
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State, Talk
 from world.needs import Levels
-from world.option import Leash, Option, Reason
+from world.option import Option, Reason
 from world.outside import Outside
 from world.people import Segment, node_at
 from world.perceive import Snapshot, perceive
 from world.setting import Setting
-from world.time import WorldTime, iso
+from world.time import WorldTime
 
 
 class World(Outside):
@@ -35,30 +35,22 @@ class World(Outside):
         option: Option,
         *,
         wake_at: WorldTime | None = None,
-        leash: Leash | None = None,
-        at: WorldTime | None = None,
     ) -> Step:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
 
-        `wake_at`: it decides anew then, if what it does can be interrupted. `leash`: what it binds itself to, once it is
-        there; a leash it has holds until its time is over. `at`: a clock that does not wait shows this by now; until
-        then the character stood and thought.
+        `wake_at`: it decides anew then, if what it does can be interrupted.
 
         Raises:
-            OutOfTurn: the character is not deciding, has bound itself to its place, or speaks to somebody though blind.
+            OutOfTurn: the character is not deciding, or speaks to somebody though blind.
             Unreachable, UnknownPlace: no way leads there.
         """
         person = self._expect(person_id, State.DECIDES, "decide")
         if person.blind and option.target_id in self.people:
             raise OutOfTurn(person_id, "sees nobody", f"speak to {option.target_id!r}")
         events = [] if person.last.action_id in (WALK, TALK) else [_ended(person, person.ready)]
-        person = self._idle(person, at or person.ready)
         t, last = person.ready, person.last
         events.append(Event(time=t, kind=Kind.DECIDED, person_id=person_id, data=_what(option, node_id=option.node_id)))
         path = self.setting.routes.path(last.node_id, option.node_id)
-        bound = person.leash if person.leash and t < person.leash.until else None
-        if bound is not None and path.minutes and not bound.nodes.issuperset(path.nodes):
-            raise OutOfTurn(person_id, f"is bound to its place until {iso(bound.until)}", f"go to {option.node_id!r}")
         past, levels, arrival = person.past, last.levels, t
         if path.minutes:
             walk = Segment.walk(path, t)
@@ -80,7 +72,6 @@ class World(Outside):
                 state=State.CLAIMS if claims else State.DECIDES,
                 claim=option if claims else None,
                 alarm=wake_at,
-                leash=bound or leash,
                 decided_at=t,
                 version=person.version + 1,
             )

@@ -14,12 +14,8 @@ from service.decision.desk import Desk
 from service.decision.mind import Mind
 from service.errors import WrongPhase
 from service.jobs.outbox import Outbox
-from world.ahead import Ask
 from world.perceive import Snapshot
 from world.time import WorldTime
-
-URGENCY = {Ask.CLOSING: 0, Ask.TURN: 1, Ask.DECISION: 2}
-"""Of questions that hold up the same world time, the smallest is asked first."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from service.clock.crew import URGENCY, Crew
+from service.clock.crew import Crew
 from service.clock.living import Living
 from service.clock.stretch import BATCH, Stretch
-from world.ahead import Ask, Call
+from world.ahead import URGENCY, Ask, Call
 from world.causality import Gates
 from world.time import WorldTime
 

@@ -7,14 +7,14 @@ talk goes on in silence. An answer that the world has overtaken is void: the cha
 from dataclasses import dataclass, replace
 
 from service.clock.calls import Calls, Thought, out
-from service.clock.crew import URGENCY, Crew
+from service.clock.crew import Crew
 from service.clock.living import Living
 from service.clock.stretch import BATCH, Stretch
 from service.decision.choose import Chosen
 from service.decision.mind import Mind
 from service.llm.chat import Usage
 from world.actions import GO, HOLD, WAIT
-from world.ahead import Ask, Call
+from world.ahead import URGENCY, Ask, Call
 from world.option import Option
 from world.perceive import Snapshot
 from world.possible import possible

@@ -69,7 +69,7 @@ class Stretch:
             by=chosen.by, thought=chosen.mind.thought, failure=failure, plan=plan
         )
         self.spend(call.time, chosen.usage, chosen.failures)
-        self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at, leash=chosen.leash)
+        self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
     def spend(self, t: WorldTime, usage: Usage, failures: int) -> None:
         """Count calls made for a decision at `t`, whatever came of them."""

@@ -20,7 +20,7 @@ from service.decision.scene import Decision, Offer
 from service.errors import KataribeError
 from service.llm.chat import Usage
 from world.actions import TALK
-from world.option import Leash, Option
+from world.option import Option
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -38,7 +38,6 @@ class Chosen:
 
     option: Option
     wake_at: WorldTime | None
-    leash: Leash | None = None
     mind: Mind
     by: Literal["model", "plan", "fallback"]
     usage: Usage = field(default_factory=Usage)

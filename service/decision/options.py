@@ -72,7 +72,7 @@ def planned(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Option
 
 def homeward(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Option, ...]:
     """The way home, for who is elsewhere and would by its day be at home."""
-    if slot is None or snapshot.node_id == snapshot.home or snapshot.leash is not None:
+    if slot is None or snapshot.node_id == snapshot.home:
         return ()
     if not at_home(world.setting, slot.block, snapshot.home):
         return ()

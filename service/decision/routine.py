@@ -217,16 +217,13 @@ def _goal(moment: _Moment) -> str:
 
 
 def _wait(moment: _Moment, goal: str) -> Option:
-    """Go there and wait for the next block; on the spot, when no way leads there or a leash holds."""
+    """Go there and wait for the next block; on the spot, when no way leads there."""
     snapshot, walk = moment.snapshot, 0
     if goal != snapshot.node_id:
         try:
-            path = moment.setting.routes.path(snapshot.node_id, goal)
+            walk = moment.setting.routes.path(snapshot.node_id, goal).minutes
         except Unreachable:
             goal = snapshot.node_id
-        else:
-            held = snapshot.leash is not None and not snapshot.leash.nodes.issuperset(path.nodes)
-            goal, walk = (snapshot.node_id, 0) if held else (goal, path.minutes)
     left = max(1, moment.until - snapshot.time - walk)
     return Option(action_id=WAIT, node_id=goal, walk_minutes=walk, minutes=min(left, LONGEST_WAIT))
 

@@ -34,7 +34,6 @@ _WHY: Mapping[Language, Mapping[str, str]] = {
         Reason.NOBODY: "nobody is there",
         Reason.BUSY: "busy",
         Reason.GONE: "gone",
-        Reason.BOUND: "you promised to stay here",
     },
     "ja": {
         Reason.CLOSED: "閉まっている(営業 {hours})",
@@ -47,7 +46,6 @@ _WHY: Mapping[Language, Mapping[str, str]] = {
         Reason.NOBODY: "相手がいない",
         Reason.BUSY: "手が離せない",
         Reason.GONE: "もういない",
-        Reason.BOUND: "ここにいると決めている",
     },
 }
 _ENDED: Mapping[Language, Mapping[str, str]] = {

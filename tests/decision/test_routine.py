@@ -15,7 +15,6 @@ from tests.world.little_worlds import random_setting
 from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
 from world.actions import TALK, WAIT
 from world.events import Kind
-from world.option import Leash
 from world.perceive import Snapshot
 from world.setting import Setting
 from world.step import World, newcomer
@@ -201,15 +200,13 @@ def test_the_world_accepts_whatever_the_routine_decides(seed: int, data: st.Data
     world = World(
         setting, [newcomer(setting, "x", home, t, node_id=node, needs=needs, blind=rng.random() < 0.5)], remember=None
     )
-    plan, leash = blocks(), None
-    if rng.random() < 0.3:
-        leash = Leash(nodes=frozenset(rng.sample(nodes, max(1, len(nodes) // 2))), until=WorldTime(t + 500))
-    for turn in range(12):
+    plan = blocks()
+    for _ in range(12):
         snapshot = world.perceive("x")
         option, wake_at = by_routine(setting, profile, snapshot, plan)
         assert option.action_id != TALK
         assert option.minutes >= 1
         assert wake_at is None or wake_at > snapshot.time
-        world.decide("x", option, wake_at=wake_at, leash=leash if turn == 0 else None)
+        world.decide("x", option, wake_at=wake_at)
         while world.people["x"].state == "claims":
             world.claim("x")

@@ -12,12 +12,12 @@ from heapq import heappop, heappush
 from time import process_time
 from typing import NamedTuple
 
-from world.actions import GO, TALK
+from world.actions import TALK
 from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.events import Event, canonical
 from world.life import State, Talk
-from world.option import Leash, Option
+from world.option import Option
 from world.perceive import Snapshot
 from world.possible import possible
 from world.setting import Setting
@@ -34,7 +34,6 @@ class Chosen(NamedTuple):
 
     option: Option
     wake_at: WorldTime | None = None
-    leash: Leash | None = None
 
 
 def draw(*parts: object) -> float:
@@ -45,13 +44,10 @@ def draw(*parts: object) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Mind:
-    """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can, `bound` how often it
-    binds itself to the place it chose.
-    """
+    """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can."""
 
     seed: int
     social: float = 0.5
-    bound: float = 0.0
 
     def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
         found = possible(setting, snapshot)
@@ -63,12 +59,7 @@ class Mind:
         alarm = WorldTime(snapshot.time + 40) if draw(*key, "alarm") < 0.1 else None
         if option.minutes:
             option = replace(option, minutes=max(1, int(option.minutes * (0.5 + draw(*key, "minutes")))))
-        leash = None
-        if option.action_id != GO and draw(*key, "leash") < self.bound:
-            place = setting.world_map.facilities.get(option.facility_id or "")
-            nodes = frozenset(place.node_ids if place else (option.node_id,)) - setting.world_map.closed_nodes
-            leash = Leash(nodes=nodes, until=WorldTime(snapshot.time + 20 + int(50 * draw(*key, "until"))))
-        return Chosen(option, alarm, leash)
+        return Chosen(option, alarm)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +70,6 @@ class Day:
 
     seed: int
     social: float = 0.25
-    bound: bool = False
 
     def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
         found = possible(setting, snapshot)
@@ -91,16 +81,8 @@ class Day:
         options = {o.action_id: o for o in reversed(found.options) if o.action_id != TALK}
         for action_id in self._wishes(hour, snapshot.levels, draw(*key, "mood")):
             if action_id in options:
-                return Chosen(options[action_id], leash=self._leash(setting, snapshot, options[action_id], hour))
+                return Chosen(options[action_id])
         return Chosen(found.options[-1])
-
-    def _leash(self, setting: Setting, snapshot: Snapshot, option: Option, hour: int) -> Leash | None:
-        """Who works binds itself to the place until noon, or until the evening."""
-        if not self.bound or option.action_id != "work" or option.facility_id is None:
-            return None
-        left = (12 if hour < 12 else 17) * 60 - minute_of_day(snapshot.time)
-        nodes = frozenset(setting.world_map.facility(option.facility_id).node_ids) - setting.world_map.closed_nodes
-        return Leash(nodes=nodes, until=WorldTime(snapshot.time + left)) if left > 0 else None
 
     def _wishes(self, hour: int, levels: Mapping[str, float], mood: float) -> tuple[str, ...]:
         if hour >= 22 or hour < 5:
@@ -171,10 +153,9 @@ def run_out_of_order(
     stops = [*batches, until]
     events: list[Event] = []
     started = process_time()
-    ahead = RunningAhead(world, until=stops[0], gates=gates)
     thinking = 0.0
     for stop in stops:
-        ahead.extend(stop)
+        ahead = RunningAhead(world, until=stop, gates=gates)
         flying: list[tuple[float, str, Call, Chosen | None]] = []
         while True:
             while len(flying) < concurrency and (call := ahead.take()) is not None:
@@ -197,12 +178,10 @@ def run_out_of_order(
             _answer(ahead, call, chosen, turns)
             if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
-            events.extend(ahead.release())
-        assert ahead.idle
-    events.extend(ahead.release())
-    run.log = tuple(events)
+        events.extend(ahead.unsettled())
+        run.checks += ahead.gates.checks
+    run.log = canonical(event for event in events if event.time < until)
     run.cpu = process_time() - started - thinking
-    run.checks = ahead.gates.checks
     return run
 
 
@@ -213,7 +192,7 @@ def _answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns
         ahead.turned(call, last=call.index + 1 >= turns(call.talk_id))
     else:
         assert chosen is not None
-        ahead.decided(call, chosen.option, wake_at=chosen.wake_at, leash=chosen.leash)
+        ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
 
 def run_lockstep(
@@ -248,8 +227,8 @@ def run_lockstep(
         opened: list[str] = []
         for person_id in due:
             if person_id in chosen:
-                option, alarm, leash = chosen[person_id]
-                events.extend(world.decide(person_id, option, wake_at=alarm, leash=leash).events)
+                option, alarm = chosen[person_id]
+                events.extend(world.decide(person_id, option, wake_at=alarm).events)
             person = world.people[person_id]
             if person.state is State.CLAIMS and person.ready == t:
                 step = world.claim(person_id)
@@ -297,7 +276,7 @@ def _pass(run: Run, ids: list[str], latency: Latency, concurrency: int) -> None:
 def _note(run: Run, snapshot: Snapshot, keep: bool) -> None:
     run.decisions += 1
     if keep:
-        run.snapshots[snapshot.person_id, snapshot.time] = sight(replace(snapshot, leash=None))
+        run.snapshots[snapshot.person_id, snapshot.time] = sight(snapshot)
     seen = [(other.id, run.world.people[other.id].before(snapshot.time)) for other in snapshot.people]
     run.causes[snapshot.person_id, snapshot.time] = tuple((i, doing.decided_at, doing.talk_id) for i, doing in seen)
 
@@ -350,5 +329,5 @@ def reread(run: Run) -> list[str]:
     return [
         f"{person_id} at {t}"
         for (person_id, t), read in run.snapshots.items()
-        if sight(replace(run.world.perceive(person_id, t), leash=None)) != read
+        if sight(run.world.perceive(person_id, t)) != read
     ]

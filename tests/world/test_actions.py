@@ -10,7 +10,7 @@ import pytest
 
 from tests.world.little_worlds import MORNING, NEEDS
 from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Where, read_catalogue
-from world.option import Leash, Option, Possibilities, Reason, Refusal
+from world.option import Option, Possibilities, Reason, Refusal
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.possible import minutes_open, possible, possible_one
 from world.setting import Setting
@@ -186,18 +186,6 @@ def test_a_blind_character_sees_nobody_but_knows_the_map() -> None:
     found = possible(setting, world.perceive("aoi"))
     assert option(found, "eat").facility_id == "inn"
     assert all(one.target_id != "ben" for one in found.options)
-
-
-def test_who_has_bound_itself_to_a_place_is_offered_nothing_elsewhere() -> None:
-    setting = village()
-    world = World(setting, [newcomer(setting, "aoi", "home", parse_time("2026-04-01T09:00"), node_id="inn")])
-    bond = Leash(nodes=frozenset({"inn"}), until=parse_time("2026-04-01T10:00"))
-    world.decide("aoi", Option(action_id="rest", node_id="inn", minutes=10), leash=bond)
-    found = possible(setting, world.perceive("aoi"))
-    assert {one.node_id for one in found.options} == {"inn"}
-    assert [(r.reason, r.facts) for r in refusals(found, "work")] == [(Reason.BOUND, {"until": "2026-04-01T10:00"})]
-    world.decide("aoi", Option(action_id="rest", node_id="inn", minutes=60))
-    assert option(possible(setting, world.perceive("aoi")), "work").node_id == "field"
 
 
 @pytest.mark.parametrize("at", ["2026-04-01T06:00", "2026-04-01T09:00", "2026-04-01T21:00"])

@@ -5,10 +5,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.world.little_worlds import CATALOGUE, MORNING, random_setting, random_world
-from tests.world.maps import draw_map
+from tests.world.little_worlds import MORNING, random_setting, random_world
 from tests.world.simulation import (
-    Chosen,
     Mind,
     Run,
     lognormal,
@@ -18,15 +16,12 @@ from tests.world.simulation import (
     run_out_of_order,
     turns_of,
 )
-from world.actions import TALK
 from world.ahead import Ask, RunningAhead
 from world.causality import Gates
 from world.distance import FAR, Row
 from world.events import Event
 from world.life import Person
-from world.option import Leash, Option
-from world.perceive import Snapshot
-from world.setting import Setting
+from world.option import Option
 from world.step import OutOfTurn, World, newcomer
 from world.time import WorldTime
 
@@ -35,11 +30,11 @@ WORLDS = 220
 SLOWEST_CATCH = 150
 
 
-def lockstep(seed: int, *, bound: float = 0.0) -> Run:
+def lockstep(seed: int) -> Run:
     return run_lockstep(
         random_world(seed),
         until=UNTIL,
-        decide=Mind(seed=seed, bound=bound),
+        decide=Mind(seed=seed),
         turns=turns_of(seed),
         latency=lognormal(seed),
         concurrency=8,
@@ -51,7 +46,6 @@ def ahead(
     *,
     gates: Callable[[World], Gates] = Gates,
     batches: Sequence[WorldTime] = (),
-    bound: float = 0.0,
 ) -> Run:
     """Another latency than lockstep has, now steady, now wild; another number of calls in flight for each seed."""
     rng = random.Random(f"run {seed}")
@@ -59,7 +53,7 @@ def ahead(
     return run_out_of_order(
         world,
         until=UNTIL,
-        decide=Mind(seed=seed, bound=bound),
+        decide=Mind(seed=seed),
         turns=turns_of(seed),
         latency=lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5])),
         concurrency=rng.choice([1, 2, 3, 5, 8, 32]),
@@ -102,86 +96,6 @@ def test_stopping_between_ticks_does_not_change_the_story() -> None:
     ticks = [WorldTime(t) for t in range(MORNING + 7, UNTIL, 7)]
     for seed in range(25):
         assert ahead(seed, batches=ticks).log == lockstep(seed).log, f"seed {seed}"
-
-
-@pytest.mark.long
-def test_the_story_is_the_same_when_characters_bind_themselves_to_places() -> None:
-    for seed in range(60):
-        straight, run = lockstep(seed, bound=0.5), ahead(seed, bound=0.5)
-        assert run.log == straight.log, f"seed {seed}"
-        assert not reread(run), f"seed {seed}"
-        unused = ahead(seed, bound=0.5, gates=lambda world: Gates(world, leashes=False))
-        assert unused.log == straight.log, f"seed {seed}"
-
-
-class NoClosure(Gates):
-    """Whoever is bound is thought to hold back those too whom it could speak to."""
-
-    def loose_at(self, person: Person, leash: Leash) -> int:
-        return max(person.ready, leash.until)
-
-
-def at(minutes: int) -> WorldTime:
-    return WorldTime(MORNING + minutes)
-
-
-def fetch(setting: Setting, snapshot: Snapshot) -> Chosen:
-    """Eri, bound to the farm, speaks to Yui there; Yui then walks to town, where Cyo looks around now and then."""
-    if snapshot.person_id == "eri":
-        seen = [other.id for other in snapshot.people if other.approachable]
-        if seen:
-            return Chosen(Option(action_id=TALK, node_id="farm", target_id=seen[0]))
-        bond = Leash(nodes=frozenset({"farm"}), until=at(80))
-        return Chosen(Option(action_id="rest", node_id="farm", minutes=5), leash=bond)
-    if snapshot.person_id == "yui":
-        goal = "farm" if snapshot.time == at(0) else "town"
-        return Chosen(Option(action_id="rest", node_id=goal, minutes=100))
-    return Chosen(Option(action_id="rest", node_id="town", minutes=20 if snapshot.people else 15))
-
-
-def farm_and_town() -> World:
-    setting = Setting.of(draw_map(("farm", "bridge", 5), ("bridge", "town", 5)), CATALOGUE)
-    return World(
-        setting,
-        [
-            newcomer(setting, name, node, at(0), node_id=node)
-            for name, node in (("cyo", "town"), ("eri", "farm"), ("yui", "farm"))
-        ],
-        remember=None,
-    )
-
-
-def fetched(gates: Callable[[World], Gates] | None) -> Run:
-    """The little story, in lockstep (None) or ahead; whatever Eri is asked takes long."""
-    world = farm_and_town()
-
-    def slow(call_id: str) -> float:
-        return 100.0 if "eri" in call_id else 1.0
-
-    if gates is None:
-        return run_lockstep(world, until=at(90), decide=fetch, turns=lambda _: 1, latency=slow, concurrency=9)
-    return run_out_of_order(
-        world, until=at(90), decide=fetch, turns=lambda _: 1, latency=slow, concurrency=9, gates=gates(world)
-    )
-
-
-def test_who_is_bound_can_still_send_somebody_else() -> None:
-    straight = fetched(None)
-    assert any("yui" in read for (who, _), read in straight.snapshots.items() if who == "cyo")
-    assert fetched(Gates).log == straight.log
-    assert fetched(NoClosure).log != straight.log, "the story does not need the closure"
-
-
-def test_nobody_far_away_waits_for_who_is_bound_and_alone() -> None:
-    world = farm_and_town()
-    world.decide("yui", Option(action_id="rest", node_id="bridge", minutes=100))
-    bond = Leash(nodes=frozenset({"farm"}), until=at(80))
-    world.decide("eri", Option(action_id="rest", node_id="farm", minutes=5), leash=bond)
-    world.decide("cyo", Option(action_id="rest", node_id="town", minutes=40))
-    assert Gates(world).to_decide(world.people["cyo"]) is None
-    assert Gates(world, leashes=False).to_decide(world.people["cyo"]) == "eri"
-    with pytest.raises(OutOfTurn, match="bound to its place"):
-        world.decide("eri", Option(action_id="rest", node_id="town", minutes=5))
 
 
 class NoGate(Gates):
@@ -296,16 +210,15 @@ def test_a_world_stored_at_any_moment_goes_on_with_the_same_story() -> None:
         world, mind, turns = random_world(seed, remember=0), Mind(seed=seed), turns_of(seed)
         driver = RunningAhead(world, until=UNTIL)
         released: list[Event] = []
-        while not driver.idle:
-            flying = []
-            while (call := driver.take()) is not None:
-                flying.append((call, driver.snapshot(call) if call.ask is Ask.DECISION else None))
+        while flying := [
+            (call, driver.snapshot(call) if call.ask is Ask.DECISION else None) for call in iter(driver.take, None)
+        ]:
             # Some of the answers come, in any order; then everything but the people and talks is lost.
             rng.shuffle(flying)
             for call, snapshot in flying[: rng.randint(1, len(flying))]:
                 if snapshot is not None:
-                    option, alarm, leash = mind(world.setting, snapshot)
-                    driver.decided(call, option, wake_at=alarm, leash=leash)
+                    option, alarm = mind(world.setting, snapshot)
+                    driver.decided(call, option, wake_at=alarm)
                 elif call.ask is Ask.CLOSING:
                     driver.closed(call)
                 else:
@@ -344,9 +257,3 @@ def test_what_an_author_changes_voids_the_question_that_was_open() -> None:
     again = driver.take()
     assert again is not None
     assert again.time == MORNING
-
-
-def test_time_only_goes_forward() -> None:
-    driver = RunningAhead(random_world(1), until=UNTIL)
-    with pytest.raises(ValueError, match="already runs to"):
-        driver.extend(MORNING)

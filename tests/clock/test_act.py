@@ -165,7 +165,7 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: Script
         ("other", "aoi"),
     ]
     assert after["daily_conversations"] == before["daily_conversations"][1:]
-    (mine,) = [row for row in after["characters"] if (row["world_id"], row["character_id"]) == ("main", "aoi")]
+    (mine,) = [row for row in after["people"] if (row["world_id"], row["person_id"]) == ("main", "aoi")]
     assert (mine["sleeps"], mine["decision"]) == (1, "client")
     assert set(before) == set(SQLModel.metadata.tables)
 

@@ -10,7 +10,7 @@ from service.clock.ticker import Ticker
 from service.conversation.room import Room
 from service.jobs.runner import Runner
 from service.store.idempotency import Once
-from service.store.ids import SLUG, SLUG_MAX
+from world.ids import SLUG, SLUG_MAX
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from service.store.ids import SLUG, SLUG_MAX
+from world.ids import SLUG, SLUG_MAX
 
 T = TypeVar("T")
 

@@ -1,7 +1,6 @@
 """Owns the way between a store and a file: which database, who may use it at the same time, and what is left on an error."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +16,16 @@ from service.export.read import Imported, read_story
 from service.export.record import written
 from service.export.write import Span, story
 from service.settings import Settings
-from service.store.ids import SLUG, SLUG_MAX
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable
 from world.errors import BadWorldTime
+from world.ids import is_slug
 from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
 
 
 def world_name(text: str) -> str:
     """The id of a world, as a user types it. Raises: BadWorldName."""
-    if len(text) > SLUG_MAX or not re.fullmatch(SLUG, text):
+    if not is_slug(text):
         raise BadWorldName(value=text)
     return text
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from service.cast.problem import Key, found, key_path
 from service.errors import Conflict, Invalid, NotFound
-from service.store.ids import SLUG_MAX
+from world.ids import SLUG_MAX
 from world.time import Language
 
 

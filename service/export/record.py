@@ -15,8 +15,8 @@ from pydantic_core import PydanticCustomError
 from service.cast.problem import Key
 from service.conversation.phase import EndReason
 from service.export.problem import Unreadable, no_id
-from service.store.ids import SLUG, SLUG_MAX
 from world.errors import BadWorldTime
+from world.ids import is_slug
 from world.time import Language, WorldTime, iso, parse_time
 
 FORMAT = 1
@@ -32,12 +32,8 @@ def _minute(value: object) -> object:
     raise PydanticCustomError("world_time", "no world time")
 
 
-def _is_slug(text: str) -> bool:
-    return len(text) <= SLUG_MAX and re.fullmatch(SLUG, text) is not None
-
-
 def _slug(text: str) -> str:
-    if not _is_slug(text):
+    if not is_slug(text):
         raise PydanticCustomError("slug", "no id")
     return text
 
@@ -203,7 +199,7 @@ def require_ids(data: object, key: Key = ("data",)) -> None:
     """
     for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         place = (*key, name)
-        if isinstance(name, str) and name.endswith("_id") and isinstance(value, str) and not _is_slug(value):
+        if isinstance(name, str) and name.endswith("_id") and isinstance(value, str) and not is_slug(value):
             raise no_id(place, value)
         require_ids(value, place)
 

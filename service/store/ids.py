@@ -1,13 +1,8 @@
-"""Owns ids: of rows we number ourselves, and the form every id from outside must have."""
+"""Owns ids of rows we number ourselves."""
 
 import secrets
 import time
 import uuid
-
-SLUG = r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*$"
-"""Ids of worlds, people, nodes and facilities. No ``--``: it parts world and character in a memory group's name."""
-
-SLUG_MAX = 64
 
 _NAMESPACE = uuid.UUID("0f6c1a9e-50d3-5b1e-8a4f-6d1c2f0b9e77")
 

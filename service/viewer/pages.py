@@ -1,6 +1,5 @@
 """Owns the pages: the world with map and people, a conversation as it is spoken, a memory and how it hangs together."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,9 @@ from service.conversation.room import Room
 from service.conversation.transcript import conversation_of
 from service.decision.wording import action_name
 from service.errors import NotFound
-from service.store.ids import SLUG
 from service.viewer.texts import texts
 from world.actions import BUILT_IN
+from world.ids import is_slug
 from world.time import Language
 
 router = APIRouter(include_in_schema=False)
@@ -105,7 +104,7 @@ def _page(
     world: Annotated[str, Query()] = MAIN_WORLD,
     lang: Annotated[str | None, Query()] = None,
 ) -> Page:
-    valid = re.fullmatch(SLUG, world) is not None
+    valid = is_slug(world)
     return Page(request=request, world_id=world if valid else MAIN_WORLD, asked=_known(lang), valid=valid)
 
 

@@ -20,7 +20,8 @@ from sqlmodel import Session
 
 from benchmarks.neo4j import neo4j_server
 from benchmarks.recall import TableEmbedder
-from service.cast.load import bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import load_content
 from service.cast.stage import Stage
 from service.cast.whereabouts import move
 from service.conversation.closing import close

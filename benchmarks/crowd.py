@@ -3,7 +3,8 @@
 import random
 from functools import cache
 
-from service.cast.load import bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import load_content
 from service.cast.profile import CharacterProfile, RoutineBlock
 from tests.world.little_worlds import grid_setting
 from world.actions import Catalogue

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.crowd import MIDNIGHT, SEED, catalogue, large, routine_profiles, town
-from service.cast.load import Cast, Content, bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import Cast, Content, load_content
 from service.cast.profile import CharacterProfile, NpcProfile, RoutineBlock
 from world.places import Facility, Node, WorldMap
 from world.setting import Setting

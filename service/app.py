@@ -10,7 +10,8 @@ from sqlalchemy.exc import OperationalError
 
 from service.api import actions, conversations, events, health, memory_graph, people, problem, world
 from service.api.deps import House
-from service.cast.load import bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import load_content
 from service.cast.stage import Stage
 from service.clock.crew import Crew
 from service.clock.keeper import Keeper

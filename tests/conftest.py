@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from service.cast.load import Content, bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import Content, load_content
 from service.cast.stage import Stage
 from service.conversation.room import Room
 from service.conversation.stream import Stream

@@ -60,7 +60,7 @@ def spoil(directory: Path) -> Path:
     village = write_village(directory)
     maps = json.loads((village / "maps.json").read_text(encoding="utf-8"))
     maps["maps"][0]["npcs"][0]["spawnNodeId"] = "moon"
-    maps["maps"][0]["edges"][0]["minutes"] = 0
+    maps["maps"][0]["edges"][0]["to"] = "nowhere"
     (village / "maps.json").write_text(json.dumps(maps), encoding="utf-8")
     (village / "characters" / "rin.yaml").write_text("id: rin\nname: Rin\nhome: yard\n", encoding="utf-8")
     return village
@@ -113,7 +113,7 @@ def test_check_tells_every_error_with_its_file(main: Main, tmp_path: Path, langu
     code, told, errors = main("check", spoil(tmp_path / "game"), "--language", language)
     assert code == 1
     assert "moon" in told
-    assert "minutes" in told
+    assert "nowhere" in told
     assert "rin.yaml" in told
     assert summary in errors
     assert len(told.splitlines()) >= 3
@@ -138,7 +138,7 @@ def test_check_speaks_the_language_of_the_terminal(main: Main, tmp_path: Path, m
 def test_a_village_with_errors_is_not_served_and_all_are_told(main: Main, tmp_path: Path) -> None:
     code, told, errors = main("serve", "--rehearsal", "--content", spoil(tmp_path / "game"), "--data", tmp_path / "d")
     assert (code, told) == (2, "")
-    for part in ("moon", "minutes", "rin.yaml", "does not start"):
+    for part in ("moon", "nowhere", "rin.yaml", "does not start"):
         assert part in errors
     assert "Traceback" not in errors
     assert not (tmp_path / "d").exists()

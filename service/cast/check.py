@@ -1,94 +1,126 @@
-"""Owns the check of a content directory: all its files read, all their errors at once, and what they say if there are none."""
+"""The check of a content directory, in two passes: the form of every file, then what the files say of each other."""
 
 import os
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from service.cast.actions_check import check_actions
-from service.cast.actions_file import ActionsFile
-from service.cast.actions_sketch import ACTIONS_FILE, sketch_actions
-from service.cast.bundled import bundled_content
-from service.cast.doings import check_doings
-from service.cast.files import CharacterFile, MapsFile, NpcFile
+from pydantic import ValidationError
+
+from service.cast.actions import ActionsFile
+from service.cast.check_actions import check_actions, check_plans, check_tags
+from service.cast.connectivity import check_connectivity
+from service.cast.fields import Written
+from service.cast.files import (
+    ACTIONS_FILE,
+    CHARACTERS,
+    MAPS_FILE,
+    NPCS,
+    Unreadable,
+    bundled_content,
+    person_files,
+    read_values,
+)
+from service.cast.maps import MapsFile
+from service.cast.persons import CharacterFile, NpcFile
 from service.cast.problem import ContentProblem, problem
-from service.cast.reach import check_reach
-from service.cast.read import Document, read_document
-from service.cast.references import check_references
-from service.cast.shape import shape
-from service.cast.sketch import MAPS_FILE, sketch_maps, sketch_person
+from service.cast.references import check_acquaintances, check_maps, check_npcs, check_people, check_places, check_posts
+from service.cast.schema_errors import schema_errors
 
-NPCS, CHARACTERS = "npcs", "characters"
-PERSON_SUFFIXES = (".yaml", ".yml")
-MOST_FILES = 10_000
-"""The most that one folder may hold: far more people than any game has."""
+W = TypeVar("W", bound=Written)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class CheckedContent:
-    """The files' values in the order of their names; `maps` and `actions` are None and people may lack where there are
-    `problems`.
+    """What could be read, people by their files in the order of names; all there is if there are no `problems`.
+
+    `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read.
     """
 
-    maps: MapsFile | None
-    actions: ActionsFile | None
-    npcs: tuple[NpcFile, ...]
-    characters: tuple[CharacterFile, ...]
-    problems: tuple[ContentProblem, ...]
+    maps: MapsFile | None = None
+    actions: ActionsFile | None = None
+    own_actions: bool = True
+    npcs: dict[str, NpcFile] = field(default_factory=dict)
+    all_npcs: bool = True
+    characters: dict[str, CharacterFile] = field(default_factory=dict)
+    problems: list[ContentProblem] = field(default_factory=list)
 
 
 def check_content(directory: Path) -> list[ContentProblem]:
     """Every error in the directory's maps.json, actions.json, npcs/ and characters/; empty if a world can start from it."""
-    return list(examine(directory).problems)
+    return examine(directory).problems
 
 
 def examine(directory: Path) -> CheckedContent:
     """Read and check everything; never raises for what is in the files."""
     if not directory.is_dir():
-        missing = problem(".", (), "there is no such directory", "このフォルダはありません")
-        return CheckedContent(maps=None, actions=None, npcs=(), characters=(), problems=(missing,))
-    maps = read_document(directory, MAPS_FILE)
+        return CheckedContent(problems=[problem(".", (), "no_directory")])
+    content = _parsed(directory)
+    content.problems += _cross_checked(content)
+    content.problems.sort(key=_by_file)
+    return content
+
+
+def _parsed(directory: Path) -> CheckedContent:
+    """The first pass: every file in its model's form, or what is wrong with it."""
+    found: list[ContentProblem] = []
     # A game made before there were actions has none of its own.
     own_actions = os.path.lexists(directory / ACTIONS_FILE)
-    actions = read_document(directory if own_actions else bundled_content(), ACTIONS_FILE)
-    npcs, npc_problems = _read_all(directory, NPCS)
-    characters, character_problems = _read_all(directory, CHARACTERS)
-    maps_file, maps_problems = shape(MapsFile, maps)
-    actions_file, actions_problems = shape(ActionsFile, actions)
-    npc_files = [shape(NpcFile, document) for document in npcs]
-    character_files = [shape(CharacterFile, document) for document in characters]
-    found = [*maps.problems, *maps_problems, *actions.problems, *actions_problems, *npc_problems, *character_problems]
-    for document, (_, wrong) in zip((*npcs, *characters), (*npc_files, *character_files), strict=True):
-        found += [*document.problems, *wrong]
-    sketch = sketch_maps(maps)
-    people = tuple(map(sketch_person, npcs)), tuple(map(sketch_person, characters))
-    found += check_references(sketch, *people, npcs_known=not npc_problems)
-    found += check_reach(sketch)
-    doable = sketch_actions(actions, own=own_actions)
-    found += check_actions(doable, sketch)
-    found += check_doings(people[1], doable, sketch)
+    maps = _parse(MapsFile, directory, MAPS_FILE, found)
+    actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
+    npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
+    characters, _ = _parse_all(CharacterFile, directory, CHARACTERS, found)
     return CheckedContent(
-        maps=maps_file,
-        actions=actions_file,
-        npcs=tuple(file for file, _ in npc_files if file),
-        characters=tuple(file for file, _ in character_files if file),
-        problems=tuple(sorted(dict.fromkeys(found), key=_by_file)),
+        maps=maps,
+        actions=actions,
+        own_actions=own_actions,
+        npcs=npcs,
+        all_npcs=all_npcs,
+        characters=characters,
+        problems=found,
     )
 
 
-def _read_all(directory: Path, folder: str) -> tuple[list[Document], list[ContentProblem]]:
+def _parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
     try:
-        with os.scandir(directory / folder) as entries:
-            names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
-    except OSError as exc:
-        en, ja = f"cannot be listed: {exc.strerror}; expected a directory", "フォルダとして開けません"
-        return [], [problem(f"{folder}/", (), en, f"{ja}({exc.strerror})")]
-    if len(names) > MOST_FILES:
-        en = f"there are more than {MOST_FILES} files in this folder, the most that is read"
-        ja = f"このフォルダのファイルが多すぎます。読み込めるのは {MOST_FILES} 個までです"
-        return [], [problem(f"{folder}/", (), en, ja)]
-    files = sorted(name for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
-    return [read_document(directory, f"{folder}/{name}") for name in files], []
+        return model.model_validate(read_values(directory / file))
+    except Unreadable as exc:
+        found.append(problem(file, (), exc.kind, **exc.facts))
+    except ValidationError as exc:
+        found += schema_errors(model, file, exc)
+    return None
+
+
+def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:
+    """The people of a folder by their files, and whether these are all."""
+    try:
+        files = person_files(directory, folder)
+    except Unreadable as exc:
+        found.append(problem(f"{folder}/", (), exc.kind, **exc.facts))
+        return {}, False
+    parsed = {file: _parse(model, directory, file, found) for file in files}
+    people = {file: person for file, person in parsed.items() if person is not None}
+    return people, len(people) == len(files)
+
+
+def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
+    """The second pass: ids, who can get where, what can be done; of the files that could be read."""
+    maps, actions, npcs, characters = content.maps, content.actions, content.npcs, content.characters
+    yield from check_people(npcs, characters)
+    if maps is not None:
+        wrong = [*check_maps(maps), *check_posts(maps)]
+        yield from wrong or check_connectivity(maps)
+        yield from check_places(characters, maps)
+        if content.all_npcs:
+            yield from check_npcs(npcs, characters, maps)
+    if content.all_npcs:
+        yield from check_acquaintances(npcs, characters)
+    if actions is not None:
+        if content.own_actions:
+            yield from check_actions(actions)
+            yield from check_tags(actions, maps) if maps is not None else ()
+        yield from check_plans(characters, actions, maps)
 
 
 def _by_file(found: ContentProblem) -> tuple[bool, bool, str]:

@@ -1,270 +1,191 @@
-"""Owns the form of the content files as an author writes them: maps.json, npcs/*.yaml, characters/*.yaml."""
+"""Where content lies, which files it has, and how their bytes become plain values."""
 
-import re
-from typing import Annotated, Any
+import errno
+import json
+import os
+import stat
+import sys
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    Strict,
-    model_validator,
-)
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
+import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
-from service.cast.profile import Decides, Importance, Mood
-from world.errors import BadWorldTime
-from world.places import Hours
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, WorldTime, parse_time
+from service.cast.problem import Fact, quote
 
-SLUG_MAX = 64
-_SLUG = re.compile(r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*")
-_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2})")
-LARGEST_NUMBER = 1_000_000_000
-_LONGEST_WAY_MINUTES = 365 * MINUTES_PER_DAY
+MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
+NPCS, CHARACTERS = "npcs", "characters"
+PERSON_SUFFIXES = (".yaml", ".yml")
+MOST_FILES = 10_000
+"""The most that one folder may hold: far more people than any game has."""
+MOST_BYTES = 5_000_000
+"""The most that is read of one file: far more than any game needs, and less than a machine's memory."""
 
-EXPECTED = "expected"
-"""The pydantic error type of our own checks; its context carries the expectation as `en` and `ja`."""
+_PACKAGE = Path(__file__).resolve().parent.parent
 
+if sys.platform == "win32":
+    _FLAGS = os.O_RDONLY | os.O_BINARY
+else:  # a pipe that nobody writes to is opened at once, and a terminal does not become ours
+    _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
-def expected(en: str, ja: str) -> PydanticCustomError:
-    """The error of a value that is not what the two sentences' middles name."""
-    return PydanticCustomError(EXPECTED, "expected {en}", {"en": en, "ja": ja})
-
-
-def _slug(value: object) -> str:
-    if isinstance(value, str) and len(value) <= SLUG_MAX and _SLUG.fullmatch(value):
-        return value
-    raise expected(
-        f"an id: letters a-z, A-Z and digits, with single - or _ between them, at most {SLUG_MAX} characters, in quotes "
-        "if it is all digits",
-        f"id(英字と数字、間に - か _ を1つずつ、{SLUG_MAX} 文字以内。数字だけなら引用符で囲む)",
-    )
+_NO_FILE = {errno.ENXIO, errno.EOPNOTSUPP}
+"""How the system refuses to open a socket, or a device that is not there."""
 
 
-def clock_minutes(text: str, *, latest: int = MINUTES_PER_DAY - 1) -> int | None:
-    """``"07:30"`` as minutes of the day; None if it is no time up to `latest`."""
-    match = _CLOCK.fullmatch(text)
-    if match is None or int(match[2]) >= MINUTES_PER_HOUR:
-        return None
-    minutes = int(match[1]) * MINUTES_PER_HOUR + int(match[2])
-    return minutes if minutes <= latest else None
+class Unreadable(Exception):
+    """A file or folder that has no values; `kind` is the sentence that says why."""
+
+    def __init__(self, kind: str, **facts: Fact) -> None:
+        super().__init__(kind)
+        self.kind, self.facts = kind, facts
 
 
-def _clock(value: object) -> int:
-    minutes = clock_minutes(value) if isinstance(value, str) else None
-    if minutes is not None:
-        return minutes
-    if isinstance(value, int) and not isinstance(value, bool):
-        raise expected(
-            'a time in quotes such as "07:30": put it in quotes, for YAML reads 7:30 without them as the number 450',
-            '引用符で囲んだ "07:30" のような時刻(引用符のない 7:30 をYAMLは数 450 と読みます)',
-        )
-    raise expected(
-        'a time in quotes from "00:00" to "23:59", such as "07:30"',
-        '"00:00" から "23:59" までの "07:30" のような、引用符で囲んだ時刻',
-    )
+def bundled_content(package: Path = _PACKAGE) -> Path:
+    """The content that travels with Kataribe: inside the installed `package`, else in the checkout around it."""
+    bundled = package / "_bundled"
+    return bundled if bundled.is_dir() else package.parent
 
 
-def _hours(value: object) -> Hours:
-    if isinstance(value, str) and value.count("-") == 1:
-        opens, closes = value.split("-")
-        begin, end = clock_minutes(opens), clock_minutes(closes, latest=MINUTES_PER_DAY)
-        if begin is not None and end is not None and begin != end:
-            return Hours(opens=begin, closes=end)
-    raise expected(
-        'opening hours such as "06:00-22:00", past midnight "18:00-02:00", or all day "00:00-24:00"',
-        '"06:00-22:00" のような営業時間(夜を越すなら "18:00-02:00"、終日なら "00:00-24:00")',
-    )
+def person_files(directory: Path, folder: str) -> list[str]:
+    """The files of people in a folder of the content directory, relative to that directory, sorted.
 
-
-def _start(value: object) -> WorldTime:
+    Raises:
+        Unreadable: it is no folder, cannot be listed, or holds more than `MOST_FILES`.
+    """
     try:
-        if isinstance(value, str):
-            return parse_time(value)
-    except BadWorldTime:
-        pass  # the same sentence as for anything that is no text
-    raise expected(
-        'a world time without a time zone, such as "2026-04-01T07:00"',
-        '"2026-04-01T07:00" のような、時間帯を付けない世界の日時',
-    )
+        with os.scandir(directory / folder) as entries:
+            names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
+    except OSError as exc:
+        raise Unreadable("not_listed", reason=str(exc.strerror)) from exc
+    if len(names) > MOST_FILES:
+        raise Unreadable("too_many_files", most=MOST_FILES)
+    return sorted(f"{folder}/{name}" for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
 
 
-def _words(value: object) -> str:
-    if not isinstance(value, str):
-        raise expected("a text in quotes", "引用符で囲んだ文章")
-    if not value.strip():
-        raise expected("a text that is not empty", "空でない文章")
+def read_values(path: Path) -> object:
+    """What a .json, .yaml or .yml file says.
+
+    Raises:
+        Unreadable: it is missing, no file, too large, no UTF-8, no JSON or YAML, or says one key twice.
+    """
+    raw = _bytes_of(path)
     try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise expected("whole characters, not half of a surrogate pair", "片方だけのサロゲートを含まない文章") from None
-    return value.strip()
+        text = raw.decode("utf-8-sig")
+        return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
+    except UnicodeDecodeError as exc:
+        line, byte = raw[: exc.start].count(b"\n") + 1, f"0x{raw[exc.start]:02x}"
+        raise Unreadable("no_utf8", line=line, byte=byte) from exc
+    except RecursionError as exc:
+        raise Unreadable("nested_too_deeply") from exc
 
 
-def number_up_to(value: object, *, least: float = -LARGEST_NUMBER) -> bool:
-    """Whether it is a number, no truth value, from `least` to the largest that content may name."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= LARGEST_NUMBER
+def _bytes_of(path: Path) -> bytes:
+    try:
+        raw = _regular_bytes(path)
+    except FileNotFoundError as exc:
+        raise Unreadable("missing_file") from exc
+    except OSError as exc:
+        raise Unreadable("not_read", reason=str(exc.strerror)) from exc
+    if raw is None:
+        raise Unreadable("no_file")
+    if len(raw) > MOST_BYTES:
+        raise Unreadable("too_large", megabytes=MOST_BYTES // 1_000_000)
+    return raw
 
 
-def _number(value: object) -> float:
-    if isinstance(value, int | float) and number_up_to(value):
-        return float(value)
-    raise expected(
-        f"a number from -{LARGEST_NUMBER} to {LARGEST_NUMBER}", f"-{LARGEST_NUMBER} から {LARGEST_NUMBER} までの数"
-    )
+def _regular_bytes(path: Path) -> bytes | None:
+    """What is in the file, at most a byte more than `MOST_BYTES`; None: it is a folder, a pipe, a socket or a device.
+
+    It is looked at when it is open, so that nobody can put something else in its place in between.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as exc:
+        if exc.errno in _NO_FILE:
+            return None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        raw = bytearray()
+        while len(raw) <= MOST_BYTES and (more := os.read(descriptor, MOST_BYTES + 1 - len(raw))):
+            raw += more
+        return bytes(raw)
+    finally:
+        os.close(descriptor)
 
 
-def _not_empty(value: object) -> object:
-    """Counted before the items are checked: a list whose only item is wrong is not empty."""
-    if isinstance(value, list) and not value:
-        raise expected("a list of at least 1", "1個以上のリスト")
-    return value
+def _read_json(text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_mapping)
+    except json.JSONDecodeError as exc:
+        raise Unreadable("broken", form="JSON", line=exc.lineno, column=exc.colno, reason=exc.msg) from exc
+    except ValueError as exc:  # Python refuses to convert integers of thousands of digits
+        raise Unreadable("too_many_digits") from exc
 
 
-Slug = Annotated[str, Strict(), BeforeValidator(_slug)]
-Ref = Annotated[str, Strict()]
-Words = Annotated[str, Strict(), BeforeValidator(_words)]
-Minutes = Annotated[int, Strict(), Field(ge=1, le=_LONGEST_WAY_MINUTES)]
-Coordinate = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Clock = Annotated[int, PlainValidator(_clock)]
-Number = Annotated[float, PlainValidator(_number)]
-OpenHours = Annotated[Hours, PlainValidator(_hours), PlainSerializer(lambda hours: hours.label)]
-NotEmpty = BeforeValidator(_not_empty)
+def _mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    mapping: dict[str, object] = {}
+    for name, value in pairs:
+        if name in mapping:
+            raise Unreadable("key_twice", name=quote(name))
+        mapping[name] = value
+    return mapping
 
 
-class Written(BaseModel):
-    """A mapping in a content file: camelCase keys, none unknown."""
+class _Strict(Composer, SafeConstructor):
+    """Says where a key is written twice, and where a date or number is none (``2026-02-30``)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        names: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in names:
+                raise Unreadable("key_twice_at", **_place(key.start_mark), name=quote(key.value))
+            names.add(key.value)
+        return node
 
-
-class Text(Written):
-    """What people read: one string for both languages, or a mapping with `en`, `ja` or both. Empty: not written."""
-
-    en: Words = ""
-    ja: Words = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            words = _words(value)
-            return {"en": words, "ja": words}
-        if not isinstance(value, dict) or not value:
-            raise expected(
-                'a text in quotes, or a mapping with "en" or "ja"', '引用符で囲んだ文章か "en" "ja" のマッピング'
-            )
-        return value
-
-    def of(self, language: Language) -> str:
-        """The text in that language, else in the other."""
-        return (self.ja or self.en) if language == "ja" else (self.en or self.ja)
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, ArithmeticError) as exc:
+            raise Unreadable("bad_scalar_at", **_place(node.start_mark), text=quote(str(node.value))) from exc
 
 
-UNWRITTEN = Text.model_construct()
-"""The text of a key that was left out."""
+def _place(mark: yaml.Mark | None) -> dict[str, int]:
+    """Counted from 1; what has no place is where the file begins."""
+    return {"line": mark.line + 1 if mark else 1, "column": mark.column + 1 if mark else 1}
 
 
-class NodeEntry(Written):
-    """A place to stand on."""
+class _FastLoader(_Strict, Resolver):
+    """yaml.SafeLoader on libyaml's parser, ten times as fast. Not yaml.CSafeLoader: its deep nesting ends the process."""
 
-    id: Slug
-    x: Coordinate
-    y: Coordinate
-    name: Text = UNWRITTEN
-
-
-class WayEntry(Written):
-    """An edge within a map, or an exit to another map; walked both ways."""
-
-    start: Ref = Field(alias="from")
-    goal: Ref = Field(alias="to")
-    minutes: Minutes
+    def __init__(self, text: str) -> None:
+        parser = yaml.CBaseLoader(text)
+        self.check_event, self.peek_event, self.get_event = parser.check_event, parser.peek_event, parser.get_event
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
 
 
-class FacilityEntry(Written):
-    """`hours` left out: always open."""
-
-    id: Slug
-    name: Text
-    nodes: Annotated[tuple[Ref, ...], NotEmpty]
-    tags: tuple[Slug, ...] = ()
-    hours: Annotated[tuple[OpenHours, ...], NotEmpty] = ()
+class _Loader(_Strict, yaml.SafeLoader):
+    """PyYAML's own parser has the last word on what is no YAML."""
 
 
-class PostEntry(Written):
-    """Where an NPC stands."""
-
-    npc_id: Ref
-    spawn_node_id: Ref
-
-
-class MapEntry(Written):
-    """One map."""
-
-    id: Slug
-    name: Text
-    nodes: Annotated[tuple[NodeEntry, ...], NotEmpty]
-    edges: tuple[WayEntry, ...]
-    exits: tuple[WayEntry, ...] = ()
-    facilities: tuple[FacilityEntry, ...] = ()
-    npcs: tuple[PostEntry, ...] = ()
-
-
-class MapsFile(Written):
-    """maps.json."""
-
-    name: Text
-    language: Language = "en"
-    start_time: Annotated[WorldTime, PlainValidator(_start)]
-    maps: Annotated[tuple[MapEntry, ...], NotEmpty]
-
-
-class PersonFile(Written):
-    """What the files of NPCs and characters have in common."""
-
-    id: Slug
-    name: Text
-    personality: Text
-    tendencies: tuple[Text, ...] = ()
-    custom_prompt: Text = UNWRITTEN
-    facts: tuple[Text, ...] = ()
-    lines: tuple[Text, ...] = ()
-
-
-class NpcFile(PersonFile):
-    """npcs/*.yaml."""
-
-    mood: Mood = "neutral"
-
-
-class GoalEntry(Written):
-    """Something a character wants of life."""
-
-    goal: Text
-    importance: Importance
-
-
-class RoutineEntry(Written):
-    """What a character does from `starts` on; without a facility at home. `action`: which of actions.json that is."""
-
-    starts: Clock
-    activity: Text
-    facility: Ref | None = None
-    action: Ref | None = None
-
-
-class CharacterFile(PersonFile):
-    """characters/*.yaml."""
-
-    goals: tuple[GoalEntry, ...] = ()
-    routine: tuple[RoutineEntry, ...] = ()
-    home: Ref
-    knows: tuple[Ref, ...] = ()
-    needs: dict[Ref, Number] = {}
-    decision: Decides | None = None
+def _read_yaml(text: str) -> object:
+    if yaml.__with_libyaml__:
+        with suppress(yaml.YAMLError):
+            return _FastLoader(text).get_single_data()
+    try:
+        return _Loader(text).get_single_data()
+    except yaml.MarkedYAMLError as exc:
+        place = _place(exc.problem_mark or exc.context_mark)
+        raise Unreadable("broken", form="YAML", **place, reason=" ".join((exc.problem or "").split())) from exc
+    except yaml.reader.ReaderError as exc:
+        line, column = text.count("\n", 0, exc.position) + 1, exc.position - text.rfind("\n", 0, exc.position)
+        reason = f"control character U+{ord(text[exc.position]):04X}"
+        raise Unreadable("broken", form="YAML", line=line, column=column, reason=reason) from exc

@@ -5,10 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.cast.actions_sketch import ACTIONS_FILE
-from service.cast.bundled import bundled_content
-from service.cast.check import CHARACTERS, NPCS
-from service.cast.sketch import MAPS_FILE
+from service.cast.files import ACTIONS_FILE, CHARACTERS, MAPS_FILE, NPCS, bundled_content
 from service.errors import Invalid
 
 _CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS)

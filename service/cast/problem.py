@@ -1,21 +1,25 @@
-"""Owns one thing wrong in a content file: which file, which key, what was found and what was expected, in both languages."""
+"""One thing wrong in a content file: which file, which key, what was found and what was expected, in both languages."""
 
-import datetime
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
+from functools import partial
 
+from service.cast.sentences import SENTENCES
 from world.time import Language
 
 Key = tuple[str | int, ...]
 """Where in a file: the keys and list positions from the top down."""
 
+Fact = str | float | Callable[[Language], str]
+"""What is filled into a sentence; a function where it differs by language."""
+
 _PLAIN_KEY = re.compile(r"\w+(-\w+)*")
 _LONGEST_QUOTE = 60
-_LONGEST_NUMBER = 30
-_CLOSE_ENOUGH = 0.6
+_MOST_SHOWN = 8
+_LARGEST_SHOWN = 10**30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,19 +40,16 @@ class ContentProblem:
         return ": ".join(part for part in (self.file, self.key_path, self.message(language)) if part)
 
 
-def problem(file: str, key: Key, en: str, ja: str) -> ContentProblem:
-    """A problem at that key."""
-    return ContentProblem(file=file, key_path=key_path(key), en=en, ja=ja)
+def problem(file: str, key: Key, kind: str, **facts: Fact) -> ContentProblem:
+    """A problem at that key, in the sentences of that kind with these facts."""
+    return ContentProblem(file=file, key_path=key_path(key), en=say(kind, "en", **facts), ja=say(kind, "ja", **facts))
 
 
-def mismatch(file: str, key: Key, value: object, en: str, ja: str) -> ContentProblem:
-    """`value` was found where something else was expected; `en` and `ja` name that something."""
-    return problem(
-        file,
-        key,
-        f"found {found(value, 'en')}; expected {en}",
-        f"{found(value, 'ja')} が書かれています。{ja}を書いてください",
-    )
+def say(kind: str, language: Language, **facts: Fact) -> str:
+    """The sentence of that kind."""
+    en, ja = SENTENCES[kind]
+    told = {name: fact(language) if callable(fact) else fact for name, fact in facts.items()}
+    return (ja if language == "ja" else en).format(**told)
 
 
 def key_path(key: Key) -> str:
@@ -70,48 +71,36 @@ def quote(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in json.dumps(short, ensure_ascii=False))
 
 
+def listed(ids: Sequence[str]) -> Fact:
+    """The first of the ids, quoted; "nothing" if there are none."""
+    if not ids:
+        return partial(say, "none")
+    return ", ".join(map(quote, ids[:_MOST_SHOWN])) + (f", … ({len(ids)})" if len(ids) > _MOST_SHOWN else "")
+
+
 def found(value: object, language: Language) -> str:
     """What a value is, for people. Lists and mappings are named, not printed: they may be endless."""
-    ja = language == "ja"
-    if isinstance(value, str):
-        return quote(value)
     if value is None:
-        return "空の値(null)" if ja else "nothing (null)"
-    if isinstance(value, bool):
-        word = "true" if value else "false"
-        return f"真偽値 {word}" if ja else f"the truth value {word}"
-    if isinstance(value, int | float):
-        number = json.dumps(value)[:_LONGEST_NUMBER]
-        return f"数 {number}" if ja else f"the number {number}"
+        return say("null", language)
     if isinstance(value, dict):
-        return "マッピング" if ja else "a mapping"
+        return say("mapping", language)
     if isinstance(value, list):
-        if not value:
-            return "空のリスト" if ja else "an empty list"
-        return "リスト" if ja else "a list"
-    if isinstance(value, datetime.date):
-        return f"日付 {value}" if ja else f"the date {value}"
-    kind = type(value).__name__
-    return f"{kind} 型の値" if ja else f"a value of type {kind}"
+        return say("list" if value else "empty_list", language)
+    if isinstance(value, bool):
+        return say("truth", language, shown=json.dumps(value))
+    if isinstance(value, int) and abs(value) >= _LARGEST_SHOWN:
+        return say("long_number", language)
+    if isinstance(value, int | float):
+        return say("number", language, shown=json.dumps(value))
+    return quote(str(value))
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
-    """The candidate most like the word, if any is like it at all; of equals the first."""
-    best, best_score = None, _CLOSE_ENOUGH
-    matcher = SequenceMatcher(b=word.casefold())
-    for candidate in candidates:
-        matcher.set_seq1(candidate.casefold())
-        if matcher.real_quick_ratio() < best_score:
-            continue
-        score = matcher.ratio()
-        if score > best_score or (best is None and score == best_score):
-            best, best_score = candidate, score
-    return best
+    """The candidate most like the word, if any is like it at all."""
+    return next(iter(get_close_matches(word, list(candidates), n=1)), None)
 
 
-def hint(word: str, candidates: Iterable[str]) -> tuple[str, str]:
-    """`` (did you mean "v09"?)`` in English and Japanese, or two empty texts."""
+def hint(word: str, candidates: Iterable[str]) -> Fact:
+    """`` (did you mean "v09"?)``, or nothing."""
     guess = closest(word, candidates)
-    if guess is None:
-        return "", ""
-    return f" (did you mean {quote(guess)}?)", f"({quote(guess)} ではありませんか?)"
+    return "" if guess is None else partial(say, "hint", guess=quote(guess))

@@ -1,15 +1,17 @@
-"""Owns the tests of the village that travels with Kataribe: valid, big enough, and whole in both languages."""
+"""The village that travels with Kataribe: valid, big enough, and whole in both languages."""
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from service.cast.check import check_content, examine
-from service.cast.files import Text
+from service.cast.fields import Text
+from service.cast.files import bundled_content
 from service.cast.init import init_content
-from service.cast.load import bundled_content, load_content
+from service.cast.load import load_content
 
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -42,12 +44,27 @@ def test_every_text_of_the_bundled_village_is_written_in_both_languages() -> Non
     checked = examine(bundled_content())
     assert checked.maps is not None
     assert checked.actions is not None
-    people = {person.id: person for person in (*checked.npcs, *checked.characters)}
+    people = {**checked.npcs, **checked.characters}
     files = [*_texts(checked.maps, "maps"), *_texts(checked.actions, "actions")]
     texts = [*files, *(pair for name, it in people.items() for pair in _texts(it, name))]
     assert len(texts) > 100
     assert [key for key, text in texts if not _JAPANESE.search(text.ja)] == []
     assert [key for key, text in texts if not text.en or _JAPANESE.search(text.en)] == []
+
+
+def test_the_bundled_actions_are_the_same_in_both_languages_but_for_names() -> None:
+    content = load_content(bundled_content())
+    en, ja = content.cast("en").catalogue, content.cast("ja").catalogue
+    assert [replace(a, name="") for a in en.actions] == [replace(a, name="") for a in ja.actions]
+    assert all(a.name and a.name != b.name for a, b in zip(en.actions, ja.actions, strict=True))
+
+
+def test_the_bundled_actions_let_one_sleep_eat_and_work() -> None:
+    actions = {action.id: action for action in load_content(bundled_content()).cast("en").catalogue.actions}
+    assert actions["sleep"].ends_day
+    assert not actions["sleep"].interruptible
+    assert actions["eat_out"].seats == 6
+    assert actions["work"].per_hour["money"] > 0
 
 
 def test_the_bundled_actions_fit_the_bundled_map() -> None:

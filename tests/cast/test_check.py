@@ -1,4 +1,4 @@
-"""Owns the tests of every kind of content error: its file, its key path, its sentence, and no other error beside it."""
+"""Every kind of content error: its file, its key path, its sentence, and no other error beside it."""
 
 import copy
 import os
@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.cast.check import MOST_FILES, check_content
+from service.cast.check import check_content
+from service.cast.files import MOST_FILES
 from service.cast.load import load_content
 from service.cast.problem import ContentProblem
 from tests.cast.village import Village
@@ -356,7 +357,7 @@ REFERENCES: list[tuple[str, Spoil, str, str, str]] = [
         lambda v: v.sora.update(knows=["bakre"]),
         "characters/sora.yaml",
         "knows[0]",
-        'unknown NPC "bakre"; expected the id of an NPC (did you mean "baker"?)',
+        'unknown NPC "bakre"; expected the id of a file in npcs/ (did you mean "baker"?)',
     ),
     (
         "a routine out of order",
@@ -394,23 +395,35 @@ def test_all_errors_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     village = Village()
     village.village["edges"][0]["minutes"] = 0
     village.village["edges"][1]["minutes"] = True
-    village.village["npcs"][0]["spawnNodeId"] = "v99"
     village.forest["nodes"].append({"id": "island", "x": 0, "y": "1"})
-    village.baker["mood"] = "hapy"
-    village.sora["home"] = "nowhere"
+    village.baker.update(mood="hapy", personalty="x")
     village.sora["routine"].append({"starts": "08:00", "activity": ""})
     village.raw["npcs/broken.yaml"] = b"id: [1\n"
     assert where(check_content(village.write(tmp_path))) == [
         ("maps.json", "maps[0].edges[0].minutes"),
         ("maps.json", "maps[0].edges[1].minutes"),
         ("maps.json", "maps[1].nodes[3].y"),
-        ("maps.json", "maps[0].npcs[0].spawnNodeId"),
-        ("maps.json", "maps[1].nodes[3]"),
         ("characters/sora.yaml", "routine[2].activity"),
-        ("characters/sora.yaml", "home"),
-        ("characters/sora.yaml", "routine[2].starts"),
         ("npcs/baker.yaml", "mood"),
+        ("npcs/baker.yaml", "personalty"),
         ("npcs/broken.yaml", ""),
+    ]
+
+
+def test_what_the_readable_files_say_of_each_other_is_checked_beside_those_that_have_no_form(tmp_path: Path) -> None:
+    village = Village()
+    village.village["edges"][1]["to"] = "mil"
+    village.village["npcs"][0]["spawnNodeId"] = "v99"
+    village.baker["mood"] = "hapy"
+    village.sora["home"] = "nowhere"
+    village.sora["routine"].append({"starts": "08:00", "activity": "x", "facility": "bakry"})
+    assert where(check_content(village.write(tmp_path))) == [
+        ("maps.json", "maps[0].edges[1].to"),
+        ("maps.json", "maps[0].npcs[0].spawnNodeId"),
+        ("characters/sora.yaml", "routine[2].starts"),
+        ("characters/sora.yaml", "home"),
+        ("characters/sora.yaml", "routine[2].facility"),
+        ("npcs/baker.yaml", "mood"),
     ]
 
 
@@ -423,16 +436,6 @@ def test_an_unreadable_npc_file_may_hold_any_npc(tmp_path: Path) -> None:
     village = Village(raw={"npcs/bread.yaml": b"id: [\n"})
     del village.people["npcs/baker.yaml"]
     assert where(check_content(village.write(tmp_path))) == [("npcs/bread.yaml", "")]
-
-
-def test_an_unreadable_npc_file_leaves_other_unknown_posts_reported(tmp_path: Path) -> None:
-    village = Village(raw={"npcs/baker.yaml": b"id: [\n"})
-    village.forest["npcs"][0]["npcId"] = "ghost"
-    del village.people["npcs/hermit.yml"]
-    assert where(check_content(village.write(tmp_path))) == [
-        ("maps.json", "maps[1].npcs[0].npcId"),
-        ("npcs/baker.yaml", ""),
-    ]
 
 
 def test_unreadable_maps_do_not_make_everything_else_an_error_too(tmp_path: Path) -> None:
@@ -497,7 +500,7 @@ VALUES = st.one_of(
     st.integers(),
     st.floats(),
     st.text(max_size=8),
-    st.sampled_from(["square", "lane", "counter", "baker", "sora", "bakery", "07:00", "glade", "a--b"]),
+    st.sampled_from(["square", "lane", "counter", "baker", "sora", "bakery", "07:00", "glade", "a--b", "\ud800"]),
     st.lists(st.integers(), max_size=2),
     st.dictionaries(st.sampled_from(["id", "en", "from", "x"]), st.text(max_size=3), max_size=2),
 )

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from service.cast.load import bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import load_content
 from service.cast.profile import RoutineBlock
 from service.errors import ContentErrors, NotFound
 from tests.cast.village import Village

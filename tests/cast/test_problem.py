@@ -1,4 +1,4 @@
-"""Owns the tests of how a problem reads."""
+"""How a problem reads."""
 
 from datetime import date
 
@@ -21,13 +21,13 @@ def test_a_key_path_reads_like_the_file_is_nested(key: Key, path: str) -> None:
 
 
 def test_a_problem_is_one_line_in_each_language() -> None:
-    it = problem("maps.json", ("maps", 0), "found a list", "リストが書かれています")
-    assert it.line("en") == "maps.json: maps[0]: found a list"
-    assert it.line("ja") == "maps.json: maps[0]: リストが書かれています"
+    it = problem("maps.json", ("maps", 0), "edge_to_itself", node='"mill"')
+    assert it.line("en").startswith('maps.json: maps[0]: the edge leads from "mill" to itself')
+    assert it.line("ja").startswith('maps.json: maps[0]: "mill" から自分自身への道')
 
 
 def test_a_problem_of_a_whole_file_has_no_key_path() -> None:
-    assert problem("maps.json", (), "the file is missing", "").line("en") == "maps.json: the file is missing"
+    assert problem("maps.json", (), "missing_file").line("en") == "maps.json: the file is missing"
 
 
 @pytest.mark.parametrize("text", ["a\nb", "a\u2028b", "\ud800", "\x1b[31m", "x" * 500, 'say "hi"'])
@@ -43,16 +43,15 @@ def test_an_endless_value_is_named_and_not_printed() -> None:
     endless.append(endless)
     assert found(endless, "en") == "a list"
     assert found({"a": endless}, "ja") == "マッピング"
-    assert len(found(10**3000, "en")) < 60
+    assert len(found(16**9000, "en")) < 60
 
 
 def test_values_only_yaml_knows_are_named() -> None:
-    assert found(date(2026, 4, 1), "en") == "the date 2026-04-01"
-    assert found({"a"}, "en") == "a value of type set"
+    assert found(date(2026, 4, 1), "en") == found(date(2026, 4, 1), "ja") == '"2026-04-01"'
 
 
 @pytest.mark.parametrize(
     ("word", "guess"), [("v99", "v09"), ("Square", "square"), ("sqare", "square"), ("zzz", None), ("", None)]
 )
-def test_the_closest_name_is_guessed_and_of_equals_the_first(word: str, guess: str | None) -> None:
-    assert closest(word, ["v01", "v09", "v19", "square"]) == guess
+def test_the_closest_name_is_guessed(word: str, guess: str | None) -> None:
+    assert closest(word, ["v01", "v09", "square"]) == guess

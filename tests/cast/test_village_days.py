@@ -5,7 +5,8 @@ from functools import cache
 
 import pytest
 
-from service.cast.load import Content, bundled_content, load_content
+from service.cast.files import bundled_content
+from service.cast.load import Content, load_content
 from service.cast.profile import CharacterProfile, RoutineBlock
 from world.actions import WAIT
 from world.life import Activity, State

@@ -154,7 +154,7 @@ class Village:
         return entries
 
     @property
-    def doings(self) -> list[Entry]:
+    def action_entries(self) -> list[Entry]:
         assert self.actions is not None
         entries: list[Entry] = self.actions["actions"]
         return entries

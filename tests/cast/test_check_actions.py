@@ -1,4 +1,4 @@
-"""Owns the tests of errors in actions.json, and of needs and actions in characters' files: each named, and standing alone."""
+"""Errors in actions.json, and of needs and actions in characters' files: each named, and standing alone."""
 
 import copy
 from collections.abc import Callable
@@ -26,31 +26,43 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
         "needs[1].highst",
         'did you mean "highest"?',
     ),
-    ("a misspelt place", lambda v: v.doings[0].update(wher=v.doings[0].pop("where")), A, "actions[0].wher", "where"),
-    ("a misspelt tag list", lambda v: v.doings[1].update(tag=v.doings[1].pop("tags")), A, "actions[1].tag", "tags"),
+    (
+        "a misspelt place",
+        lambda v: v.action_entries[0].update(wher=v.action_entries[0].pop("where")),
+        A,
+        "actions[0].wher",
+        "where",
+    ),
+    (
+        "a misspelt tag list",
+        lambda v: v.action_entries[1].update(tag=v.action_entries[1].pop("tags")),
+        A,
+        "actions[1].tag",
+        "tags",
+    ),
     (
         "an unknown key of a precondition",
-        lambda v: v.doings[1]["requires"]["energy"].update(atLest=1),
+        lambda v: v.action_entries[1]["requires"]["energy"].update(atLest=1),
         A,
         "actions[1].requires.energy.atLest",
         'expected one of atLeast, atMost (did you mean "atLeast"?)',
     ),
     (
         "a precondition of nothing",
-        lambda v: v.doings[1]["requires"].update(energy={}),
+        lambda v: v.action_entries[1]["requires"].update(energy={}),
         A,
         "actions[1].requires.energy",
         "both",
     ),
     (
         "null for a bound",
-        lambda v: v.doings[1]["requires"]["energy"].update(atLeast=None),
+        lambda v: v.action_entries[1]["requires"]["energy"].update(atLeast=None),
         A,
         "actions[1].requires.energy.atLeast",
         "expected a number",
     ),
-    ("no name", lambda v: v.doings[2].pop("name"), A, "actions[2].name", "the key is missing"),
-    ("an empty name", lambda v: v.doings[2]["name"].update(ja=" "), A, "actions[2].name.ja", "not empty"),
+    ("no name", lambda v: v.action_entries[2].pop("name"), A, "actions[2].name", "the key is missing"),
+    ("an empty name", lambda v: v.action_entries[2]["name"].update(ja=" "), A, "actions[2].name.ja", "not empty"),
     ("no start", lambda v: v.needs[0].pop("start"), A, "needs[0].start", "the key is missing"),
     (
         "a start in quotes",
@@ -60,31 +72,43 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
         'found "90"; expected a number',
     ),
     ("a truth value for a number", lambda v: v.needs[0].update(start=True), A, "needs[0].start", "expected a number"),
-    ("NaN", lambda v: v.doings[1]["effects"].update(energy=float("nan")), A, "actions[1].effects.energy", "NaN"),
+    (
+        "NaN",
+        lambda v: v.action_entries[1]["effects"].update(energy=float("nan")),
+        A,
+        "actions[1].effects.energy",
+        "NaN",
+    ),
     ("a number too large", lambda v: v.needs[1].update(highest=10**400), A, "needs[1].highest", "expected a number"),
-    ("no minutes", lambda v: v.doings[2].update(minutes=0), A, "actions[2].minutes", "1 or more"),
-    ("half a minute", lambda v: v.doings[2].update(minutes=0.5), A, "actions[2].minutes", "whole number"),
-    ("no seats", lambda v: v.doings[1].update(seats=0), A, "actions[1].seats", "1 or more"),
+    ("no minutes", lambda v: v.action_entries[2].update(minutes=0), A, "actions[2].minutes", "1 or more"),
+    ("half a minute", lambda v: v.action_entries[2].update(minutes=0.5), A, "actions[2].minutes", "whole number"),
+    ("no seats", lambda v: v.action_entries[1].update(seats=0), A, "actions[1].seats", "1 or more"),
     (
         "a price below nothing",
-        lambda v: v.doings[1].update(cost={"money": -1}),
+        lambda v: v.action_entries[1].update(cost={"money": -1}),
         A,
         "actions[1].cost.money",
         "0 or more",
     ),
-    ("bad hours", lambda v: v.doings[0].update(hours=["8-9"]), A, "actions[0].hours[0]", "06:00-22:00"),
-    ("hours without any", lambda v: v.doings[0].update(hours=[]), A, "actions[0].hours", "at least 1"),
-    ("a word for a switch", lambda v: v.doings[0].update(endsDay="yes"), A, "actions[0].endsDay", "true or false"),
+    ("bad hours", lambda v: v.action_entries[0].update(hours=["8-9"]), A, "actions[0].hours[0]", "06:00-22:00"),
+    ("hours without any", lambda v: v.action_entries[0].update(hours=[]), A, "actions[0].hours", "at least 1"),
+    (
+        "a word for a switch",
+        lambda v: v.action_entries[0].update(endsDay="yes"),
+        A,
+        "actions[0].endsDay",
+        "true or false",
+    ),
     (
         "nowhere",
-        lambda v: v.doings[2].update(where="nowhere"),
+        lambda v: v.action_entries[2].update(where="nowhere"),
         A,
         "actions[2].where",
         '"facility", "home" or "anywhere"',
     ),
     (
         "a tag that is no slug",
-        lambda v: v.doings[1].update(tags=["food", "a b"]),
+        lambda v: v.action_entries[1].update(tags=["food", "a b"]),
         A,
         "actions[1].tags[1]",
         'found "a b"',
@@ -94,7 +118,7 @@ SHAPES: list[tuple[str, Spoil, str, str, str]] = [
     *(
         (
             f"the built-in {name}",
-            lambda v, name=name: plain(v, actions=[v.doings[0], {**v.doings[2], "id": name}]),
+            lambda v, name=name: plain(v, actions=[v.action_entries[0], {**v.action_entries[2], "id": name}]),
             A,
             "actions[1].id",
             "built in",
@@ -118,7 +142,7 @@ MEANINGS: list[tuple[str, Spoil, str, str, str]] = [
     ("a need id twice", lambda v: v.needs.append(dict(v.needs[0])), A, "needs[2].id", "already taken by needs[0].id"),
     (
         "an action id twice",
-        lambda v: v.doings.append(dict(v.doings[0])),
+        lambda v: v.action_entries.append(dict(v.action_entries[0])),
         A,
         "actions[3].id",
         "already taken by actions[0].id",
@@ -140,15 +164,21 @@ MEANINGS: list[tuple[str, Spoil, str, str, str]] = [
     ),
     (
         "an effect on an unknown need",
-        lambda v: v.doings[1]["effects"].update(enrgy=1),
+        lambda v: v.action_entries[1]["effects"].update(enrgy=1),
         A,
         "actions[1].effects.enrgy",
-        'unknown need "enrgy"; the needs of actions.json are "energy", "money" (did you mean "energy"?)',
+        'unknown need "enrgy"; expected a need id of actions.json (did you mean "energy"?)',
     ),
-    ("a cost of an unknown need", lambda v: v.doings[1]["cost"].update(luck=1), A, "actions[1].cost.luck", '"luck"'),
+    (
+        "a cost of an unknown need",
+        lambda v: v.action_entries[1]["cost"].update(luck=1),
+        A,
+        "actions[1].cost.luck",
+        '"luck"',
+    ),
     (
         "a precondition on an unknown need",
-        lambda v: v.doings[1]["requires"].update(luck={"atLeast": 1}),
+        lambda v: v.action_entries[1]["requires"].update(luck={"atLeast": 1}),
         A,
         "actions[1].requires.luck",
         '"luck"',
@@ -162,55 +192,55 @@ MEANINGS: list[tuple[str, Spoil, str, str, str]] = [
     ),
     (
         "a price nobody can ever pay",
-        lambda v: v.doings[1].update(cost={"money": 501}),
+        lambda v: v.action_entries[1].update(cost={"money": 501}),
         A,
         "actions[1].cost.money",
         'the need "money" goes from -10 to 500',
     ),
     (
         "preconditions that cross",
-        lambda v: v.doings[1]["requires"].update(energy={"atLeast": 60, "atMost": 50}),
+        lambda v: v.action_entries[1]["requires"].update(energy={"atLeast": 60, "atMost": 50}),
         A,
         "actions[1].requires.energy",
         "nobody could ever do this",
     ),
     (
         "a level nobody ever reaches",
-        lambda v: v.doings[1]["requires"].update(energy={"atLeast": 101}),
+        lambda v: v.action_entries[1]["requires"].update(energy={"atLeast": 101}),
         A,
         "actions[1].requires.energy",
         "nobody could ever do this",
     ),
     (
         "tags that no facility has",
-        lambda v: v.doings.append({"id": "swim", "name": "Swim", "minutes": 9, "tags": ["bathe", "fod"]}),
+        lambda v: v.action_entries.append({"id": "swim", "name": "Swim", "minutes": 9, "tags": ["bathe", "fod"]}),
         A,
         "actions[3].tags",
         'no facility of maps.json has a tag "bathe", "fod"; expected one of "food", "shop"',
     ),
     (
         "no tags in a facility",
-        lambda v: v.doings.append({"id": "swim", "name": "Swim", "minutes": 9}),
+        lambda v: v.action_entries.append({"id": "swim", "name": "Swim", "minutes": 9}),
         A,
         "actions[3].tags",
         'or "where": "home" or "anywhere"',
     ),
-    ("tags at home", lambda v: v.doings[0].update(tags=["food"]), A, "actions[0].tags", '"where" is "home"'),
-    ("seats anywhere", lambda v: v.doings[2].update(seats=3), A, "actions[2].seats", '"where" is "anywhere"'),
-    ("no night's sleep", lambda v: v.doings[0].pop("endsDay"), A, "actions", '"endsDay": true'),
+    ("tags at home", lambda v: v.action_entries[0].update(tags=["food"]), A, "actions[0].tags", '"where" is "home"'),
+    ("seats anywhere", lambda v: v.action_entries[2].update(seats=3), A, "actions[2].seats", '"where" is "anywhere"'),
+    ("no night's sleep", lambda v: v.action_entries[0].pop("endsDay"), A, "actions", '"endsDay": true'),
     (
         "an unknown need of a character",
         lambda v: v.sora["needs"].update(mony=3),
         S,
         "needs.mony",
-        'unknown need "mony"; the needs of actions.json are "energy", "money" (did you mean "money"?)',
+        'unknown need "mony"; expected a need id of actions.json (did you mean "money"?)',
     ),
     (
         "a level out of bounds",
         lambda v: v.sora["needs"].update(energy=100.5),
         S,
         "needs.energy",
-        "found 100.5; expected a number from 0 to 100",
+        'found 100.5; expected a number from lowest 0 to highest 100 of the need "energy"',
     ),
     (
         "an unknown action",
@@ -273,14 +303,13 @@ def test_an_error_is_named_by_file_and_key_and_stands_alone(
 
 def test_all_errors_are_reported_at_once_after_those_of_the_maps(tmp_path: Path) -> None:
     village = Village.with_actions()
-    village.village["edges"][0]["minutes"] = 0
+    village.village["edges"][0]["to"] = "nowhere"
     village.needs[0]["start"] = 300
-    village.doings[1].update(minutes=0, tags=["oven"], effects={"luck": 1})
+    village.action_entries[1].update(tags=["oven"], effects={"luck": 1})
     village.sora["needs"]["energy"] = -1
     village.sora["routine"][0]["action"] = "dance"
     assert where(check_content(village.write(tmp_path))) == [
-        ("maps.json", "maps[0].edges[0].minutes"),
-        (A, "actions[1].minutes"),
+        ("maps.json", "maps[0].edges[0].to"),
         (A, "needs[0].start"),
         (A, "actions[1].effects.luck"),
         (A, "actions[1].tags"),

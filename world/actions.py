@@ -1,14 +1,13 @@
-"""Owns what can be done in a world: the author's action definitions, and how they are read from actions.json."""
+"""Owns what can be done in a world: the author's action definitions."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
-from world.needs import Need, Needs
+from world.needs import Needs
 from world.places import ALWAYS_OPEN, Hours
-from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 
 GO = "go"
 """Walk somewhere and decide again there."""
@@ -124,58 +123,3 @@ class Catalogue:
         for action in self.actions:
             for need_id in (*action.cost, *action.effects, *(bound.need_id for bound in action.requires)):
                 yield f"action {action.id!r}", need_id
-
-
-def read_catalogue(data: Mapping[str, Any], language: Language) -> Catalogue:
-    """What actions.json holds, with the names in one language. Its form is for the content checks to judge.
-
-    Raises:
-        KeyError, TypeError, ValueError: the data has not the form of actions.json.
-    """
-    return Catalogue(
-        needs=Needs(all=tuple(_need(need, language) for need in data["needs"])),
-        actions=tuple(_action(action, language) for action in data["actions"]),
-        talk_effects=dict(data.get("talk", {}).get("effectsPerHour", {})),
-    )
-
-
-def _need(data: Mapping[str, Any], language: Language) -> Need:
-    return Need(
-        id=data["id"],
-        name=data["name"][language],
-        lowest=data.get("lowest", 0),
-        highest=data.get("highest", 100),
-        start=data["start"],
-        critical=data.get("critical"),
-        drift_per_hour=data.get("driftPerHour", 0),
-    )
-
-
-def _action(data: Mapping[str, Any], language: Language) -> ActionDef:
-    return ActionDef(
-        id=data["id"],
-        name=data["name"][language],
-        where=Where(data.get("where", Where.FACILITY)),
-        tags=frozenset(data.get("tags", ())),
-        minutes=data["minutes"],
-        seats=data.get("seats"),
-        hours=tuple(_hours(text) for text in data.get("hours", ())) or ALWAYS_OPEN,
-        requires=tuple(
-            Between(
-                need_id=need_id,
-                at_least=bounds.get("atLeast", float("-inf")),
-                at_most=bounds.get("atMost", float("inf")),
-            )
-            for need_id, bounds in data.get("requires", {}).items()
-        ),
-        cost=dict(data.get("cost", {})),
-        effects=dict(data.get("effects", {})),
-        interruptible=data.get("interruptible", True),
-        ends_day=data.get("endsDay", False),
-    )
-
-
-def _hours(text: str) -> Hours:
-    """``22:00-05:00``."""
-    opens, closes = (int(part[:2]) * MINUTES_PER_HOUR + int(part[3:]) for part in text.split("-"))
-    return Hours(opens=opens, closes=closes)

@@ -1,15 +1,13 @@
 """Action definitions, and what is possible here and now, for whom, and why the rest is not."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.world.little_worlds import MORNING, NEEDS
-from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Where, read_catalogue
+from world.actions import GO, TALK, WAIT, ActionDef, Between, Catalogue, Where
 from world.option import Option, Possibilities, Reason, Refusal
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.possible import minutes_open, possible, possible_one
@@ -264,21 +262,3 @@ def test_an_action_may_only_name_needs_there_are() -> None:
         Catalogue(needs=NEEDS, actions=(replace(ACTIONS[0], effects={"luck": 3}),))
     with pytest.raises(ValueError, match="two actions"):
         Catalogue(needs=NEEDS, actions=(ACTIONS[0], ACTIONS[0]))
-
-
-BUNDLED = json.loads((Path(__file__).parents[2] / "actions.json").read_text("utf-8"))
-
-
-def test_the_bundled_actions_read_the_same_in_both_languages_but_for_names() -> None:
-    en, ja = read_catalogue(BUNDLED, "en"), read_catalogue(BUNDLED, "ja")
-    assert [replace(a, name="") for a in en.actions] == [replace(a, name="") for a in ja.actions]
-    assert all(a.name and a.name != b.name for a, b in zip(en.actions, ja.actions, strict=True))
-    assert {"energy", "satiety", "sociability", "money"} <= {need.id for need in en.needs.all}
-
-
-def test_the_bundled_actions_let_one_sleep_eat_and_work() -> None:
-    actions = {action.id: action for action in read_catalogue(BUNDLED, "en").actions}
-    assert actions["sleep"].ends_day
-    assert not actions["sleep"].interruptible
-    assert actions["eat_out"].seats == 6
-    assert actions["work"].per_hour["money"] > 0

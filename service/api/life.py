@@ -77,8 +77,9 @@ class Lives:
         profile = self.world.character(character_id)
         mind = self.minds.get(character_id, Mind())
         row = self.rows.get(character_id)
+        decision = how_of(self.world, character_id, row.decision if row else None, models_missing=self.models_missing)
         return LifeOut(
-            decision=how_of(self.world, character_id, self.rows, self.models_missing),
+            decision=decision,
             needs=self.needs(character_id),
             activity=self.activity(character_id),
             thought=self._thought(session, character_id, mind),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import Executable, delete
 from sqlalchemy.dialects import postgresql, sqlite
@@ -92,12 +92,13 @@ def load(session: Session, stage: Stage, world_id: str, *, models_missing: bool)
     talks = {row.talk_id: read_talk(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
+    held_by = _held_by_clients(session, world_id)
     row = session.get(WorldRow, world_id)
     living = Living(
         world=world,
-        core=step.World(world.setting, people.values(), held.values(), engaged=_engaged(session, world), now=world.now),
+        core=step.World(world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now),
         minds={row.character_id: read_mind(row.mind) for row in lives},
-        how=_how(session, world, models_missing=models_missing),
+        how=_how(session, world, held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
         stored=set(talks),
@@ -116,8 +117,9 @@ def refresh(session: Session, stage: Stage, living: Living, *, models_missing: b
     if row is None or row.revision != living.revision or world.setting is not living.core.setting:
         return False
     living.world = world
-    living.how = _how(session, world, models_missing=models_missing)
-    living.core.engaged, living.core.now = _engaged(session, world), world.now
+    held_by = _held_by_clients(session, world.id)
+    living.how = _how(session, world, held_by, models_missing=models_missing)
+    living.core.engaged, living.core.now = _engaged(world, held_by), world.now
     living.reconcile()
     return True
 
@@ -204,40 +206,38 @@ def _can_be_claimed(claim: Option, world: World) -> bool:
     return claim.target_id is None or claim.target_id in world.cast.characters or claim.target_id in world.map.posts
 
 
-def _how(session: Session, world: World, *, models_missing: bool) -> dict[str, How]:
-    rows = {row.person_id: row for row in session.exec(_of(PersonRow, world.id))}
-    talking = {row.person_id for row in session.exec(_of(EngagementRow, world.id)) if _by_client(session, row)}
+def _how(session: Session, world: World, held_by: Mapping[str, str], *, models_missing: bool) -> dict[str, How]:
+    wanted = select(PersonRow.person_id, PersonRow.decision).where(
+        PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
+    )
+    decisions = dict(session.exec(wanted).all())
     return {
-        character_id: "client" if character_id in talking else how_of(world, character_id, rows, models_missing)
-        for character_id in world.cast.characters
+        i: "client" if i in held_by else how_of(world, i, decisions.get(i), models_missing=models_missing)
+        for i in world.cast.characters
     }
 
 
-def how_of(world: World, character_id: str, rows: Mapping[str, PersonRow], models_missing: bool) -> How:
-    """How the character decides: its row says it, else its file, else its world; without a model by routine."""
-    row = rows.get(character_id)
-    wanted = (row.decision if row else None) or world.character(character_id).decision or world.decision
+def how_of(world: World, character_id: str, decision: str | None, *, models_missing: bool) -> How:
+    """How the character decides: its row says it (`decision`), else its file, else its world; without a model by routine."""
+    wanted = decision or world.character(character_id).decision or world.decision
     if wanted == "client":
         return "client"
     return "model" if wanted == "model" and not models_missing else "routine"
 
 
-def _engaged(session: Session, world: World) -> dict[str, str]:
+def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
+    """Who is in a conversation that a client started, and which character leads it."""
+    held = select(EngagementRow.person_id, ConversationRow.character_id).where(
+        EngagementRow.world_id == world_id,
+        ConversationRow.id == EngagementRow.conversation_id,
+        col(ConversationRow.talk_id).is_(None),
+    )
+    return dict(session.exec(held).all())
+
+
+def _engaged(world: World, held_by: Mapping[str, str]) -> dict[str, str]:
     """NPCs in conversations that a client started, and with whom."""
-    found: dict[str, str] = {}
-    for row in session.exec(_of(EngagementRow, world.id)):
-        talk = session.get_one(ConversationRow, row.conversation_id)
-        if talk.talk_id is None and row.person_id in world.map.posts:
-            found[row.person_id] = talk.character_id
-    return found
-
-
-def _by_client(session: Session, row: EngagementRow) -> bool:
-    return session.get_one(ConversationRow, row.conversation_id).talk_id is None
-
-
-def _of(table: Any, world_id: str) -> Any:
-    return select(table).where(table.world_id == world_id)
+    return {person_id: leader for person_id, leader in held_by.items() if person_id in world.map.posts}
 
 
 @cache

@@ -191,6 +191,15 @@ class Village:
         return directory
 
 
+def in_pairs(count: int) -> Village:
+    """``a0000`` and ``b0000``, ``a0001`` and ``b0001`` … all stand at the bakery's door, beside each other and the baker."""
+    village = Village()
+    for person_id in (f"{side}{number:04}" for number in range(count) for side in "ab"):
+        profile = {**village.sora, "id": person_id, "name": person_id, "home": "door"}
+        village.people[f"characters/{person_id}.yaml"] = profile
+    return village
+
+
 def enclose_the_mill(village: Village) -> None:
     """An NPC on the lane: the mill and the forest behind it are cut off from the square."""
     village.village["npcs"].append({"npcId": "guard", "spawnNodeId": "lane"})

@@ -1,0 +1,73 @@
+"""Owns the tests of many conversations started in one world: what a start reads, and how starts wait for each other."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, event
+from sqlmodel import Session
+
+from service.cast.load import Content, load_content
+from service.clock.act import talk
+from service.clock.living import Living
+from service.conversation.scene import Goal
+from service.conversation.start import Start
+from tests.cast.village import in_pairs
+from tests.clock.lives import House, house, rehearsal
+
+PAIRS = 20
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    """Pairs of characters at one place."""
+    return load_content(in_pairs(PAIRS).write(tmp_path_factory.mktemp("crowd")))
+
+
+@contextmanager
+def statements(engine: Engine) -> Iterator[list[str]]:
+    """What the database is asked meanwhile."""
+    asked: list[str] = []
+
+    def hear(*told: object) -> None:
+        asked.append(str(told[2]))
+
+    event.listen(engine, "before_cursor_execute", hear)
+    yield asked
+    event.remove(engine, "before_cursor_execute", hear)
+
+
+async def start(home: House, number: int) -> str:
+    """The pair of that number begins to talk, and goes on for ever; the conversation's id."""
+    wanted = Start(
+        character_id=f"a{number:04}",
+        npc_id=f"b{number:04}",
+        goal=Goal(goal="Hear the news", success_criteria="There are some"),
+        max_turns=10,
+    )
+
+    def work(session: Session, living: Living) -> str:
+        return talk(session, home.room.stage, living, wanted, home.room.models.names()).id
+
+    return await home.keeper.command("main", work)
+
+
+def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content, tmp_path: Path) -> None:
+    async def asked_for(home: House, number: int) -> list[str]:
+        with statements(home.room.database.engine) as asked:
+            await start(home, number)
+        return asked
+
+    async def live() -> tuple[list[str], list[str]]:
+        async with house(crowd, tmp_path, rehearsal(), decision="routine") as home:
+            await start(home, 0)
+            few = await asked_for(home, 1)
+            for number in range(2, PAIRS - 1):
+                await start(home, number)
+            return few, await asked_for(home, PAIRS - 1)
+
+    few, many = asyncio.run(live())
+    assert many == few
+    assert sum(statement.startswith("SELECT") for statement in many) <= 30

@@ -21,8 +21,9 @@ from service.clock.act import set_decision, take_in_hand
 from service.clock.author import Amendment, amend, amend_npc
 from service.clock.forget import forget_character
 from service.clock.living import Living
-from service.memory.extract import learned_facts
-from service.memory.recall import mid_term_memories, recall, todays_conversations
+from service.memory.mid_term import mid_term_memories
+from service.memory.recall import recall, todays_summaries
+from service.memory.self_facts import self_facts
 from world.people import Position, neighbours
 from world.time import iso
 
@@ -182,7 +183,7 @@ def _character(session: Session, lives: Lives, here: dict[str, Position], charac
         talking_in=lives.talking.get(character_id),
         beside=list(neighbours(world.map, here, character_id)),
         mid_term=[views.mid_term(row) for row in mid_term_memories(session, world, character_id)],
-        today=[views.today(row, world) for row in todays_conversations(session, world.id, character_id)],
+        today=[views.today(row, world) for row in todays_summaries(session, world, character_id)],
         **lives.life(session, character_id).model_dump(),
     )
 
@@ -204,7 +205,7 @@ def _npc(
     session: Session, world: World, npc_id: str, mood: Mood, towards: Mapping[str, Attitude], talking_in: str | None
 ) -> NpcOut:
     profile = world.npc(npc_id)
-    learned = learned_facts(session, world.id, npc_id, history=True)
+    learned = self_facts(session, world.id, npc_id, history=True)
     return NpcOut(
         id=profile.id,
         name=profile.name,

@@ -31,10 +31,9 @@ from service.errors import Invalid
 from service.memory.graph import Recalled
 from service.store.tables import (
     ConversationRow,
-    DailyConversationRow,
     EventRow,
     MidTermRow,
-    NpcFactRow,
+    SelfFactRow,
     SummaryRow,
     TurnRow,
 )
@@ -144,12 +143,12 @@ def mid_term(row: MidTermRow) -> MidTermOut:
         importance=importance,
         expires_at=iso(WorldTime(row.expires_at)),
         created_at=iso(WorldTime(row.created_at)),
-        source_npc_id=row.source_npc_id,
+        source_npc_id=row.partner_id,
         conversation_id=row.conversation_id,
     )
 
 
-def today(row: DailyConversationRow, world: World) -> TodayOut:
+def today(row: SummaryRow, world: World) -> TodayOut:
     """A conversation of the day."""
     return TodayOut(
         conversation_id=row.conversation_id,
@@ -160,7 +159,7 @@ def today(row: DailyConversationRow, world: World) -> TodayOut:
     )
 
 
-def learned_fact(row: NpcFactRow) -> LearnedFactOut:
+def learned_fact(row: SelfFactRow) -> LearnedFactOut:
     """A fact an NPC told about itself."""
     return LearnedFactOut(
         id=row.id,

@@ -14,7 +14,6 @@ from service.store.events import note
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    DailyConversationRow,
     EngagementRow,
     EventRow,
     IdempotencyRow,
@@ -23,9 +22,9 @@ from service.store.tables import (
     MoodRow,
     MovementRow,
     NoticeRow,
-    NpcFactRow,
     OutboxRow,
     PersonRow,
+    SelfFactRow,
     SummaryRow,
     TalkRow,
     UnsettledRow,
@@ -35,8 +34,11 @@ from service.store.tables import (
 
 _DUE = ("running", "closing")
 
-_MINE = (SummaryRow, DailyConversationRow, MidTermRow, OutboxRow)
+_MINE = (SummaryRow, OutboxRow)
 """What a character keeps for itself of what it lived through."""
+
+_OWN = (MidTermRow, MoodRow)
+"""The same, of tables whose rows belong to a person of any kind."""
 
 _REST = (
     AttitudeChangeRow,
@@ -48,8 +50,7 @@ _REST = (
     LifeRow,
     MovementRow,
     NoticeRow,
-    MoodRow,
-    NpcFactRow,
+    SelfFactRow,
     TalkRow,
     UnsettledRow,
     UsageRow,
@@ -66,7 +67,7 @@ def forget_world(session: Session, world_id: str) -> list[str]:
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, col(ConversationRow.talk_id).is_(None))
     characters = _who_lived(session, world_id)
-    for table in (*_MINE, *_REST):
+    for table in (*_MINE, *_OWN, *_REST):
         session.execute(delete(table).where(col(table.world_id) == world_id))
     session.execute(delete(WorldRow).where(col(WorldRow.id) == world_id))
     session.add_all(forget_entry(world_id, character_id) for character_id in characters)
@@ -91,6 +92,8 @@ def forget_character(session: Session, living: Living, character_id: str) -> Non
     _require_quiet(session, world.id, or_(mine, col(ConversationRow.npc_id) == character_id))
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world.id, col(table.character_id) == character_id))
+    for own in _OWN:
+        session.execute(delete(own).where(col(own.world_id) == world.id, col(own.person_id) == character_id))
     _forget_talks(session, living, character_id)
     _forget_attitudes(session, living, character_id)
     living.minds[character_id] = Mind()

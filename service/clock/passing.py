@@ -1,11 +1,11 @@
 """Owns what time alone brings: mid-term memories expire, days begin, and what was foretold is told."""
 
-from sqlalchemy import delete
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from service.cast.stage import World
+from service.memory.mid_term import tell_expired
 from service.store.events import foretell, settle
-from service.store.tables import MidTermRow, WorldRow
+from service.store.tables import WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
 
 LEAP_DAYS = 31
@@ -13,27 +13,10 @@ LEAP_DAYS = 31
 
 def pass_time(session: Session, world: World, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
-    _expire(session, world, now)
+    tell_expired(session, world, now)
     _begin_day(session, world, now)
     settle(session, world.id, now)
     session.get_one(WorldRow, world.id).now = now
-
-
-def _expire(session: Session, world: World, now: WorldTime) -> None:
-    """Mid-term memories whose time is up are removed; the event tells what they were."""
-    gone = (col(MidTermRow.world_id) == world.id, col(MidTermRow.expires_at) <= now)
-    for row in session.exec(select(MidTermRow).where(*gone)).all():
-        foretell(
-            session,
-            world.id,
-            WorldTime(row.expires_at),
-            "memory_expired",
-            row.character_id,
-            key=row.id,
-            content=row.content,
-            importance=row.importance,
-        )
-    session.execute(delete(MidTermRow).where(*gone))
 
 
 def _begin_day(session: Session, world: World, now: WorldTime) -> None:

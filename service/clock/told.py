@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, insert
-from sqlmodel import Session, col
+from sqlalchemy import insert
+from sqlmodel import Session, func, select
 
 from service.cast.people import person_row
 from service.clock.living import Living
 from service.decision.mind import PlanBlock
 from service.store.events import IN_A_MINUTE, note
-from service.store.tables import DailyConversationRow, MovementRow, UnsettledRow
+from service.store.tables import MovementRow, SummaryRow, UnsettledRow
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.people import Segment
@@ -79,11 +79,13 @@ def tell(
 
 
 def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
-    """The character's day is over: its conversations are cleared from the daily state. Answers how many."""
-    person_row(session, world_id, character_id, lock=True).sleeps += 1
-    day = (col(DailyConversationRow.world_id) == world_id, col(DailyConversationRow.character_id) == character_id)
-    cleared = session.execute(delete(DailyConversationRow).where(*day).returning(col(DailyConversationRow.at)))
-    return len(cleared.all())
+    """The character's day is over: the next one begins without its conversations. Answers how many they were."""
+    row = person_row(session, world_id, character_id, lock=True)
+    day = select(func.count()).where(
+        SummaryRow.world_id == world_id, SummaryRow.character_id == character_id, SummaryRow.night == row.sleeps
+    )
+    row.sleeps += 1
+    return session.exec(day).one()
 
 
 def _row(world_id: str, event: Event, kind: str, data: dict[str, Any]) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.conversation.transcript import lines, world_at
 from service.errors import NotFound
-from service.memory.extract import learned_facts
 from service.memory.recall import CharacterMemory, RecentMemory, recall, remembered_as
+from service.memory.self_facts import self_facts
 from service.store.tables import ConversationRow
 from world.time import Language, WorldTime, ago
 
@@ -175,7 +175,7 @@ def _world_of(session: Session, room: Room, conversation: ConversationRow) -> Wo
 
 
 def _npc_mind(session: Session, room: Room, world: World, npc_id: str) -> NpcMind:
-    known = (fact for fact in learned_facts(session, world.id, npc_id) if fact.valid_at <= world.now)
+    known = (fact for fact in self_facts(session, world.id, npc_id) if fact.valid_at <= world.now)
     learned = tuple(fact.statement for fact in known)
     felt = mood(session, world, npc_id, room.settings.memory.mood_cools_hours)
     return NpcMind(learned=learned, mood=felt)

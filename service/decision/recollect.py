@@ -4,7 +4,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import BindParameter, bindparam, select
+from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
 from service.cast.stage import World
@@ -12,7 +12,7 @@ from service.decision.desk import Desk
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.recall import remembered_as
-from service.store.tables import DailyConversationRow, MidTermRow, PersonRow
+from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
 _log = logging.getLogger(__name__)
 
@@ -79,15 +79,19 @@ _CHARACTER: BindParameter[str] = bindparam("character")
 _NOW: BindParameter[int] = bindparam("now")
 _MID_TERM = (
     select(col(MidTermRow.content))
-    .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.character_id) == _CHARACTER)
+    .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.person_id) == _CHARACTER)
     .where(col(MidTermRow.created_at) <= _NOW, col(MidTermRow.expires_at) > _NOW)
     .order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))
 )
+_NIGHT = (
+    select(col(PersonRow.sleeps))
+    .where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)
+    .scalar_subquery()
+)
 _TODAY = (
-    select(
-        col(DailyConversationRow.conversation_id), col(DailyConversationRow.npc_id), col(DailyConversationRow.summary)
-    )
-    .where(col(DailyConversationRow.world_id) == _WORLD, col(DailyConversationRow.character_id) == _CHARACTER)
-    .order_by(col(DailyConversationRow.at), col(DailyConversationRow.conversation_id))
+    select(col(SummaryRow.conversation_id), col(SummaryRow.npc_id), col(SummaryRow.summary))
+    .where(col(SummaryRow.world_id) == _WORLD, col(SummaryRow.character_id) == _CHARACTER)
+    .where(col(SummaryRow.night) == func.coalesce(_NIGHT, 0), col(SummaryRow.at) <= _NOW)
+    .order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))
 )
 _ITEMS = select(col(PersonRow.items)).where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)

@@ -14,6 +14,9 @@ from service.export.record import FORMAT, LINES, ConversationLine, EventLine, He
 from service.export.write import ROWS, suffix_of
 from service.store.tables import ConversationRow, EventRow, LifeRow, MovementRow, SummaryRow, TurnRow, WorldRow
 
+ENDED_NIGHT = -1
+"""What was read in is of no day that anybody still lives."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Imported:
@@ -134,6 +137,7 @@ class _Reader:
                 "conversation_id": row_id,
                 "world_id": self._world_id,
                 "npc_id": summary.partner_id,
+                "night": ENDED_NIGHT,
                 **summary.model_dump(exclude={"partner_id"}),
                 "at": summary.at,
             }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from service.cast.attitude import mood
 from service.cast.stage import World
@@ -22,7 +22,8 @@ from service.memory.recollection import (
     Recollection,
     SpokenLine,
 )
-from service.store.tables import ConversationRow, NpcFactRow, TurnRow
+from service.memory.self_facts import self_facts
+from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime, iso
 
 _templates = Templates(__file__)
@@ -57,14 +58,6 @@ class PairExtraction:
         return first, second
 
 
-def learned_facts(session: Session, world_id: str, npc_id: str, *, history: bool = False) -> list[NpcFactRow]:
-    """What the NPC told about itself so far, oldest first; with `history` the closed ones too."""
-    query = select(NpcFactRow).where(NpcFactRow.world_id == world_id, NpcFactRow.npc_id == npc_id)
-    if not history:
-        query = query.where(col(NpcFactRow.invalid_at).is_(None))
-    return list(session.exec(query.order_by(col(NpcFactRow.valid_at), col(NpcFactRow.id))))
-
-
 def prepare(
     session: Session,
     world: World,
@@ -78,7 +71,7 @@ def prepare(
     """Gather what the extraction may draw on: what was known when the two parted, however late the closing is."""
     npc = world.npc(conversation.npc_id)
     now = _parted(world, conversation)
-    learned = [row for row in learned_facts(session, world.id, npc.id) if row.valid_at <= now]
+    learned = [row for row in self_facts(session, world.id, npc.id) if row.valid_at <= now]
     memories = _known_by(memories, now)
     authored = [KnownFact(ref=f"n{i}", statement=fact, authored=True) for i, fact in enumerate(npc.facts, 1)]
     own = [KnownFact(ref=f"n{i}", statement=row.statement) for i, row in enumerate(learned, len(authored) + 1)]

@@ -5,20 +5,19 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.cast.people import night_of
 from service.cast.stage import World
-from service.memory.expiry import expires_at
 from service.memory.extract import Extraction
 from service.memory.gate import Kept, Remembered
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
+from service.memory.mid_term import add_mid_term, expires_at
 from service.store.ids import derived_id
 from service.store.tables import (
     ConversationRow,
-    DailyConversationRow,
     MidTermRow,
     OutboxRow,
     SummaryRow,
     TurnRow,
+    WorldRow,
 )
 from service.store.telling import tell
 from world.errors import BadWorldTime
@@ -65,9 +64,9 @@ def take_away(
             summary=side.kept.summary,
             topics=list(side.kept.topics),
             at=at,
+            night=_began(conversation, side),
         )
     )
-    _daily(session, world, conversation, side, at)
     return changes
 
 
@@ -97,46 +96,28 @@ def _mid_term(
 ) -> list[dict[str, Any]]:
     rows = [
         MidTermRow(
-            id=derived_id(conversation.id, *_mark(conversation, side), "mid_term", index),
             world_id=world.id,
-            character_id=side.character_id,
+            person_id=side.character_id,
+            id=derived_id(conversation.id, side.character_id, "mid_term", index),
             content=draft.content,
             importance=draft.importance,
             created_at=at,
             expires_at=expires_at(draft.importance, at, day_starts=world.settings.day_starts_minutes),
-            source_npc_id=side.partner_id,
+            partner_id=side.partner_id,
             conversation_id=conversation.id,
         )
         for index, draft in enumerate(side.kept.mid_term)
     ]
-    session.add_all(rows)
+    add_mid_term(session, rows, WorldTime(session.get_one(WorldRow, world.id).now))
     return [
         {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
         for row in rows
     ]
 
 
-def _mark(conversation: ConversationRow, side: Side) -> tuple[str, ...]:
-    """What parts the ids of the one that was spoken to from those of the one that began."""
-    return () if side.character_id == conversation.character_id else (side.character_id,)
-
-
-def _daily(session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime) -> None:
-    """Into the day it began in: a talk settled after the character has slept belongs to a day that is cleared."""
-    night = night_of(session, world, side.character_id)
-    began = conversation.sleeps if side.character_id == conversation.character_id else conversation.partner_sleeps
-    if night != began:
-        return
-    session.add(
-        DailyConversationRow(
-            world_id=conversation.world_id,
-            character_id=side.character_id,
-            conversation_id=conversation.id,
-            npc_id=side.partner_id,
-            summary=side.kept.summary,
-            at=at,
-        )
-    )
+def _began(conversation: ConversationRow, side: Side) -> int:
+    """The day of its life in which the conversation began for it."""
+    return conversation.sleeps if side.character_id == conversation.character_id else conversation.partner_sleeps
 
 
 def _graph(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, or_, select
 
 from service.cast.attitude import Attitude, attitudes_between
+from service.cast.people import night_of
 from service.cast.stage import World
 from service.errors import GraphUnavailable
 from service.memory.graph import Group, MemoryGraph, Recalled
+from service.memory.mid_term import mid_term_memories
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
-    DailyConversationRow,
     MidTermRow,
     SummaryRow,
     TurnRow,
@@ -37,7 +38,7 @@ class RecentMemory:
     partners: Attitude
     last_summary: SummaryRow | None
     mid_term: tuple[MidTermRow, ...]
-    today: tuple[DailyConversationRow, ...]
+    today: tuple[SummaryRow, ...]
     unsettled: tuple[TurnRow, ...]
 
 
@@ -91,28 +92,20 @@ def recent_memory(session: Session, world: World, character_id: str, npc_id: str
         partners=partners,
         last_summary=_last_summary(session, world, character_id, npc_id),
         mid_term=tuple(mid_term_memories(session, world, character_id)),
-        today=tuple(todays_conversations(session, world.id, character_id)),
+        today=tuple(todays_summaries(session, world, character_id)),
         unsettled=tuple(_unsettled(session, world, character_id, npc_id)),
     )
 
 
-def mid_term_memories(session: Session, world: World, character_id: str) -> list[MidTermRow]:
-    """Those it has at the moment of `world`, the most urgent last to expire first."""
-    query = select(MidTermRow).where(
-        MidTermRow.world_id == world.id,
-        MidTermRow.character_id == character_id,
-        MidTermRow.created_at <= world.now,
-        MidTermRow.expires_at > world.now,
+def todays_summaries(session: Session, world: World, person_id: str) -> list[SummaryRow]:
+    """The conversations of the day the person lives at the moment of `world`, since it last slept; oldest first."""
+    query = select(SummaryRow).where(
+        SummaryRow.world_id == world.id,
+        SummaryRow.character_id == person_id,
+        SummaryRow.night == night_of(session, world, person_id),
+        SummaryRow.at <= world.now,
     )
-    return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
-
-
-def todays_conversations(session: Session, world_id: str, character_id: str) -> list[DailyConversationRow]:
-    """The day's conversations since the last sleep, oldest first."""
-    query = select(DailyConversationRow).where(
-        DailyConversationRow.world_id == world_id, DailyConversationRow.character_id == character_id
-    )
-    return list(session.exec(query.order_by(col(DailyConversationRow.at), col(DailyConversationRow.conversation_id))))
+    return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
 
 
 def remembered_as(world: World, recalled: Recalled) -> str:

@@ -8,14 +8,15 @@ from sqlmodel import Session, col, select
 from service.cast.attitude import attitude, mood
 from service.cast.people import hold
 from service.cast.stage import World
-from service.memory.extract import Extraction, PairExtraction, learned_facts
+from service.memory.extract import Extraction, PairExtraction
 from service.memory.gate import Kept, Learned
 from service.memory.graph import Episode, FactDraft, Group
 from service.memory.grounding import are_same, contradict
 from service.memory.mind import Side, said_at, take_away, tell_rejected
+from service.memory.self_facts import self_facts
 from service.settings import MemorySettings
 from service.store.ids import derived_id, new_id
-from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, NpcFactRow, OutboxRow
+from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, OutboxRow, SelfFactRow
 from world.time import WorldTime
 
 
@@ -140,15 +141,15 @@ def _npc_facts(
 ) -> list[dict[str, Any]]:
     """The new facts, against those that hold by now: another closing may have written since this one's prompt."""
     names = frozenset({extraction.scene.npc_name, extraction.scene.character_name})
-    open_facts = learned_facts(session, world.id, conversation.npc_id)
-    rows: list[NpcFactRow] = []
+    open_facts = self_facts(session, world.id, conversation.npc_id)
+    rows: list[SelfFactRow] = []
     for index, fact in enumerate(learned):
         if any(are_same(fact.statement, old.statement, names) for old in open_facts):
             continue
-        row = NpcFactRow(
-            id=derived_id(conversation.id, "npc_fact", index),
+        row = SelfFactRow(
             world_id=conversation.world_id,
-            npc_id=conversation.npc_id,
+            person_id=conversation.npc_id,
+            id=derived_id(conversation.id, "self_fact", index),
             statement=fact.statement,
             conversation_id=conversation.id,
             turn=fact.turn,
@@ -163,7 +164,7 @@ def _npc_facts(
     return [{"id": row.id, "statement": row.statement, "turn": row.turn} for row in rows]
 
 
-def _supersede(old: NpcFactRow, new: NpcFactRow) -> None:
+def _supersede(old: SelfFactRow, new: SelfFactRow) -> None:
     """The one said later holds. A talk that is settled late may bring a fact that was overtaken before it was known."""
     earlier, later = (old, new) if old.valid_at <= new.valid_at else (new, old)
     if earlier.invalid_at is None:

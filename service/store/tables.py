@@ -210,7 +210,7 @@ class EngagementRow(SQLModel, table=True):
 class SummaryRow(SQLModel, table=True):
     """What a closed conversation was about, for the character: of two characters each has a row.
 
-    `delivered`: the long-term memory was given what the character took from it.
+    `night` is the day of its life the conversation began in: while it lives that day it has it in mind. `delivered`: the long-term memory was given what the character took from it.
     """
 
     __tablename__ = "summaries"
@@ -226,37 +226,29 @@ class SummaryRow(SQLModel, table=True):
     summary: str
     topics: list[str] = _json()
     at: int = Field(sa_type=BigInteger)
+    night: int = 0
     delivered: bool = False
 
 
-class DailyConversationRow(SQLModel, table=True):
-    """A conversation of the character's current day; emptied by sleep."""
-
-    __tablename__ = "daily_conversations"
-
-    world_id: str = Field(primary_key=True)
-    character_id: str = Field(primary_key=True)
-    conversation_id: str = Field(primary_key=True)
-    npc_id: str
-    summary: str
-    at: int = Field(sa_type=BigInteger)
-
-
 class MidTermRow(SQLModel, table=True):
-    """Something that affects the character's next days, until `expires_at`."""
+    """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
+
+    `kind` says what it came of.
+    """
 
     __tablename__ = "mid_term_memories"
-    __table_args__ = (Index("ix_mid_term_memories_expiry", "world_id", "character_id", "expires_at"),)
+    __table_args__ = (Index("ix_mid_term_memories_expiry", "world_id", "expires_at"),)
 
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
-    world_id: str
-    character_id: str
     content: str
     importance: str
     created_at: int = Field(sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
-    source_npc_id: str | None = None
+    partner_id: str | None = None
     conversation_id: str | None = None
+    kind: str = "conversation"
 
 
 class AttitudeChangeRow(SQLModel, table=True):
@@ -300,18 +292,23 @@ class MoodRow(SQLModel, table=True):
     conversation_id: str | None = None
 
 
-class NpcFactRow(SQLModel, table=True):
-    """A fact the NPC told about itself, beside those its author wrote. A contradiction closes it; it stays."""
+class SelfFactRow(SQLModel, table=True):
+    """A fact a person told about itself, beside those its author wrote. A contradiction closes it; it stays.
 
-    __tablename__ = "npc_facts"
-    __table_args__ = (Index("ix_npc_facts_npc", "world_id", "npc_id"),)
+    `words` are those it was said in, `mode` how it was meant (asserted, joking ...), `importance` is 1 to 10.
+    """
 
+    __tablename__ = "self_facts"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
-    world_id: str
-    npc_id: str
     statement: str
+    words: str = ""
     conversation_id: str
     turn: int
+    mode: str = "asserted"
+    importance: int = 5
     valid_at: int = Field(sa_type=BigInteger)
     invalid_at: int | None = Field(default=None, sa_type=BigInteger)
     replaced_by: str | None = None

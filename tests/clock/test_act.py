@@ -16,7 +16,7 @@ from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.tables import EventRow, LifeRow, MovementRow
 from tests.clock.worlds import command, fill, snapshot, tick
-from tests.conversation.talks import BESIDE_TARO, meet, rows
+from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from world.people import Position, Segment
 
 
@@ -158,13 +158,8 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: Script
     slept = after["events"][-1]
     assert (slept["kind"], slept["person_id"], slept["data"]) == ("slept", "aoi", {"cleared": 1})
     changed = {table for table in before if before[table] != after[table]}
-    assert changed == {"daily_conversations", "people", "lives", "worlds", "events"}
-    assert [(row["world_id"], row["character_id"]) for row in before["daily_conversations"]] == [
-        ("main", "aoi"),
-        ("main", "mio"),
-        ("other", "aoi"),
-    ]
-    assert after["daily_conversations"] == before["daily_conversations"][1:]
+    assert changed == {"people", "lives", "worlds", "events"}
+    assert [len(todays(room, who)) for who in ("aoi", "mio")] == [0, 1]
     (mine,) = [row for row in after["people"] if (row["world_id"], row["person_id"]) == ("main", "aoi")]
     assert (mine["sleeps"], mine["decision"]) == (1, "client")
     assert set(before) == set(SQLModel.metadata.tables)

@@ -9,8 +9,8 @@ from service.clock.act import sleep
 from service.conversation.room import Room
 from service.jobs.outbox import waiting
 from service.llm.scripted import ScriptedModel
-from service.memory.extract import learned_facts
 from service.memory.recall import recent_memory
+from service.memory.self_facts import self_facts
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows
@@ -30,7 +30,7 @@ def _answers(room: Room, world_id: str) -> dict[str, Any]:
             "mid_term": [row.model_dump() for row in recent.mid_term],
             "today": [row.model_dump() for row in recent.today],
             "unsettled": [row.model_dump() for row in recent.unsettled],
-            "learned": [row.model_dump() for row in learned_facts(session, world_id, "npc_taro", history=True)],
+            "learned": [row.model_dump() for row in self_facts(session, world_id, "npc_taro", history=True)],
             "events": [row.model_dump() for row in events_after(session, world_id, 0, 999)],
             "usage": [row.model_dump() for row in usage_rows(session, world_id)],
             "waiting": waiting(session, world_id),

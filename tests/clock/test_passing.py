@@ -7,8 +7,7 @@ from service.cast.profile import Importance
 from service.clock.passing import pass_time
 from service.conversation.room import Room
 from service.errors import Invalid
-from service.memory.expiry import expires_at
-from service.memory.recall import mid_term_memories
+from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories
 from service.store.events import events_after, last_event
 from service.store.tables import EventRow, MidTermRow, WorldRow
 from tests.clock.worlds import tick
@@ -42,7 +41,7 @@ def _remember(room: Room, importance: Importance, *, world_id: str = "main", cha
             MidTermRow(
                 id=f"{world_id}-{character_id}-{importance}",
                 world_id=world_id,
-                character_id=character_id,
+                person_id=character_id,
                 content=f"a {importance} thing",
                 importance=importance,
                 created_at=now,
@@ -97,14 +96,36 @@ def test_a_memory_is_there_until_the_minute_it_expires(room: Room, importance: I
     assert (event.at, event.person_id) == (expiry, "aoi")
     assert event.data == {"content": f"a {importance} thing", "importance": importance}
     assert _on_mind(room) == []
-    assert rows(room, MidTermRow) == []
+    assert "memory_expired" not in _kinds(_pass(room, MINUTES_PER_DAY)), "it is told once"
+    assert [row["content"] for row in rows(room, MidTermRow)] == [f"a {importance} thing"], "and stays"
 
 
 def test_a_memory_expires_by_the_clock_of_its_own_world(room: Room) -> None:
     _remember(room, "low")
     _remember(room, "low", world_id="other")
-    _pass(room, MINUTES_PER_DAY, "other")
-    assert [row["world_id"] for row in rows(room, MidTermRow)] == ["main"]
+    told = _pass(room, MINUTES_PER_DAY, "other")
+    assert [event.world_id for event in told if event.kind == "memory_expired"] == ["other"]
+    assert _on_mind(room) == ["a low thing"]
+
+
+def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_same(room: Room) -> None:
+    def late(session: Session) -> None:
+        now = room.stage.open(session, "main", lock=True).now
+        row = MidTermRow(
+            world_id="main",
+            person_id="aoi",
+            id="late",
+            content="a late thing",
+            importance="low",
+            created_at=now - 90,
+            expires_at=now - 30,
+        )
+        add_mid_term(session, [row], now)
+
+    room.database.write_now(late)
+    (event,) = _pass(room, 1)
+    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a late thing", room.stage.start - 30)
+    assert _pass(room, MINUTES_PER_DAY)[0].kind != "memory_expired"
 
 
 def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: Room) -> None:

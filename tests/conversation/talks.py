@@ -8,8 +8,9 @@ from service.cast.whereabouts import move
 from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
+from service.memory.recall import todays_summaries
 from service.memory.recollection import PairRecollection, Recollection
-from service.store.tables import ConversationRow, PersonRow, TurnRow, WorldRow
+from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from world.people import Segment
 from world.time import WorldTime
 
@@ -155,6 +156,46 @@ def sleeps(room: Room, character_id: str) -> None:
     room.database.write_now(work)
 
 
+def remember_talk(
+    session: Session,
+    person_id: str,
+    partner_id: str,
+    summary: str,
+    at: int,
+    *,
+    conversation_id: str = "old",
+    night: int = 0,
+) -> None:
+    """A conversation that is closed, and what the person remembers of it as a whole."""
+    row = ConversationRow(
+        id=conversation_id,
+        world_id="main",
+        character_id=person_id,
+        npc_id=partner_id,
+        node_id=BESIDE_TARO,
+        language="en",
+        max_turns=10,
+        phase="closed",
+        started_at=at,
+        ended_at=at,
+        closed_at=at,
+        models={},
+    )
+    session.add(row)
+    session.flush()
+    remembered = SummaryRow(
+        conversation_id=conversation_id,
+        character_id=person_id,
+        world_id="main",
+        npc_id=partner_id,
+        summary=summary,
+        topics=[],
+        at=at,
+        night=night,
+    )
+    session.add(remembered)
+
+
 def begin(
     room: Room,
     *,
@@ -193,6 +234,13 @@ def turns(room: Room, conversation_id: str) -> list[TurnRow]:
     """Its committed turns in order."""
     query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
     return room.database.read_now(lambda s: list(s.exec(query)))
+
+
+def todays(room: Room, person_id: str) -> list[str]:
+    """The conversations of the day the person lives."""
+    return room.database.read_now(
+        lambda s: [row.conversation_id for row in todays_summaries(s, room.stage.open(s, "main"), person_id)]
+    )
 
 
 def rows(room: Room, table: type[SQLModel]) -> list[dict[str, Any]]:

@@ -23,12 +23,11 @@ from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    DailyConversationRow,
     EngagementRow,
     MidTermRow,
     MoodRow,
-    NpcFactRow,
     OutboxRow,
+    SelfFactRow,
     SummaryRow,
 )
 from service.store.usage import usage_rows
@@ -46,11 +45,12 @@ from tests.conversation.talks import (
     sleeps,
     talk,
     talk_of_family,
+    todays,
     turns,
 )
 from world.time import WorldTime
 
-SETTLED = (SummaryRow, DailyConversationRow, MidTermRow, NpcFactRow, MoodRow, OutboxRow)
+SETTLED = (SummaryRow, MidTermRow, SelfFactRow, MoodRow, OutboxRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
 
@@ -112,11 +112,11 @@ def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel
     assert summary["summary"] == recollection().summary
     assert summary["at"] == row.ended_at
     assert [r["content"] for r in rows(room, MidTermRow)] == ["Bring a present for the children Mio and Riku"]
-    assert [r["statement"] for r in rows(room, NpcFactRow)] == ["calls his children Mio and Riku"]
+    assert [r["statement"] for r in rows(room, SelfFactRow)] == ["calls his children Mio and Riku"]
     changes = {r["owner_id"]: (r["other_id"], r["affinity_delta"], r["stance"]) for r in rows(room, AttitudeChangeRow)}
     assert changes == {"aoi": ("npc_taro", 0, "fond of him"), "npc_taro": ("aoi", 8, "")}
     assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("npc_taro", "happy")]
-    assert [r["conversation_id"] for r in rows(room, DailyConversationRow)] == [conversation_id]
+    assert todays(room, "aoi") == [conversation_id]
     assert [r["conversation_id"] for r in rows(room, OutboxRow)] == [conversation_id]
     closed = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
@@ -213,7 +213,7 @@ def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, scrip
     sleeps(room, "aoi")
     script.enqueue(recollection())
     _close(room, conversation_id)
-    assert rows(room, DailyConversationRow) == []
+    assert todays(room, "aoi") == []
     assert len(rows(room, SummaryRow)) == 1
 
 

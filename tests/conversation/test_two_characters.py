@@ -27,10 +27,9 @@ from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
-    DailyConversationRow,
     MidTermRow,
-    NpcFactRow,
     OutboxRow,
+    SelfFactRow,
     SummaryRow,
     UsageRow,
 )
@@ -46,6 +45,7 @@ from tests.conversation.talks import (
     says,
     talk,
     talk_of_family,
+    todays,
     turns,
 )
 
@@ -158,11 +158,8 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
         ("aoi", "mio", summary),
         ("mio", "aoi", summary),
     ]
-    assert [(r["character_id"], r["npc_id"]) for r in rows(room, DailyConversationRow)] == [
-        ("aoi", "mio"),
-        ("mio", "aoi"),
-    ]
-    memories = {r["character_id"]: (r["content"], r["source_npc_id"]) for r in rows(room, MidTermRow)}
+    assert todays(room, "aoi") == todays(room, "mio") == [row.id]
+    memories = {r["person_id"]: (r["content"], r["partner_id"]) for r in rows(room, MidTermRow)}
     assert memories == {
         "aoi": ("Help Mio to paint the boat", "mio"),
         "mio": ("Look at the photograph of the tower", "aoi"),
@@ -172,7 +169,7 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
         for r in rows(room, AttitudeChangeRow)
     }
     assert changes == {("aoi", "mio"): (5, "fond of Mio", True), ("mio", "aoi"): (9, "curious about Aoi", True)}
-    assert rows(room, NpcFactRow) == []
+    assert rows(room, SelfFactRow) == []
 
 
 def test_each_has_its_own_part_for_the_graph(room: Room, script: ScriptedModel) -> None:

@@ -15,7 +15,8 @@ from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
-from service.store.tables import DailyConversationRow, NoticeRow, PersonRow
+from service.store.tables import NoticeRow, PersonRow
+from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
 from world.actions import WAIT, WALK
 from world.perceive import Seen, SeenNpc, Snapshot
@@ -28,10 +29,9 @@ FAR = Seen(id="mio", node_id="inn_front", minutes=2, doing="work", approachable=
 
 
 def _meets(room: Room, partner_id: str) -> None:
-    row = DailyConversationRow(
-        world_id="main", character_id="aoi", conversation_id=partner_id, npc_id=partner_id, summary="Tea.", at=NINE - 60
+    room.database.write_now(
+        lambda s: remember_talk(s, "aoi", partner_id, "Tea.", NINE - 60, conversation_id=partner_id)
     )
-    room.database.write_now(lambda session: session.add(row))
 
 
 def _asked(room: Room, script: ScriptedModel, first: Snapshot | None = None) -> Sitting:

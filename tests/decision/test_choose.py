@@ -17,7 +17,8 @@ from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelU
 from service.llm.scripted import ScriptedModel
 from service.memory.graph import Episode, FactDraft, Group, Recalled
 from service.memory.sqlite.graph import SqliteGraph
-from service.store.tables import DailyConversationRow, MidTermRow, PersonRow
+from service.store.tables import MidTermRow, PersonRow
+from tests.conversation.talks import remember_talk
 from tests.decision.desks import (
     NINE,
     PLAN,
@@ -280,17 +281,14 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, scr
 
     def remember(session: Session) -> None:
         session.add(PersonRow(world_id="main", person_id="aoi", items=["a letter"]))
-        session.add(
-            DailyConversationRow(
-                world_id="main", character_id="aoi", conversation_id="c", npc_id="npc_fumi", summary="of tea", at=NINE
-            )
-        )
+        remember_talk(session, "aoi", "npc_fumi", "of tea", NINE, conversation_id="c")
+        remember_talk(session, "aoi", "npc_fumi", "of yesterday", NINE - 900, conversation_id="b", night=-1)
         for i, (content, expires_at) in enumerate((("Bring the knife back", NINE + 1), ("Long past", NINE))):
             session.add(
                 MidTermRow(
                     id=str(i),
                     world_id="main",
-                    character_id="aoi",
+                    person_id="aoi",
                     content=content,
                     importance="low",
                     created_at=NINE - 60,

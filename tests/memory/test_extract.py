@@ -22,7 +22,7 @@ from service.memory.graph import Fact, Recalled
 from service.memory.recollection import KnownFact, PairRecollection, Recollection
 from service.settings import Settings
 from service.store.session import Database
-from service.store.tables import NpcFactRow, WorldRow
+from service.store.tables import SelfFactRow, WorldRow
 from tests.memory.closings import NPC, prepared, set_clock, talk
 from tests.memory.scenes import answer, memories, pair_scene, scene
 from world.time import Language, WorldTime, parse_time
@@ -64,10 +64,10 @@ def recalled(fact_id: str, statement: str, at: str) -> Recalled:
 
 def known(session: Session, fact_id: str, statement: str, at: str, invalid_at: WorldTime | None = None) -> None:
     session.add(
-        NpcFactRow(
+        SelfFactRow(
             id=fact_id,
             world_id="main",
-            npc_id=NPC,
+            person_id=NPC,
             statement=statement,
             conversation_id="old",
             turn=1,

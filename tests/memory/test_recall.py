@@ -47,7 +47,7 @@ def keep(
         MidTermRow(
             id=f"{world_id}/{character_id}/{content}",
             world_id=world_id,
-            character_id=character_id,
+            person_id=character_id,
             content=content,
             importance="low",
             created_at=parse_time("2026-04-01T07:00"),

@@ -10,22 +10,22 @@ from service.cast.attitude import attitude, attitudes_between, mood, set_affinit
 from service.cast.load import Content
 from service.cast.profile import Mood
 from service.cast.stage import Stage
-from service.memory.extract import learned_facts
 from service.memory.graph import Group, episode_id, fact_id
+from service.memory.recall import todays_summaries
 from service.memory.recollection import MidTermDraft
+from service.memory.self_facts import self_facts
 from service.memory.write import outbox_entry
 from service.settings import Settings
 from service.store.events import events_after
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
-    DailyConversationRow,
     EventRow,
     MidTermRow,
     MoodRow,
-    NpcFactRow,
     OutboxRow,
     PersonRow,
+    SelfFactRow,
     SummaryRow,
 )
 from tests.memory.closings import CHARACTER, NPC, START, closed, prepared, set_clock, talk
@@ -37,11 +37,10 @@ LINES = ("Do you keep animals?", "I have three goats behind the mill.", "Shall w
 WRITTEN: Sequence[type[SQLModel]] = (
     SummaryRow,
     MidTermRow,
-    NpcFactRow,
+    SelfFactRow,
     MoodRow,
     AttitudeChangeRow,
     OutboxRow,
-    DailyConversationRow,
     EventRow,
 )
 FULL = answer(
@@ -68,6 +67,10 @@ def close_one(
     return closed(session, world, talk(session, conversation_id, LINES, at), FULL)[1]
 
 
+def todays_of(session: Session, stage: Stage) -> list[str]:
+    return [row.summary for row in todays_summaries(session, stage.open(session, "main"), CHARACTER)]
+
+
 def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(database: Database, stage: Stage) -> None:
     changes = database.write_now(lambda s: close_one(s, stage))
     assert changes["affinity"] == {"before": 0, "after": 20}
@@ -84,8 +87,8 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(databas
         assert (own.affinity, own.times_met, own.stance) == (0, 1, "curious")
         assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
-        assert [row.turn for row in learned_facts(session, "main", NPC)] == [1]
-        assert session.get_one(DailyConversationRow, ("main", CHARACTER, "a")).summary == "Taro told Mio of his goats."
+        assert [row.turn for row in self_facts(session, "main", NPC)] == [1]
+        assert todays_of(session, stage) == ["Taro told Mio of his goats."]
 
     database.read_now(check)
 
@@ -171,12 +174,12 @@ def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
 
 
 def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(database: Database, stage: Stage) -> None:
-    def work(session: Session) -> list[NpcFactRow]:
+    def work(session: Session) -> list[SelfFactRow]:
         close_one(session, stage)
         world = set_clock(session, stage, "2026-04-02T07:00")
         lines = ("How are the goats?", "I have five goats now.")
         closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
-        return learned_facts(session, "main", NPC, history=True)
+        return self_facts(session, "main", NPC, history=True)
 
     old, new = database.write_now(work)
     assert (old.statement, new.statement) == ("Taro has three goats", "Taro has five goats")
@@ -186,13 +189,13 @@ def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(dat
 
 
 def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, stage: Stage) -> None:
-    def work(session: Session) -> list[NpcFactRow]:
+    def work(session: Session) -> list[SelfFactRow]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
         world = set_clock(session, stage, "2026-04-02T07:00")
         lines = ("How are the goats?", "I have five goats now.")
         closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
         closed(session, world, late, FULL)
-        return learned_facts(session, "main", NPC, history=True)
+        return self_facts(session, "main", NPC, history=True)
 
     first, second = database.write_now(work)
     assert (first.statement, first.replaced_by) == ("Taro has three goats", second.id)
@@ -209,7 +212,7 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
         for row, question in zip(rows, questions, strict=True):
             closed(session, world, row, answer(told("Taro has three goats", 1), affinity=15), extraction=question)
         liked = attitude(session, "main", NPC, CHARACTER, world.now)
-        facts = [fact.statement for fact in learned_facts(session, "main", NPC)]
+        facts = [fact.statement for fact in self_facts(session, "main", NPC)]
         return liked.affinity, liked.times_met, facts
 
     assert database.write_now(work) == (30, 2, ["Taro has three goats"])
@@ -242,10 +245,10 @@ def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Datab
 
 
 def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: Stage) -> None:
-    def work(session: Session) -> list[DailyConversationRow]:
+    def work(session: Session) -> list[str]:
         session.add(PersonRow(world_id="main", person_id=CHARACTER, sleeps=1))
         close_one(session, stage)
-        return list(session.exec(select(DailyConversationRow)).all())
+        return todays_of(session, stage)
 
     assert database.write_now(work) == []
 

@@ -15,7 +15,8 @@ from service.decision.mind import Mind
 from service.decision.rehearsal.handlers import HANDLERS
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
-from service.store.tables import DailyConversationRow
+from service.store.tables import ConversationRow
+from tests.conversation.talks import remember_talk
 from tests.decision.desks import world_of
 from tests.world.simulation import Chosen, lognormal, run_out_of_order, turns_of
 from world.actions import TALK
@@ -64,15 +65,10 @@ def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> 
 
 
 def _note(room: Room, snapshot: Snapshot, partner_id: str) -> None:
-    row = DailyConversationRow(
-        world_id="main",
-        character_id=snapshot.person_id,
-        conversation_id=f"{snapshot.person_id}-{snapshot.time}",
-        npc_id=partner_id,
-        summary="They talked.",
-        at=snapshot.time,
+    name = f"{snapshot.person_id}-{snapshot.time}"
+    room.database.write_now(
+        lambda s: remember_talk(s, snapshot.person_id, partner_id, "They talked.", snapshot.time, conversation_id=name)
     )
-    room.database.write_now(lambda session: session.add(row))
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -109,4 +105,4 @@ def test_the_same_day_is_rehearsed_the_same(room: Room) -> None:
 
 
 def _forget(session: Session) -> None:
-    session.connection().execute(delete(DailyConversationRow))
+    session.connection().execute(delete(ConversationRow))

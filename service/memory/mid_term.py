@@ -1,0 +1,60 @@
+"""Owns mid-term memories, which affect a person's next days: how long each lasts, which are there, which have expired.
+
+They are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told once.
+"""
+
+from collections.abc import Iterable
+
+from sqlmodel import Session, col, select
+
+from service.cast.profile import Importance
+from service.cast.stage import World
+from service.store.events import foretell
+from service.store.tables import MidTermRow
+from world.time import MINUTES_PER_DAY, WorldTime, day_end
+
+_DAYS = {"medium": 2, "high": 3}
+
+
+def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int = 0) -> WorldTime:
+    """When a memory made at `created_at` is gone: low at the end of its world day, medium after 2 days, high after 3."""
+    if importance == "low":
+        return day_end(created_at, day_starts=day_starts)
+    return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)
+
+
+def mid_term_memories(session: Session, world: World, person_id: str) -> list[MidTermRow]:
+    """Those a person has at the moment of `world`, the most urgent last."""
+    query = select(MidTermRow).where(
+        MidTermRow.world_id == world.id,
+        MidTermRow.person_id == person_id,
+        MidTermRow.created_at <= world.now,
+        MidTermRow.expires_at > world.now,
+    )
+    return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
+
+
+def tell_expired(session: Session, world: World, now: WorldTime) -> None:
+    """The clock of `world` goes on to `now`: the log is told what expired on the way; the caller commits."""
+    gone = select(MidTermRow).where(
+        MidTermRow.world_id == world.id, MidTermRow.expires_at > world.now, MidTermRow.expires_at <= now
+    )
+    _tell(session, session.exec(gone))
+
+
+def add_mid_term(session: Session, rows: Iterable[MidTermRow], now: WorldTime) -> None:
+    """Add them when the world's clock shows `now`; the caller commits.
+
+    A closing may come so late that one is over before it is written: the clock has passed its end, so it is told here.
+    """
+    for row in rows:
+        session.add(row)
+        if row.expires_at <= now:
+            _tell(session, [row])
+
+
+def _tell(session: Session, expired: Iterable[MidTermRow]) -> None:
+    for row in expired:
+        told = {"content": row.content, "importance": row.importance}
+        key, at = row.id, WorldTime(row.expires_at)
+        foretell(session, row.world_id, at, "memory_expired", row.person_id, key=key, **told)

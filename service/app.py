@@ -10,6 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from service.api import actions, conversations, events, health, memory_graph, people, problem, world
 from service.api.deps import House
+from service.api.guard import Guard
 from service.cast.files import bundled_content
 from service.cast.load import load_content
 from service.cast.stage import Stage
@@ -40,6 +41,9 @@ DESCRIPTION = """A life and a memory for a game's characters.
 A world clock moves characters over a map; fixed NPCs stand at their posts. Two language models hold a conversation with
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id` chooses a world (default `main`). Errors are RFC 9457 problems, in the language of `Accept-Language`.
+
+Any request may be refused before it is read: 403 (another host's name, or a write by another site's page), 408 (a body
+that does not arrive), 413 (a body that is too long).
 """
 
 
@@ -88,6 +92,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
     )
+    app.state.settings = settings
     app.state.models_missing = "none" in speaking.names().values()
     problem.install(app)
     for router in (
@@ -101,7 +106,8 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         pages.router,
     ):
         app.include_router(router)
-    if settings.cors_origins:
+    app.add_middleware(Guard, settings=settings)
+    if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]
         )

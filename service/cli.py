@@ -50,10 +50,12 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the pages."""
     settings = _settings(rehearsal=rehearsal, content=content, data=data, language=language)
+    settings.host = host or settings.host
+    settings.port = settings.port if port is None else port
     app = create_app(settings)
     if app.state.models_missing and not rehearsal:
         _say_no_model(settings)
-    asyncio.run(_serve(app, host or settings.host, settings.port if port is None else port))
+    asyncio.run(_serve(app, settings))
 
 
 @cli.command()
@@ -189,9 +191,9 @@ def main() -> None:
         sys.exit(2)
 
 
-async def _serve(app: FastAPI, host: str, port: int) -> None:
+async def _serve(app: FastAPI, settings: Settings) -> None:
     """Serve until a signal. The lifespan is run here, not by uvicorn, which would tell its errors as a traceback."""
-    server = Server(app, host=host, port=port, lifespan="off", log_level="info", grace_seconds=2)
+    server = Server(app, host=settings.host, port=settings.port, lifespan="off", log_level="info", grace_seconds=2)
     async with app.router.lifespan_context(app):
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.

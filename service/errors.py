@@ -1,6 +1,10 @@
 """Owns the error tree: each error carries its facts, its HTTP status and its sentence in English and Japanese.
 
 KataribeError
+├── HostNotAllowed          403   the request calls the service by a name that is not its own
+├── CrossSite               403   a page of another site wants to change something
+├── RequestTooSlow          408   the request's body did not arrive in time
+├── BodyTooLarge            413   the request's body is longer than it may be
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
 ├── Invalid                 422   an input that parses but cannot be meant
 │   └── KeyReused           422   an Idempotency-Key that was used for another request
@@ -60,6 +64,48 @@ class KataribeError(Exception):
     def sentence(self, language: Language) -> str:
         """What is wrong, where, and what to do, in that language."""
         return self.text[language].format(**self.facts)
+
+
+class HostNotAllowed(KataribeError):
+    """Facts: `host`."""
+
+    status, slug = 403, "host-not-allowed"
+    text = {
+        "en": "This service does not go by the name {host!r}. If it should, add the name to KATARIBE_ALLOWED_HOSTS.",
+        "ja": "このサービスの名前は {host!r} ではありません。この名前で使う場合は KATARIBE_ALLOWED_HOSTS に加えてください。",
+    }
+
+
+class CrossSite(KataribeError):
+    """Facts: `origin`."""
+
+    status, slug = 403, "cross-site"
+    text = {
+        "en": "A page of another site ({origin}) may change nothing here. If it is yours, add its origin to "
+        "KATARIBE_CORS_ORIGINS.",
+        "ja": "別サイトのページ({origin})からは変更できません。自分のページなら、そのオリジンを KATARIBE_CORS_ORIGINS に"
+        "加えてください。",
+    }
+
+
+class RequestTooSlow(KataribeError):
+    """Facts: `seconds`."""
+
+    status, slug = 408, "request-too-slow"
+    text = {
+        "en": "The body did not arrive within {seconds:g} seconds (KATARIBE_REQUEST_TIMEOUT_SECONDS).",
+        "ja": "本文が {seconds:g} 秒以内に届きませんでした(KATARIBE_REQUEST_TIMEOUT_SECONDS)。",
+    }
+
+
+class BodyTooLarge(KataribeError):
+    """Facts: `limit_bytes`."""
+
+    status, slug = 413, "body-too-large"
+    text = {
+        "en": "The body is longer than {limit_bytes} bytes (KATARIBE_MAX_BODY_BYTES).",
+        "ja": "本文が {limit_bytes} バイトを超えています(KATARIBE_MAX_BODY_BYTES)。",
+    }
 
 
 class NotFound(KataribeError):

@@ -148,7 +148,11 @@ def _takes_list(annotation: Any) -> bool:
 
 
 class Settings(BaseSettings):
-    """All settings of one service. Whoever starts one reads them with `read_settings`, which tells errors in our words."""
+    """All settings of one service. Whoever starts one reads them with `read_settings`, which tells errors in our words.
+
+    `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use it.
+    `request_timeout_seconds`: how long a client may take to send a request's head, and then its body.
+    """
 
     model_config = SettingsConfigDict(
         env_prefix="KATARIBE_", env_nested_delimiter="__", env_file=".env", extra="ignore", populate_by_name=True
@@ -161,7 +165,10 @@ class Settings(BaseSettings):
     database_url: str | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     max_turns: int = Field(default=10, ge=1, le=50)
+    allowed_hosts: list[str] = []
     cors_origins: list[str] = []
+    max_body_bytes: int = Field(default=1_000_000, ge=1)
+    request_timeout_seconds: float = Field(default=30, gt=0)
     openai_api_key: SecretStr | None = Field(
         default=None, validation_alias=AliasChoices("OPENAI_API_KEY", "openai_api_key")
     )

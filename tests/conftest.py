@@ -42,6 +42,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(
         _env_file=None,
         data_dir=tmp_path / "data",
+        allowed_hosts=["testserver"],
         embedding={"provider": "none"},
         world={"language": "en", "decision": "routine"},
     )

@@ -39,6 +39,9 @@ class Answered(Protocol):
     def json(self) -> Any: ...
 
 
+TESTSERVER = "testserver"
+"""The name by which a TestClient calls the service."""
+
 PROBLEM = "application/problem+json"
 
 TALK = {"character_id": "sora", "npc_id": "baker", "goal": "Ask after her sister", "success_criteria": "Any news"}
@@ -79,6 +82,7 @@ def settings_for(directory: Path, content: Path, *, language: Language = "en", *
     """Settings of a service of its own in that directory."""
     values: dict[str, Any] = {
         "data_dir": directory / "data",
+        "allowed_hosts": [TESTSERVER],
         "content_dir": content,
         "embedding": {"provider": "none"},
         "world": {"language": language, "decision": "routine"},

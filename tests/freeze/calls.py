@@ -54,6 +54,7 @@ def answered(language: Language, directory: Path) -> dict[str, Any]:
     settings = Settings(
         _env_file=None,
         data_dir=directory,
+        allowed_hosts=["testserver"],
         embedding={"provider": "none"},
         world={"language": language, "decision": "routine"},
     )

@@ -32,6 +32,7 @@ def lived_day(language: Language, directory: Path, script: Script) -> Record:
     settings = Settings(
         _env_file=None,
         data_dir=directory,
+        allowed_hosts=["testserver"],
         embedding={"provider": "none"},
         world={"language": language},
         max_turns=MAX_TURNS,

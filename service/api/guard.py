@@ -1,0 +1,141 @@
+"""Owns what is refused before the app has a request: a host that is not ours, a write from another site, a body too big."""
+
+import asyncio
+from collections.abc import Collection
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.api import problem
+from service.errors import BodyTooLarge, CrossSite, HostNotAllowed, KataribeError, RequestTooSlow
+from service.settings import Settings
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Guard:
+    """ASGI middleware. Who is refused gets a problem, and its connection is closed: nothing more of it is read."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._hosts = Hosts(settings.host, settings.allowed_hosts)
+        self._origins = frozenset(settings.cors_origins)
+        self._max_body_bytes = settings.max_body_bytes
+        self._body_seconds = settings.request_timeout_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self._hosts.check(headers)
+            if scope["method"] not in _SAFE:
+                self._check_site(headers)
+            receive = await self._whole_body(headers, receive)
+        except KataribeError as exc:
+            await problem.answer(scope, exc, {"Connection": "close"})(scope, receive, send)
+        except ClientDisconnect:
+            pass  # it left in the middle of its body: there is nobody to answer
+        else:
+            await self._app(scope, receive, send)
+
+    def _check_site(self, headers: Headers) -> None:
+        """A browser says where a page comes from that writes; other clients say nothing, and are let in.
+
+        Raises:
+            CrossSite: it is another site's page, and not one that the settings name.
+        """
+        origin = headers.get("origin")
+        if origin is None:
+            if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+                raise CrossSite(origin=headers["sec-fetch-site"])
+        elif not self._origins & {origin, "*"}:
+            site = urlsplit(origin).netloc
+            if not site or site.lower() != headers.get("host", "").lower():
+                raise CrossSite(origin=origin)
+
+    async def _whole_body(self, headers: Headers, receive: Receive) -> Receive:
+        """Wait for the body and give it back as one message: no endpoint takes it in pieces, and some never read it.
+
+        Raises:
+            BodyTooLarge: as soon as it is, or is announced to be, longer than the limit.
+            RequestTooSlow: it is not complete in time.
+            ClientDisconnect: the client has left.
+        """
+        length = headers.get("content-length", "0")
+        if length == "0" and "transfer-encoding" not in headers:
+            return receive
+        if length.isdecimal() and int(length) > self._max_body_bytes:
+            raise BodyTooLarge(limit_bytes=self._max_body_bytes)
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                body = await self._read(receive)
+        except TimeoutError as exc:
+            raise RequestTooSlow(seconds=self._body_seconds) from exc
+        told = False
+
+        async def replay() -> Message:
+            nonlocal told
+            if told:
+                return await receive()
+            told = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return replay
+
+    async def _read(self, receive: Receive) -> bytes:
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._max_body_bytes:
+                raise BodyTooLarge(limit_bytes=self._max_body_bytes)
+        return bytes(body)
+
+
+class Hosts:
+    """The names this service goes by. A page whose name resolves to our address (DNS rebinding) calls us by its own name.
+
+    Loopback is always ours, and what the service listens on. Where it listens on every address of the machine, any
+    address will do: an address is no name, so nobody can make it resolve to another.
+    """
+
+    def __init__(self, listens_on: str, allowed: Collection[str]) -> None:
+        self._names = LOOPBACK | {_name(host) for host in (listens_on, *allowed)}
+        self._any_address = _is_address(listens_on) and ip_address(listens_on).is_unspecified
+
+    def check(self, headers: Headers) -> None:
+        """Raises: HostNotAllowed: the request names another host. A client of HTTP/1.0 may name none; no browser does."""
+        host = headers.get("host")
+        if host is None:
+            return
+        name = _name(host)
+        if name not in self._names and not (self._any_address and _is_address(name)):
+            raise HostNotAllowed(host=host)
+
+
+def _name(host: str) -> str:
+    """The host without its port and brackets; empty if it is none."""
+    if _is_address(host):
+        return host.lower()
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,12 +1,14 @@
-"""Owns the HTTP server: uvicorn, which lets open streams and waiting requests end politely when it stops."""
+"""Owns the HTTP server: uvicorn, which drops who never ends a request, and lets go who waits when it stops."""
 
 import asyncio
 from socket import socket
-from typing import Literal
+from typing import ClassVar, Literal
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.api import problem
 from service.errors import Stopping
@@ -27,6 +29,7 @@ class Server(uvicorn.Server):
     ) -> None:
         config = uvicorn.Config(
             _Releasing(app),
+            http=type("Protocol", (_Impatient,), {"head_seconds": app.state.settings.request_timeout_seconds}),
             host=host,
             port=port,
             lifespan=lifespan,
@@ -40,6 +43,37 @@ class Server(uvicorn.Server):
         """Stop. Streams are ended first: each would be waited for, and their clients come back on their own."""
         self._app.state.house.room.stream.stop()
         await super().shutdown(sockets)
+
+
+class _Impatient(H11Protocol):
+    """Closes a connection whose client does not come to the end of a request's head; uvicorn waits for it for ever."""
+
+    head_seconds: ClassVar[float]
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._rest()
+
+    def _watch(self) -> None:
+        """Between two requests uvicorn's own limit for a quiet connection holds, until the next one's first byte."""
+        if self.conn.their_state is not h11.IDLE:
+            self._rest()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.head_seconds, self.timeout_keep_alive_handler)
+
+    def _rest(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class _Releasing:

@@ -284,3 +284,60 @@ def test_a_client_that_leaves_in_the_middle_of_its_body_is_forgotten(guarded_url
     with closing(talking(guarded_url)) as connection:
         connection.sendall(head("POST", "/world/tick", "Content-Length: 100") + b"{")
     assert httpx.get(f"{guarded_url}/world", trust_env=False).json()["now"] == "2026-04-01T07:00"
+
+
+# --- heads ---
+
+
+@pytest.mark.parametrize("part", [b"", b"G", b"GET /world HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "])
+def test_a_head_that_does_not_arrive_is_given_up(guarded_url: str, part: bytes) -> None:
+    begun = time.monotonic()
+    assert asked(guarded_url, part) == b""
+    assert PATIENCE <= time.monotonic() - begun < PATIENCE + 10
+
+
+def drip(connection: socket.socket, text: bytes) -> bytes:
+    """Send a byte at a time until the service hangs up; what it told."""
+    try:
+        for number in range(len(text)):
+            connection.sendall(text[number : number + 1])
+            time.sleep(PATIENCE / 10)
+    except ConnectionError:
+        return b""
+    return the_rest(connection)
+
+
+@pytest.mark.parametrize("before", [0, 2], ids=["first request", "third request of the connection"])
+def test_a_head_that_comes_byte_by_byte_is_given_up(guarded_url: str, before: int) -> None:
+    with closing(talking(guarded_url)) as connection:
+        for _ in range(before):
+            connection.sendall(head("GET", "/healthz"))
+            assert is_well(connection)
+        begun = time.monotonic()
+        assert drip(connection, head("GET", "/healthz", "X-Slow: " + "x" * 1000)) == b""
+    assert time.monotonic() - begun < PATIENCE + 10
+
+
+def test_a_head_in_two_pieces_is_answered_and_the_connection_stays(guarded_url: str) -> None:
+    request = head("GET", "/healthz")
+    with closing(talking(guarded_url)) as connection:
+        for _ in range(3):
+            connection.sendall(request[:20])
+            time.sleep(PATIENCE / 5)
+            connection.sendall(request[20:])
+            assert is_well(connection)
+
+
+def test_a_slow_answer_is_not_given_up(tmp_path: Path, millbrook: Path) -> None:
+    """The limit is for what the client sends, not for what it waits for."""
+    slow = {"provider": "rehearsal", "rehearsal_pace_seconds": 0.6}
+    settings = settings_for(tmp_path, millbrook, llm=slow, request_timeout_seconds=0.2)
+    with serve(create_app(settings)) as url, httpx.Client(base_url=url, trust_env=False) as http:
+        running = http.post("/conversations/start", json={"character_id": "sora", "npc_id": "baker"}).json()["id"]
+        with http.stream("GET", f"/conversations/{running}/events") as events:
+            begun = time.monotonic()
+            for _ in events.iter_raw():
+                if time.monotonic() - begun > 1:
+                    break
+            else:
+                raise AssertionError("the stream ended")

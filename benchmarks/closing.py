@@ -20,10 +20,8 @@ from sqlmodel import Session
 
 from benchmarks.neo4j import neo4j_server
 from benchmarks.recall import TableEmbedder
-from service.cast.files import bundled_content
-from service.cast.load import load_content
-from service.cast.stage import Stage
-from service.cast.whereabouts import move
+from service.content.files import bundled_content
+from service.content.load import load_content
 from service.conversation.closing import close
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
@@ -38,6 +36,8 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.graph import Group, MemoryGraph
 from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
 from service.memory.graphiti.graph import GraphitiGraph
+from service.people.whereabouts import move
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import TurnRow

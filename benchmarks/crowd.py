@@ -3,9 +3,9 @@
 import random
 from functools import cache
 
-from service.cast.files import bundled_content
-from service.cast.load import load_content
-from service.cast.profile import CharacterProfile, RoutineBlock
+from service.content.files import bundled_content
+from service.content.load import load_content
+from service.content.profile import CharacterProfile, RoutineBlock
 from tests.world.little_worlds import grid_setting
 from world.actions import Catalogue
 from world.setting import Setting

@@ -27,7 +27,7 @@ from service.app import create_app
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.settings import Settings
-from tests.cast.village import in_pairs
+from tests.content.village import in_pairs
 
 RUNNING = (0, 100, 300)
 STARTS = 30

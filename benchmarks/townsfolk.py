@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from benchmarks.crowd import MIDNIGHT, SEED, catalogue, large, routine_profiles, town
-from service.cast.files import bundled_content
-from service.cast.load import Cast, Content, load_content
-from service.cast.profile import CharacterProfile, NpcProfile, RoutineBlock
+from service.content.files import bundled_content
+from service.content.load import Cast, Content, load_content
+from service.content.profile import CharacterProfile, NpcProfile, RoutineBlock
 from world.places import Facility, Node, WorldMap
 from world.setting import Setting
 

@@ -11,12 +11,11 @@ from sqlalchemy.exc import OperationalError
 from service.api import actions, conversations, events, health, memory_graph, people, problem, world
 from service.api.deps import House
 from service.api.guard import Guard
-from service.cast.files import bundled_content
-from service.cast.load import load_content
-from service.cast.stage import Stage
 from service.clock.crew import Crew
 from service.clock.keeper import Keeper
 from service.clock.ticker import Ticker
+from service.content.files import bundled_content
+from service.content.load import load_content
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
@@ -30,6 +29,7 @@ from service.llm.rehearsal import RehearsalModel
 from service.memory.choose import choose_graph
 from service.memory.graph import MemoryGraph
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable

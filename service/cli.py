@@ -14,10 +14,10 @@ from fastapi import FastAPI
 
 from service.api.server import Server
 from service.app import create_app
-from service.cast.check import check_content
-from service.cast.files import bundled_content
-from service.cast.init import init_content
-from service.cast.load import load_content
+from service.content.check import check_content
+from service.content.files import bundled_content
+from service.content.init import init_content
+from service.content.load import load_content
 from service.demo import run_demo
 from service.errors import KataribeError
 from service.export.files import export_into, export_to, import_from, span_of, world_name

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from service.cast.files import bundled_content
-from service.cast.load import Content, load_content
-from service.cast.stage import Stage
+from service.content.files import bundled_content
+from service.content.load import Content, load_content
 from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.sqlite.graph import SqliteGraph
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 from tests.servers.sqlite import put_migrated

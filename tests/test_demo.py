@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from service import demo
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from service.demo import run_demo
 from service.llm.choose import LocalServer, find_local_servers
 from service.memory.lexical import tokens

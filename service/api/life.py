@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, BlockOut, LifeOut, NeedOut
-from service.cast.life_record import read_person, read_talk
-from service.cast.profile import RoutineBlock
-from service.cast.stage import World
 from service.clock.living import how_of
+from service.content.profile import RoutineBlock
 from service.decision.mind import Mind, PlanBlock, read_mind
 from service.decision.wording import action_name, clock
+from service.people.life_record import read_person, read_talk
+from service.people.worlds import World
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person

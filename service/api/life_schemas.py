@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
-from service.cast.profile import Mood
+from service.content.profile import Mood
 
 How = Literal["model", "routine", "client"]
 Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]

@@ -12,9 +12,9 @@ from service.api.deps import Serving, WorldId
 from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.views import told
-from service.cast.stage import World
 from service.memory.graph import Episode, Fact, Group
 from service.memory.lexical import normal
+from service.people.worlds import World
 from world.time import WorldTime, iso
 
 router = APIRouter(tags=["people"])

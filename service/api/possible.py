@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from service.api.life_schemas import OptionOut, PossibilitiesOut, RefusalOut
-from service.cast.stage import Stage, World
 from service.decision.wording import action_name, option_line, why
+from service.people.worlds import Stage, World
 from service.store.tables import WorldRow
 from world.option import Option, Possibilities, Refusal
 from world.time import Language, iso

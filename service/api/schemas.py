@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
-from service.cast.profile import Decides, Importance, Mood
+from service.content.profile import Decides, Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from world.time import Language

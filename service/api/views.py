@@ -21,14 +21,14 @@ from service.api.schemas import (
     TodayOut,
     TurnOut,
 )
-from service.cast.attitude import Attitude
-from service.cast.profile import Importance
-from service.cast.stage import World
+from service.content.profile import Importance
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.memory.graph import Recalled
+from service.people.attitude import Attitude
+from service.people.worlds import World
 from service.store.tables import (
     ConversationRow,
     EventRow,

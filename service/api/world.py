@@ -26,13 +26,13 @@ from service.api.schemas import (
     WorldIn,
     WorldOut,
 )
-from service.cast.stage import World
-from service.cast.whereabouts import segment_of
 from service.clock.author import announce, set_weather
 from service.clock.forget import forget_world
 from service.clock.living import Living
 from service.errors import Invalid
 from service.jobs.outbox import waiting
+from service.people.whereabouts import segment_of
+from service.people.worlds import World
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility

@@ -4,9 +4,6 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.cast.people import person_row
-from service.cast.stage import Stage, World
-from service.cast.whereabouts import move, segment_of
 from service.clock.free import require_free
 from service.clock.living import Living
 from service.clock.told import Why, fall_asleep, tell
@@ -14,6 +11,9 @@ from service.conversation.start import Start, start
 from service.decision.wording import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
+from service.people.person import person_row
+from service.people.whereabouts import move, segment_of
+from service.people.worlds import Stage, World
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import step

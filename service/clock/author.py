@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from service.cast.attitude import set_affinity
-from service.cast.people import person_row
-from service.cast.profile import Mood
-from service.cast.whereabouts import move
 from service.clock.free import require_free
 from service.clock.living import Living
 from service.clock.told import tell
+from service.content.profile import Mood
 from service.errors import Invalid, NotFound
+from service.people.attitude import set_affinity
+from service.people.person import person_row
+from service.people.whereabouts import move
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow

@@ -10,10 +10,10 @@ from sqlalchemy import Executable, delete
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, select
 
-from service.cast.life_record import person_record, read_person, read_talk, talk_record
-from service.cast.stage import Stage, World
-from service.cast.whereabouts import segment_of
 from service.decision.mind import Mind, mind_record, read_mind
+from service.people.life_record import person_record, read_person, read_talk, talk_record
+from service.people.whereabouts import segment_of
+from service.people.worlds import Stage, World
 from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, WorldRow
 from world import step
 from world.actions import HOLD

@@ -2,8 +2,8 @@
 
 from sqlmodel import Session
 
-from service.cast.stage import World
 from service.memory.mid_term import tell_expired
+from service.people.worlds import World
 from service.store.events import foretell, settle
 from service.store.tables import WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
-from service.cast.people import person_row
 from service.clock.living import Living
 from service.decision.mind import PlanBlock
+from service.people.person import person_row
 from service.store.events import IN_A_MINUTE, note
 from service.store.tables import MovementRow, SummaryRow, UnsettledRow
 from world.actions import BUILT_IN, HOLD, WALK

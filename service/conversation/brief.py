@@ -6,16 +6,16 @@ from typing import TypedDict
 
 from sqlmodel import Session
 
-from service.cast.attitude import mood
-from service.cast.people import person_row
-from service.cast.profile import Mood
-from service.cast.stage import World
+from service.content.profile import Mood
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.conversation.transcript import lines, world_at
 from service.errors import NotFound
 from service.memory.recall import CharacterMemory, RecentMemory, recall, remembered_as
 from service.memory.self_facts import self_facts
+from service.people.attitude import mood
+from service.people.person import person_row
+from service.people.worlds import World
 from service.store.tables import ConversationRow
 from world.time import Language, WorldTime, ago
 

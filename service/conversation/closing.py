@@ -7,7 +7,6 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.cast.stage import World
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
@@ -17,6 +16,7 @@ from service.memory.extract import closing_prompt, extract, pair_prompt, prepare
 from service.memory.gate import gate, gate_pair
 from service.memory.recall import CharacterMemory, recall
 from service.memory.write import settle, settle_pair
+from service.people.worlds import World
 from service.store.tables import ConversationRow, TurnRow
 from service.store.telling import tell
 from service.store.usage import count

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.cast.stage import Stage
 from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Role
 from service.memory.graph import MemoryGraph
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.cast.profile import CharacterProfile, Mood, NpcProfile
+from service.content.profile import CharacterProfile, Mood, NpcProfile
 from world.time import Language
 
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]

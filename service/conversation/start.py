@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from service.cast.people import night_of
-from service.cast.stage import Stage, World
-from service.cast.whereabouts import segment_of
 from service.conversation.phase import Phase
 from service.conversation.scene import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
+from service.people.person import night_of
+from service.people.whereabouts import segment_of
+from service.people.worlds import Stage, World
 from service.store.ids import new_id
 from service.store.tables import ConversationRow, EngagementRow
 from service.store.telling import tell

@@ -6,8 +6,6 @@ for the closing. What it asks for twice, because somebody stopped in between, is
 
 from sqlmodel import Session
 
-from service.cast.people import night_of
-from service.cast.stage import World
 from service.conversation.brief import Brief, brief
 from service.conversation.closing import close
 from service.conversation.ending import next_step
@@ -21,6 +19,8 @@ from service.errors import NotFound
 from service.llm.chat import Role
 from service.memory.graph import Group
 from service.memory.write import waiting_groups
+from service.people.person import night_of
+from service.people.worlds import World
 from service.store.tables import ConversationRow, EngagementRow, TurnRow
 from service.store.telling import tell
 from world.life import Talk

@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlmodel import Session, col, func, select
 
-from service.cast.stage import Stage, World
 from service.conversation.ending import Spoken
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
+from service.people.worlds import Stage, World
 from service.store.tables import ConversationRow, TurnRow
 from service.store.telling import tell
 from service.store.usage import count

@@ -4,7 +4,6 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from service.cast.stage import World
 from service.decision.ask import ask
 from service.decision.carry_on import carried, carry_on, noted
 from service.decision.check import decision_fault, offer_of
@@ -19,6 +18,7 @@ from service.decision.routine import by_routine
 from service.decision.scene import Decision, Offer
 from service.errors import KataribeError
 from service.llm.chat import Usage
+from service.people.worlds import World
 from world.actions import TALK
 from world.option import Option
 from world.perceive import Snapshot

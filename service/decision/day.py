@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from service.cast.profile import CharacterProfile
+from service.content.profile import CharacterProfile
 from service.decision.mind import PlanBlock
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day

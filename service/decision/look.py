@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from service.cast.profile import CharacterProfile
-from service.cast.stage import World
+from service.content.profile import CharacterProfile
 from service.decision.day import Block, Slot, day_blocks, slot_at
 from service.decision.mind import Mind
 from service.decision.options import Offered
@@ -22,6 +21,7 @@ from service.decision.wording import (
     offer_line,
     refusal_lines,
 )
+from service.people.worlds import World
 from world.actions import BUILT_IN, WAIT, Where
 from world.distance import FAR
 from world.option import Option

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from service.cast.stage import World
 from service.decision.day import Slot, at_home
+from service.people.worlds import World
 from world.actions import TALK, WAIT, ActionDef, Where
 from world.errors import Unreachable
 from world.option import Option, Reason, Refusal

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
-from service.cast.stage import World
 from service.decision.desk import Desk
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.recall import remembered_as
+from service.people.worlds import World
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
 _log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from service.cast.profile import CharacterProfile
+from service.content.profile import CharacterProfile
 from service.decision.day import Slot, at_home, day_blocks, slot_at
 from service.decision.mind import PlanBlock
 from service.decision.relief import at_hand, helps, relief, wanted

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.cast.profile import CharacterProfile
+from service.content.profile import CharacterProfile
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
 from world.time import Language

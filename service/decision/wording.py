@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from service.cast.stage import World
 from service.decision.mind import Failed
+from service.people.worlds import World
 from world.actions import GO, HOLD, TALK, WAIT, WALK
 from world.life import Because
 from world.option import Option, Reason, Refusal

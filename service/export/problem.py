@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from service.cast.problem import Key, found, key_path
+from service.content.problem import Key, found, key_path
 from service.errors import Conflict, Invalid, NotFound
 from world.ids import SLUG_MAX
 from world.time import Language

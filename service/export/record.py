@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.cast.problem import Key
+from service.content.problem import Key
 from service.conversation.phase import EndReason
 from service.export.problem import Unreadable, no_id
 from world.errors import BadWorldTime

@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
-from service.cast.attitude import mood
-from service.cast.stage import World
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
@@ -23,6 +21,8 @@ from service.memory.recollection import (
     SpokenLine,
 )
 from service.memory.self_facts import self_facts
+from service.people.attitude import mood
+from service.people.worlds import World
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime, iso
 

@@ -12,8 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
-from service.cast.attitude import moved_affinity
-from service.cast.profile import Mood
+from service.content.profile import Mood
 from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed, states
 from service.memory.recollection import (
     ClosingScene,
@@ -26,6 +25,7 @@ from service.memory.recollection import (
     Recollection,
 )
 from service.memory.utterance import of_itself
+from service.people.attitude import moved_affinity
 
 FactT = TypeVar("FactT", LearnedFact, MemoryFact)
 KeptT = TypeVar("KeptT")

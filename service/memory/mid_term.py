@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from sqlmodel import Session, col, select
 
-from service.cast.profile import Importance
-from service.cast.stage import World
+from service.content.profile import Importance
+from service.people.worlds import World
 from service.store.events import foretell
 from service.store.tables import MidTermRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end

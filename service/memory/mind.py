@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.cast.stage import World
 from service.memory.extract import Extraction
 from service.memory.gate import Kept, Remembered
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
 from service.memory.mid_term import add_mid_term, expires_at
+from service.people.worlds import World
 from service.store.ids import derived_id
 from service.store.tables import (
     ConversationRow,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, or_, select
 
-from service.cast.attitude import Attitude, attitudes_between
-from service.cast.people import night_of
-from service.cast.stage import World
 from service.errors import GraphUnavailable
 from service.memory.graph import Group, MemoryGraph, Recalled
 from service.memory.mid_term import mid_term_memories
+from service.people.attitude import Attitude, attitudes_between
+from service.people.person import night_of
+from service.people.worlds import World
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.cast.profile import Importance, Mood
+from service.content.profile import Importance, Mood
 from world.time import Language
 
 Short = Annotated[str, Field(min_length=1, max_length=80)]

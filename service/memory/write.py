@@ -5,15 +5,15 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.cast.attitude import attitude, mood
-from service.cast.people import hold
-from service.cast.stage import World
 from service.memory.extract import Extraction, PairExtraction
 from service.memory.gate import Kept, Learned
 from service.memory.graph import Episode, FactDraft, Group
 from service.memory.grounding import are_same, contradict
 from service.memory.mind import Side, said_at, take_away, tell_rejected
 from service.memory.self_facts import self_facts
+from service.people.attitude import attitude, mood
+from service.people.person import hold
+from service.people.worlds import World
 from service.settings import MemorySettings
 from service.store.ids import derived_id, new_id
 from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, OutboxRow, SelfFactRow

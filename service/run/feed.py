@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from service.cast.stage import World
 from service.decision.mind import Failed
 from service.decision.wording import action_name, clock_of, failed_line
+from service.people.worlds import World
 from service.run.texts import BECAUSE, ENDS, one_line, say
 from service.run.told import Told
 from service.viewer.texts import texts

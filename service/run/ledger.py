@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from service.cast.stage import World
+from service.people.worlds import World
 from service.run.told import Told
 from world.actions import TALK, WALK
 from world.time import MINUTES_PER_DAY, WorldTime, day_of

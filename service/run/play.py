@@ -11,8 +11,8 @@ from sqlmodel import Session
 
 from service.api.deps import House
 from service.app import create_app
-from service.cast.stage import World
 from service.llm.choose import LocalServer
+from service.people.worlds import World
 from service.run.show import Show, shown
 from service.run.summary import summary
 from service.run.texts import say

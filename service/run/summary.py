@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from service.cast.stage import World
 from service.decision.wording import action_name, clock_of, need_name
+from service.people.worlds import World
 from service.run.cost import Prices, Spent, total
 from service.run.ledger import Day, Ledger
 from service.run.texts import ROLES, one_line, say

@@ -10,10 +10,10 @@ from sqlmodel import Session, col, select
 
 from service.api.deps import House
 from service.api.life import lives_of
-from service.cast.stage import World
 from service.clock.act import set_decision
 from service.clock.living import Living
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
+from service.people.worlds import World
 from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import Feed
 from service.run.ledger import Ledger

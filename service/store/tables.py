@@ -63,7 +63,7 @@ class PersonRow(SQLModel, table=True):
 
 
 class LifeRow(SQLModel, table=True):
-    """A character's life as the world's core holds it (`person`, see cast/life_record.py), and what is on its mind
+    """A character's life as the world's core holds it (`person`, see people/life_record.py), and what is on its mind
     (`mind`, see decision/mind.py)."""
 
     __tablename__ = "lives"
@@ -255,7 +255,7 @@ class AttitudeChangeRow(SQLModel, table=True):
     """What a conversation, or the author, changed about how the owner stands to the other; only ever added.
 
     `id` is the conversation's, or a fresh one. `met`: the two have talked. `power`, `intimacy` and `task_oriented` are
-    -3..3. What is None, or an empty `stance`, leaves that as it was (see cast/attitude.py).
+    -3..3. What is None, or an empty `stance`, leaves that as it was (see people/attitude.py).
     """
 
     __tablename__ = "attitude_changes"

@@ -13,11 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
-from service.cast.stage import World
 from service.conversation.room import Room
 from service.conversation.transcript import conversation_of
 from service.decision.wording import action_name
 from service.errors import NotFound
+from service.people.worlds import World
 from service.viewer.texts import texts
 from world.actions import BUILT_IN
 from world.ids import is_slug

@@ -17,7 +17,7 @@ from service.api.server import Server
 from service.llm.chat import Role
 from service.llm.scripted import ScriptedModel
 from service.settings import Settings
-from tests.cast.village import Village
+from tests.content.village import Village
 from world.time import Language
 
 Http = httpx.Client | TestClient

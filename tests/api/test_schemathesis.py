@@ -11,7 +11,7 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.app import create_app
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from tests.api.play import serve, settings_for
 
 PATIENCE = 60

@@ -10,10 +10,9 @@ from typing import Any
 
 from sqlmodel import col, select
 
-from service.cast.load import Content
-from service.cast.stage import Stage
 from service.clock.crew import Crew
 from service.clock.keeper import Keeper
+from service.content.load import Content
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
@@ -26,6 +25,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.sqlite.graph import SqliteGraph
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import (

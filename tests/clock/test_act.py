@@ -6,13 +6,13 @@ import pytest
 from sqlmodel import SQLModel
 
 import service.store.tables  # noqa: F401 - fills the metadata
-from service.cast.whereabouts import positions
 from service.clock.act import Destination, do, set_decision, sleep, take_in_hand, walk
 from service.conversation.phase import EndReason
 from service.conversation.room import Room
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.scripted import ScriptedModel
+from service.people.whereabouts import positions
 from service.store.events import events_after
 from service.store.tables import EventRow, LifeRow, MovementRow
 from tests.clock.worlds import command, fill, snapshot, tick

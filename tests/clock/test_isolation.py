@@ -4,13 +4,13 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.cast.whereabouts import positions
 from service.clock.act import sleep
 from service.conversation.room import Room
 from service.jobs.outbox import waiting
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.self_facts import self_facts
+from service.people.whereabouts import positions
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows

@@ -8,9 +8,9 @@ from sqlalchemy import update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col
 
-from service.cast.load import Content
 from service.clock.act import take_in_hand
 from service.clock.living import Living
+from service.content.load import Content
 from service.errors import WorldMoves
 from service.store.tables import WorldRow
 from tests.clock.lives import House, Slow, house, rehearsal

@@ -3,8 +3,8 @@
 import pytest
 from sqlmodel import Session
 
-from service.cast.profile import Importance
 from service.clock.passing import pass_time
+from service.content.profile import Importance
 from service.conversation.room import Room
 from service.errors import Invalid
 from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories

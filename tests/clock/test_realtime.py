@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from sqlmodel import Session, col, select
 
-from service.cast.load import Content
 from service.clock.act import take_in_hand
 from service.clock.author import Amendment, amend
 from service.clock.living import Living
 from service.clock.realtime import still_possible
+from service.content.load import Content
 from service.decision.scene import Decision, DecisionScene
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlmodel import Session
 
-from service.cast.load import Content, load_content
 from service.clock.act import talk
 from service.clock.living import Living
+from service.content.load import Content, load_content
 from service.conversation.scene import Goal
 from service.conversation.start import Start
-from tests.cast.village import in_pairs
 from tests.clock.lives import House, house, rehearsal
+from tests.content.village import in_pairs
 
 PAIRS = 20
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cast.load import Content
+from service.content.load import Content
 from tests.clock.lives import Slow, house, rehearsal
 
 HALF_A_DAY = 12 * 60

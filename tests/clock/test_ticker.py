@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from service.cast.load import Content
 from service.clock.author import set_weather
 from service.clock.forget import forget_world
 from service.clock.ticker import CATCH_UP_SECONDS, Pace, Ticker
+from service.content.load import Content
 from service.errors import Invalid
 from service.store.tables import WorldRow
 from tests.clock.lives import House, Slow, house, rehearsal

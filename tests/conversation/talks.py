@@ -4,12 +4,12 @@ from typing import Any
 
 from sqlmodel import Session, SQLModel, col, select
 
-from service.cast.whereabouts import move
 from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
 from service.memory.recall import todays_summaries
 from service.memory.recollection import PairRecollection, Recollection
+from service.people.whereabouts import move
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from world.people import Segment
 from world.time import WorldTime

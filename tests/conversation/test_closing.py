@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from service.cast.attitude import attitudes_between, mood
-from service.cast.load import Content
-from service.cast.stage import Stage
+from service.content.load import Content
 from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
@@ -19,6 +17,8 @@ from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.recollection import ClosingScene
+from service.people.attitude import attitudes_between, mood
+from service.people.worlds import Stage
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 import service.conversation.prompt
-from service.cast.profile import CharacterProfile, NpcProfile
+from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.llm.chat import Message, Prompt

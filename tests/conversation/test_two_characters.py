@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from service.cast.people import person_row
-from service.cast.stage import Stage
 from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
@@ -23,6 +21,8 @@ from service.memory.graph import Group
 from service.memory.recollection import PairRecollection, PairScene, SideRecollection
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.write import outbox_entry
+from service.people.person import person_row
+from service.people.worlds import Stage
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,

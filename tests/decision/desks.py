@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.cast.stage import Stage, World
 from service.conversation.room import Room
 from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
 from service.decision.mind import Mind
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
+from service.people.worlds import Stage, World
 from world.perceive import Snapshot
 from world.step import World as Core
 from world.step import newcomer

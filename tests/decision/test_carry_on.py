@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session
 
-from service.cast.stage import World
 from service.conversation.room import Room
 from service.decision.carry_on import MOST
 from service.decision.choose import Chosen
@@ -15,6 +14,7 @@ from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
+from service.people.worlds import World
 from service.store.tables import NoticeRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of

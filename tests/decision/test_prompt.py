@@ -13,7 +13,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import service.decision.prompt
-from service.cast.profile import CharacterProfile, LifeGoal
+from service.content.profile import CharacterProfile, LifeGoal
 from service.decision.prompt import decide_prompt, plan_prompt
 from service.decision.scene import DecisionScene, Doing, Feeling, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
 from service.decision.wording import in_short

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.cast.load import Cast, Content
-from service.cast.profile import CharacterProfile, RoutineBlock
+from service.content.load import Cast, Content
+from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.mind import PlanBlock
 from service.decision.routine import by_routine
 from tests.world.little_worlds import random_setting

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from tests.end_to_end.process import Service
 
 HOURS = 5

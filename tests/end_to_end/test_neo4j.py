@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from tests.end_to_end.process import Service
 from tests.servers.neo4j import Neo4jServer, require_neo4j
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from service.app import create_app
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from tests.api.play import listen, serve, settings_for
 
 pytestmark = pytest.mark.server

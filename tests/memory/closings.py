@@ -4,13 +4,13 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.cast.stage import Stage, World
 from service.memory.extract import Extraction, prepare
 from service.memory.gate import Kept, gate
 from service.memory.graph import Recalled
 from service.memory.recall import recent_memory
 from service.memory.recollection import Recollection
 from service.memory.write import settle
+from service.people.worlds import Stage, World
 from service.settings import MemorySettings
 from service.store.tables import ConversationRow, TurnRow, WorldRow
 from world.time import parse_time

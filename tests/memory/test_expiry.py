@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cast.profile import Importance
+from service.content.profile import Importance
 from service.memory import gate
 from service.memory.mid_term import expires_at
 from world.time import WorldTime, iso, parse_time

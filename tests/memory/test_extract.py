@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from service.cast.load import Content
-from service.cast.stage import Stage
+from service.content.load import Content
 from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extract import Extraction, closing_prompt, extract, pair_prompt
 from service.memory.graph import Fact, Recalled
 from service.memory.recollection import KnownFact, PairRecollection, Recollection
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import SelfFactRow, WorldRow

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from sqlmodel import Session
 
-from service.cast.attitude import STRANGERS
-from service.cast.load import Content
-from service.cast.stage import Stage
+from service.content.load import Content
 from service.errors import GraphUnavailable
 from service.memory.graph import Episode, FactDraft, Group, Recalled, episode_id, fact_id
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
 from service.memory.sqlite.graph import SqliteGraph
+from service.people.attitude import STRANGERS
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import MidTermRow

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from sqlmodel import Session, SQLModel, select
 
-from service.cast.attitude import attitude, attitudes_between, mood, set_affinity
-from service.cast.load import Content
-from service.cast.profile import Mood
-from service.cast.stage import Stage
+from service.content.load import Content
+from service.content.profile import Mood
 from service.memory.graph import Group, episode_id, fact_id
 from service.memory.recall import todays_summaries
 from service.memory.recollection import MidTermDraft
 from service.memory.self_facts import self_facts
 from service.memory.write import outbox_entry
+from service.people.attitude import attitude, attitudes_between, mood, set_affinity
+from service.people.worlds import Stage
 from service.settings import Settings
 from service.store.events import events_after
 from service.store.session import Database

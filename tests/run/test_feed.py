@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from service.cast.load import Content
-from service.cast.stage import Stage, World
+from service.content.load import Content
+from service.people.worlds import Stage, World
 from service.run.cost import Prices, Spent
 from service.run.feed import Feed
 from service.run.ledger import Ledger

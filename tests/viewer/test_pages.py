@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.cast.files import bundled_content
+from service.content.files import bundled_content
 from service.settings import LlmSettings, Settings, WorldSettings
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from service.api.life_schemas import How
-from service.cast.profile import Importance, Mood
+from service.content.profile import Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.memory.gate import Reason

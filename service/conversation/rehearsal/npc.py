@@ -3,7 +3,7 @@
 import random
 import re
 
-from service.cast.profile import Mood
+from service.content.profile import Mood
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.stage import Content, Stage
 from service.conversation.scene import Emotion, NpcScene, NpcTurn, PartnerScene

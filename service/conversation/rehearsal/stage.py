@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from service.cast.profile import Profile
+from service.content.profile import Profile
 from service.conversation.rehearsal.phrases import Voice
 from service.conversation.scene import Scene
 from service.memory.rehearsal.likeness import clip, fit, grams, holds, is_farewell, is_question, sameness, sentences

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from service.cast.profile import Importance, Mood
+from service.content.profile import Importance, Mood
 from service.llm.rehearsal import Handler
 from service.memory.recollection import (
     CharacterRecollection,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.cast.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
+from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.speakers import HANDLERS, speak_character, speak_npc
 from service.conversation.scene import (

@@ -6,7 +6,6 @@ from collections import Counter
 import pytest
 from sqlmodel import Session, delete
 
-from service.cast.stage import World as Stood
 from service.conversation.room import Room
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
@@ -15,6 +14,7 @@ from service.decision.mind import Mind
 from service.decision.rehearsal.handlers import HANDLERS
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
+from service.people.worlds import World as Stood
 from service.store.tables import ConversationRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import world_of

@@ -1,0 +1,99 @@
+"""actions.json: its form, and the world's catalogue made of it."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from service.content.fields import LARGEST_NUMBER, Many, Minutes, Number, OpenHours, Slug, Some, Text, Written, refusal
+from world.actions import BUILT_IN, ActionDef, Between, Catalogue, Where
+from world.needs import Need, Needs
+from world.places import ALWAYS_OPEN
+from world.time import Language
+
+_MOST_SEATS = 1_000_000
+
+
+def _own(action_id: str) -> str:
+    if action_id in BUILT_IN:
+        raise refusal("built_in")
+    return action_id
+
+
+def _bounded(value: object) -> object:
+    if value == {}:
+        raise refusal("no_bounds")
+    return value
+
+
+Cost = Annotated[float, Field(ge=0, le=LARGEST_NUMBER, allow_inf_nan=False)]
+
+
+class NeedEntry(Written):
+    """Something a character has more or less of."""
+
+    id: Slug
+    name: Text
+    lowest: Number = 0.0
+    highest: Number = 100.0
+    start: Number
+    critical: Number | None = None
+    drift_per_hour: Number = 0.0
+
+
+class BoundsEntry(Written):
+    """A precondition on one need."""
+
+    at_least: Number = float("-inf")
+    at_most: Number = float("inf")
+
+
+class ActionEntry(Written):
+    """Something a character can do. `hours` left out: at any time."""
+
+    id: Annotated[Slug, AfterValidator(_own)]
+    name: Text
+    where: Annotated[Where, Field(strict=False)] = Where.FACILITY
+    tags: Many[Slug] = ()
+    minutes: Minutes
+    seats: Annotated[int, Field(ge=1, le=_MOST_SEATS)] | None = None
+    hours: Some[OpenHours] = ALWAYS_OPEN
+    requires: dict[str, Annotated[BoundsEntry, BeforeValidator(_bounded)]] = {}
+    cost: dict[str, Cost] = {}
+    effects: dict[str, Number] = {}
+    interruptible: bool = True
+    ends_day: bool = False
+
+
+class TalkEntry(Written):
+    """What talking does to needs."""
+
+    effects_per_hour: dict[str, Number] = {}
+
+
+class ActionsFile(Written):
+    """actions.json."""
+
+    needs: Many[NeedEntry]
+    talk: TalkEntry = TalkEntry()
+    actions: Some[ActionEntry]
+
+
+def catalogue(file: ActionsFile, language: Language) -> Catalogue:
+    """What can be done, with names in that language.
+
+    Raises:
+        ValueError: an id is there twice, a need is not there, or a level lies out of bounds.
+    """
+    return Catalogue(
+        needs=Needs(all=tuple(Need(**need.told(language)) for need in file.needs)),
+        actions=tuple(_action(action, language) for action in file.actions),
+        talk_effects=file.talk.effects_per_hour,
+    )
+
+
+def _action(entry: ActionEntry, language: Language) -> ActionDef:
+    requires = (
+        Between(need_id=need_id, at_least=bounds.at_least, at_most=bounds.at_most)
+        for need_id, bounds in entry.requires.items()
+    )
+    return ActionDef(**{**entry.told(language), "tags": frozenset(entry.tags), "requires": tuple(requires)})

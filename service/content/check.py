@@ -1,0 +1,135 @@
+"""The check of a content directory, in two passes: the form of every file, then what the files say of each other."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from service.content.actions import ActionsFile
+from service.content.check_actions import check_actions, check_plans, check_tags
+from service.content.connectivity import check_connectivity
+from service.content.fields import Written
+from service.content.files import (
+    ACTIONS_FILE,
+    CHARACTERS,
+    MAPS_FILE,
+    NPCS,
+    Unreadable,
+    bundled_content,
+    person_files,
+    read_values,
+)
+from service.content.maps import MapsFile
+from service.content.persons import CharacterFile, NpcFile
+from service.content.problem import ContentProblem, problem
+from service.content.references import (
+    check_acquaintances,
+    check_maps,
+    check_npcs,
+    check_people,
+    check_places,
+    check_posts,
+)
+from service.content.schema_errors import schema_errors
+
+W = TypeVar("W", bound=Written)
+
+
+@dataclass(kw_only=True)
+class CheckedContent:
+    """What could be read, people by their files in the order of names; all there is if there are no `problems`.
+
+    `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read.
+    """
+
+    maps: MapsFile | None = None
+    actions: ActionsFile | None = None
+    own_actions: bool = True
+    npcs: dict[str, NpcFile] = field(default_factory=dict)
+    all_npcs: bool = True
+    characters: dict[str, CharacterFile] = field(default_factory=dict)
+    problems: list[ContentProblem] = field(default_factory=list)
+
+
+def check_content(directory: Path) -> list[ContentProblem]:
+    """Every error in the directory's maps.json, actions.json, npcs/ and characters/; empty if a world can start from it."""
+    return examine(directory).problems
+
+
+def examine(directory: Path) -> CheckedContent:
+    """Read and check everything; never raises for what is in the files."""
+    if not directory.is_dir():
+        return CheckedContent(problems=[problem(".", (), "no_directory")])
+    content = _parsed(directory)
+    content.problems += _cross_checked(content)
+    content.problems.sort(key=_by_file)
+    return content
+
+
+def _parsed(directory: Path) -> CheckedContent:
+    """The first pass: every file in its model's form, or what is wrong with it."""
+    found: list[ContentProblem] = []
+    # A game made before there were actions has none of its own.
+    own_actions = os.path.lexists(directory / ACTIONS_FILE)
+    maps = _parse(MapsFile, directory, MAPS_FILE, found)
+    actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
+    npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
+    characters, _ = _parse_all(CharacterFile, directory, CHARACTERS, found)
+    return CheckedContent(
+        maps=maps,
+        actions=actions,
+        own_actions=own_actions,
+        npcs=npcs,
+        all_npcs=all_npcs,
+        characters=characters,
+        problems=found,
+    )
+
+
+def _parse(model: type[W], directory: Path, file: str, found: list[ContentProblem]) -> W | None:
+    try:
+        return model.model_validate(read_values(directory / file))
+    except Unreadable as exc:
+        found.append(problem(file, (), exc.kind, **exc.facts))
+    except ValidationError as exc:
+        found += schema_errors(model, file, exc)
+    return None
+
+
+def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:
+    """The people of a folder by their files, and whether these are all."""
+    try:
+        files = person_files(directory, folder)
+    except Unreadable as exc:
+        found.append(problem(f"{folder}/", (), exc.kind, **exc.facts))
+        return {}, False
+    parsed = {file: _parse(model, directory, file, found) for file in files}
+    people = {file: person for file, person in parsed.items() if person is not None}
+    return people, len(people) == len(files)
+
+
+def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
+    """The second pass: ids, who can get where, what can be done; of the files that could be read."""
+    maps, actions, npcs, characters = content.maps, content.actions, content.npcs, content.characters
+    yield from check_people(npcs, characters)
+    if maps is not None:
+        wrong = [*check_maps(maps), *check_posts(maps)]
+        yield from wrong or check_connectivity(maps)
+        yield from check_places(characters, maps)
+        if content.all_npcs:
+            yield from check_npcs(npcs, characters, maps)
+    if content.all_npcs:
+        yield from check_acquaintances(npcs, characters)
+    if actions is not None:
+        if content.own_actions:
+            yield from check_actions(actions)
+            yield from check_tags(actions, maps) if maps is not None else ()
+        yield from check_plans(characters, actions, maps)
+
+
+def _by_file(found: ContentProblem) -> tuple[bool, bool, str]:
+    """maps.json first, then actions.json, then the people; within a file as found."""
+    return found.file != MAPS_FILE, found.file != ACTIONS_FILE, found.file

@@ -1,0 +1,191 @@
+"""Where content lies, which files it has, and how their bytes become plain values."""
+
+import errno
+import json
+import os
+import stat
+import sys
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
+
+from service.content.problem import Fact, quote
+
+MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
+NPCS, CHARACTERS = "npcs", "characters"
+PERSON_SUFFIXES = (".yaml", ".yml")
+MOST_FILES = 10_000
+"""The most that one folder may hold: far more people than any game has."""
+MOST_BYTES = 5_000_000
+"""The most that is read of one file: far more than any game needs, and less than a machine's memory."""
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+if sys.platform == "win32":
+    _FLAGS = os.O_RDONLY | os.O_BINARY
+else:  # a pipe that nobody writes to is opened at once, and a terminal does not become ours
+    _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+
+_NO_FILE = {errno.ENXIO, errno.EOPNOTSUPP}
+"""How the system refuses to open a socket, or a device that is not there."""
+
+
+class Unreadable(Exception):
+    """A file or folder that has no values; `kind` is the sentence that says why."""
+
+    def __init__(self, kind: str, **facts: Fact) -> None:
+        super().__init__(kind)
+        self.kind, self.facts = kind, facts
+
+
+def bundled_content(package: Path = _PACKAGE) -> Path:
+    """The content that travels with Kataribe: inside the installed `package`, else in the checkout around it."""
+    bundled = package / "_bundled"
+    return bundled if bundled.is_dir() else package.parent
+
+
+def person_files(directory: Path, folder: str) -> list[str]:
+    """The files of people in a folder of the content directory, relative to that directory, sorted.
+
+    Raises:
+        Unreadable: it is no folder, cannot be listed, or holds more than `MOST_FILES`.
+    """
+    try:
+        with os.scandir(directory / folder) as entries:
+            names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
+    except OSError as exc:
+        raise Unreadable("not_listed", reason=str(exc.strerror)) from exc
+    if len(names) > MOST_FILES:
+        raise Unreadable("too_many_files", most=MOST_FILES)
+    return sorted(f"{folder}/{name}" for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
+
+
+def read_values(path: Path) -> object:
+    """What a .json, .yaml or .yml file says.
+
+    Raises:
+        Unreadable: it is missing, no file, too large, no UTF-8, no JSON or YAML, or says one key twice.
+    """
+    raw = _bytes_of(path)
+    try:
+        text = raw.decode("utf-8-sig")
+        return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
+    except UnicodeDecodeError as exc:
+        line, byte = raw[: exc.start].count(b"\n") + 1, f"0x{raw[exc.start]:02x}"
+        raise Unreadable("no_utf8", line=line, byte=byte) from exc
+    except RecursionError as exc:
+        raise Unreadable("nested_too_deeply") from exc
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        raw = _regular_bytes(path)
+    except FileNotFoundError as exc:
+        raise Unreadable("missing_file") from exc
+    except OSError as exc:
+        raise Unreadable("not_read", reason=str(exc.strerror)) from exc
+    if raw is None:
+        raise Unreadable("no_file")
+    if len(raw) > MOST_BYTES:
+        raise Unreadable("too_large", megabytes=MOST_BYTES // 1_000_000)
+    return raw
+
+
+def _regular_bytes(path: Path) -> bytes | None:
+    """What is in the file, at most a byte more than `MOST_BYTES`; None: it is a folder, a pipe, a socket or a device.
+
+    It is looked at when it is open, so that nobody can put something else in its place in between.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except OSError as exc:
+        if exc.errno in _NO_FILE:
+            return None
+        raise
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        raw = bytearray()
+        while len(raw) <= MOST_BYTES and (more := os.read(descriptor, MOST_BYTES + 1 - len(raw))):
+            raw += more
+        return bytes(raw)
+    finally:
+        os.close(descriptor)
+
+
+def _read_json(text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_mapping)
+    except json.JSONDecodeError as exc:
+        raise Unreadable("broken", form="JSON", line=exc.lineno, column=exc.colno, reason=exc.msg) from exc
+    except ValueError as exc:  # Python refuses to convert integers of thousands of digits
+        raise Unreadable("too_many_digits") from exc
+
+
+def _mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    mapping: dict[str, object] = {}
+    for name, value in pairs:
+        if name in mapping:
+            raise Unreadable("key_twice", name=quote(name))
+        mapping[name] = value
+    return mapping
+
+
+class _Strict(Composer, SafeConstructor):
+    """Says where a key is written twice, and where a date or number is none (``2026-02-30``)."""
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        node = super().compose_mapping_node(anchor)
+        names: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in names:
+                raise Unreadable("key_twice_at", **_place(key.start_mark), name=quote(key.value))
+            names.add(key.value)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, ArithmeticError) as exc:
+            raise Unreadable("bad_scalar_at", **_place(node.start_mark), text=quote(str(node.value))) from exc
+
+
+def _place(mark: yaml.Mark | None) -> dict[str, int]:
+    """Counted from 1; what has no place is where the file begins."""
+    return {"line": mark.line + 1 if mark else 1, "column": mark.column + 1 if mark else 1}
+
+
+class _FastLoader(_Strict, Resolver):
+    """yaml.SafeLoader on libyaml's parser, ten times as fast. Not yaml.CSafeLoader: its deep nesting ends the process."""
+
+    def __init__(self, text: str) -> None:
+        parser = yaml.CBaseLoader(text)
+        self.check_event, self.peek_event, self.get_event = parser.check_event, parser.peek_event, parser.get_event
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
+
+
+class _Loader(_Strict, yaml.SafeLoader):
+    """PyYAML's own parser has the last word on what is no YAML."""
+
+
+def _read_yaml(text: str) -> object:
+    if yaml.__with_libyaml__:
+        with suppress(yaml.YAMLError):
+            return _FastLoader(text).get_single_data()
+    try:
+        return _Loader(text).get_single_data()
+    except yaml.MarkedYAMLError as exc:
+        place = _place(exc.problem_mark or exc.context_mark)
+        raise Unreadable("broken", form="YAML", **place, reason=" ".join((exc.problem or "").split())) from exc
+    except yaml.reader.ReaderError as exc:
+        line, column = text.count("\n", 0, exc.position) + 1, exc.position - text.rfind("\n", 0, exc.position)
+        reason = f"control character U+{ord(text[exc.position]):04X}"
+        raise Unreadable("broken", form="YAML", line=line, column=column, reason=reason) from exc

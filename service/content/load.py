@@ -1,0 +1,109 @@
+"""The way from a content directory to a cast: texts in one language, one map of all maps, people by id."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.content.actions import catalogue
+from service.content.check import examine
+from service.content.maps import world_map
+from service.content.problem import ContentProblem
+from service.content.profile import CharacterProfile, NpcProfile
+from service.errors import ContentErrors, NotFound
+from world.actions import Catalogue
+from world.places import WorldMap
+from world.time import Language, WorldTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Everybody and every place of a world, in one language."""
+
+    world_name: str
+    world_map: WorldMap
+    catalogue: Catalogue
+    npcs: Mapping[str, NpcProfile]
+    characters: Mapping[str, CharacterProfile]
+
+    def person(self, person_id: str) -> NpcProfile | CharacterProfile:
+        """Raises: NotFound."""
+        found = self.npcs.get(person_id) or self.characters.get(person_id)
+        if found is None:
+            raise NotFound(kind="person", id=person_id)
+        return found
+
+    def npc(self, npc_id: str) -> NpcProfile:
+        """Raises: NotFound."""
+        try:
+            return self.npcs[npc_id]
+        except KeyError:
+            raise NotFound(kind="npc", id=npc_id) from None
+
+    def character(self, character_id: str) -> CharacterProfile:
+        """Raises: NotFound."""
+        try:
+            return self.characters[character_id]
+        except KeyError:
+            raise NotFound(kind="character", id=character_id) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """Checked content. `start` is the world time at which a new world begins."""
+
+    directory: Path
+    default_language: Language
+    start: WorldTime
+    casts: Mapping[Language, Cast]
+
+    def name(self, language: Language) -> str:
+        """The world's name."""
+        return self.casts[language].world_name
+
+    def cast(self, language: Language) -> Cast:
+        """The same object each time it is asked for the same language."""
+        return self.casts[language]
+
+
+class ContentRefused(ContentErrors):
+    """The content's errors, one a line in the language asked for; `problems` are the same as values."""
+
+    def __init__(self, directory: Path, problems: list[ContentProblem]) -> None:
+        self.problems = problems
+        super().__init__(count=len(problems), directory=str(directory), errors=self._lines("en"))
+
+    def sentence(self, language: Language) -> str:
+        """All errors with file and key path."""
+        return self.text[language].format(**{**self.facts, "errors": self._lines(language)})
+
+    def _lines(self, language: Language) -> str:
+        return "\n".join(problem.line(language) for problem in self.problems)
+
+
+def load_content(directory: Path) -> Content:
+    """Read and check the content files.
+
+    Raises:
+        ContentErrors: the files have errors; it names all of them.
+    """
+    checked = examine(directory)
+    maps, actions = checked.maps, checked.actions
+    if checked.problems or maps is None or actions is None:
+        raise ContentRefused(directory, checked.problems)
+    npcs, characters = checked.npcs.values(), checked.characters.values()
+    languages: tuple[Language, ...] = ("en", "ja")
+    return Content(
+        directory=directory,
+        default_language=maps.language,
+        start=maps.start_time,
+        casts={
+            language: Cast(
+                world_name=maps.name.of(language),
+                world_map=world_map(maps, language),
+                catalogue=catalogue(actions, language),
+                npcs={npc.id: NpcProfile(**npc.told(language)) for npc in npcs},
+                characters={person.id: CharacterProfile(**person.told(language)) for person in characters},
+            )
+            for language in languages
+        },
+    )

@@ -1,0 +1,151 @@
+"""The checks of ids across files that could be read: each declared once, each one named is there, each NPC has one post."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from service.content.files import MAPS_FILE
+from service.content.maps import MapEntry, MapsFile
+from service.content.persons import CharacterFile, NpcFile
+from service.content.problem import ContentProblem, Key, hint, key_path, problem, quote
+from world.time import MINUTES_PER_HOUR
+
+Npcs = Mapping[str, NpcFile]
+"""NPCs by their files."""
+Characters = Mapping[str, CharacterFile]
+"""Characters by their files."""
+
+
+def unknown(file: str, key: Key, kind: str, word: str, known: Iterable[str]) -> ContentProblem:
+    """The word was written where an id was expected, and is none of the known ones."""
+    return problem(file, key, kind, id=quote(word), hint=hint(word, known))
+
+
+def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProblem]:
+    """Every id (file, key, id) that is declared a second time."""
+    first: dict[str, tuple[str, Key]] = {}
+    for file, key, name in ids:
+        there, its_key = first.setdefault(name, (file, key))
+        if (there, its_key) != (file, key):
+            yield problem(file, key, "id_taken", id=quote(name), there=key_path(its_key) if there == file else there)
+
+
+def check_people(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+    """Every id that two people share, and every routine out of order."""
+    people = [*npcs.items(), *characters.items()]
+    yield from declared_once((file, ("id",), person.id) for file, person in people)
+    for file, character in characters.items():
+        for i, (before, block) in enumerate(pairwise(character.routine)):
+            if block.starts <= before.starts:
+                times = {"found": _clock(block.starts), "earlier": _clock(before.starts)}
+                yield problem(
+                    file, ("routine", i + 1, "starts"), "routine_order", **times, there=f"routine[{i}].starts"
+                )
+
+
+def _clock(minutes: int) -> str:
+    return f'"{minutes // MINUTES_PER_HOUR:02d}:{minutes % MINUTES_PER_HOUR:02d}"'
+
+
+def each(maps: MapsFile, name: str) -> Iterator[tuple[Key, Any]]:
+    """The entries of every map's list of that name, with their keys."""
+    for i, area in enumerate(maps.maps):
+        for j, entry in enumerate(getattr(area, name)):
+            yield ("maps", i, name, j), entry
+
+
+def check_maps(maps: MapsFile) -> Iterator[ContentProblem]:
+    """Every id of maps.json that is declared twice, and every node that is not there, or on the wrong map."""
+    yield from declared_once((MAPS_FILE, ("maps", i, "id"), area.id) for i, area in enumerate(maps.maps))
+    for name in ("nodes", "facilities"):
+        yield from declared_once((MAPS_FILE, (*key, "id"), entry.id) for key, entry in each(maps, name))
+    for i, area in enumerate(maps.maps):
+        here = {node.id for node in area.nodes}
+        elsewhere = {node.id: other.id for other in maps.maps if other is not area for node in other.nodes}
+        for key, node in _nodes_here(area):
+            if node in here:
+                continue
+            at = ("maps", i, *key)
+            if node in elsewhere:
+                yield problem(MAPS_FILE, at, "node_on_other_map", node=quote(node), other=quote(elsewhere[node]))
+            else:
+                yield unknown(MAPS_FILE, at, "unknown_node_here", node, here)
+        for j, way in enumerate(area.exits):
+            at = ("maps", i, "exits", j, "to")
+            if way.goal in here:
+                yield problem(MAPS_FILE, at, "node_on_this_map", node=quote(way.goal))
+            elif way.goal not in elsewhere:
+                yield unknown(MAPS_FILE, at, "unknown_node_elsewhere", way.goal, elsewhere)
+        for j, edge in enumerate(area.edges):
+            if edge.start == edge.goal:
+                yield problem(MAPS_FILE, ("maps", i, "edges", j), "edge_to_itself", node=quote(edge.start))
+
+
+def _nodes_here(area: MapEntry) -> Iterator[tuple[Key, str]]:
+    """Every id that has to be of a node of this map, with its key within the map."""
+    for j, edge in enumerate(area.edges):
+        yield ("edges", j, "from"), edge.start
+        yield ("edges", j, "to"), edge.goal
+    for j, way in enumerate(area.exits):
+        yield ("exits", j, "from"), way.start
+    for j, place in enumerate(area.facilities):
+        for k, node in enumerate(place.nodes):
+            yield ("facilities", j, "nodes", k), node
+    for j, post in enumerate(area.npcs):
+        yield ("npcs", j, "spawnNodeId"), post.spawn_node_id
+
+
+def check_posts(maps: MapsFile) -> Iterator[ContentProblem]:
+    """Every NPC with two posts, and every node with two NPCs."""
+    posts: dict[str, Key] = {}
+    holders: dict[str, str] = {}
+    for key, post in each(maps, "npcs"):
+        npc, node = post.npc_id, post.spawn_node_id
+        if npc in posts:
+            there = key_path(posts[npc])
+            yield problem(MAPS_FILE, (*key, "npcId"), "two_posts", npc=quote(npc), there=there)
+        elif node in holders:
+            facts = {"npc": quote(holders[node]), "node": quote(node)}
+            yield problem(MAPS_FILE, (*key, "spawnNodeId"), "two_npcs_on_node", **facts)
+        posts.setdefault(npc, key)
+        holders.setdefault(node, npc)
+
+
+def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
+    """Every post of nobody, and every NPC without a post. `npcs` are all there are."""
+    ids = {npc.id for npc in npcs.values()}
+    walkers = {character.id for character in characters.values()}
+    posted = {post.npc_id: (*key, "npcId") for key, post in each(maps, "npcs")}
+    for npc_id, key in posted.items():
+        if npc_id in walkers - ids:
+            yield problem(MAPS_FILE, key, "post_of_character", npc=quote(npc_id))
+        elif npc_id not in ids:
+            yield unknown(MAPS_FILE, key, "unknown_npc", npc_id, ids)
+    for file, npc in npcs.items():
+        if npc.id not in posted:
+            yield problem(file, ("id",), "no_post", npc=quote(npc.id))
+
+
+def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+    """Every NPC a character knows and that is not there. `npcs` are all there are."""
+    ids = {npc.id for npc in npcs.values()}
+    for file, character in characters.items():
+        for i, npc_id in enumerate(character.knows):
+            if npc_id not in ids:
+                yield unknown(file, ("knows", i), "unknown_npc", npc_id, ids)
+
+
+def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
+    """Every home and facility that is not there, and every home on an NPC's node."""
+    nodes = {node.id for _, node in each(maps, "nodes")}
+    facilities = {place.id for _, place in each(maps, "facilities")}
+    holders = {post.spawn_node_id: post.npc_id for _, post in each(maps, "npcs")}
+    for file, character in characters.items():
+        home = character.home
+        if home not in nodes:
+            yield unknown(file, ("home",), "unknown_node", home, nodes)
+        elif home in holders:
+            yield problem(file, ("home",), "home_closed", node=quote(home), npc=quote(holders[home]))
+        for i, block in enumerate(character.routine):
+            if block.facility_id is not None and block.facility_id not in facilities:
+                yield unknown(file, ("routine", i, "facility"), "unknown_facility", block.facility_id, facilities)

@@ -1,0 +1,49 @@
+"""Owns where people are: NPCs at their posts, characters along the segments of their way, now and at past times."""
+
+from sqlmodel import Session, col, select
+
+from service.people.worlds import World
+from service.store.tables import MovementRow
+from world.people import Position, Segment, position_at
+from world.time import WorldTime
+
+
+def segment_of(session: Session, world: World, character_id: str, at: WorldTime | None = None) -> Segment:
+    """The segment that holds the character at world time `at` (None: now). It begins at home."""
+    moment = world.now if at is None else at
+    query = (
+        select(MovementRow)
+        .where(
+            MovementRow.world_id == world.id,
+            MovementRow.character_id == character_id,
+            MovementRow.starts_at <= moment,
+        )
+        .order_by(col(MovementRow.starts_at).desc(), col(MovementRow.id).desc())
+        .limit(1)
+    )
+    row = session.exec(query).first()
+    if row is None:
+        return Segment.stay(world.character(character_id).home, world.started_at)
+    return Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times))
+
+
+def positions(session: Session, world: World, at: WorldTime | None = None) -> dict[str, Position]:
+    """Everybody's position at `at` (None: now), NPCs included."""
+    moment = world.now if at is None else at
+    here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
+    for character_id in world.cast.characters:
+        here[character_id] = position_at(segment_of(session, world, character_id, moment), moment)
+    return here
+
+
+def move(session: Session, world: World, character_id: str, segment: Segment) -> None:
+    """Let the character follow the segment from its start on."""
+    session.add(
+        MovementRow(
+            world_id=world.id,
+            character_id=character_id,
+            starts_at=segment.start,
+            path=list(segment.path),
+            times=list(segment.times),
+        )
+    )

@@ -1,0 +1,124 @@
+"""Owns the way into a world: its row and clock in the store, and the author's content in the world's language."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from sqlmodel import Session, col, select
+
+from service.content.load import Cast, Content
+from service.content.profile import CharacterProfile, Decides, NpcProfile
+from service.settings import WorldSettings
+from service.store.tables import NoticeRow, WorldRow
+from world.places import WorldMap
+from world.routes import Routes
+from world.setting import Setting
+from world.time import Language, WorldTime, clock_label, day_of, parse_time
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """A world at one moment: `now` is its clock when it was opened."""
+
+    id: str
+    language: Language
+    now: WorldTime
+    started_at: WorldTime
+    cast: Cast
+    setting: Setting
+    settings: WorldSettings
+    decision: Decides = "model"
+    weather: str = ""
+    notices: tuple[NoticeRow, ...] = ()
+
+    @property
+    def map(self) -> WorldMap:
+        """The places of the world."""
+        return self.cast.world_map
+
+    @property
+    def routes(self) -> Routes:
+        """Who can walk where."""
+        return self.setting.routes
+
+    def at(self, t: WorldTime) -> "World":
+        """The same world at another moment: who runs ahead of the clock, or looks back, asks this one."""
+        return self if t == self.now else replace(self, now=t)
+
+    @property
+    def day(self) -> int:
+        """Number of the current world day."""
+        return day_of(self.now, day_starts=self.settings.day_starts_minutes)
+
+    @property
+    def label(self) -> str:
+        """The current date and time as a person would say it."""
+        return clock_label(self.now, self.language)
+
+    @property
+    def circumstances(self) -> str:
+        """Date, time, weather, and what is announced, as every prompt says them."""
+        told = (notice.text for notice in self.notices if notice.at <= self.now < notice.until)
+        parts = [self.label, *filter(None, (self.weather, *told))]
+        return "。".join(parts) if self.language == "ja" else ". ".join(parts)
+
+    def character(self, character_id: str) -> CharacterProfile:
+        """Raises: NotFound."""
+        return self.cast.character(character_id)
+
+    def npc(self, npc_id: str) -> NpcProfile:
+        """Raises: NotFound."""
+        return self.cast.npc(npc_id)
+
+    def name_of(self, person_id: str) -> str:
+        """The person's name; the id itself where the content no longer has the person."""
+        found = self.cast.characters.get(person_id) or self.cast.npcs.get(person_id)
+        return found.name if found else person_id
+
+
+class Stage:
+    """The content every world of this service is played with."""
+
+    def __init__(self, content: Content, settings: WorldSettings) -> None:
+        self.content = content
+        self.settings = settings
+        self._setting = lru_cache(lambda language: _setting_of(content.cast(language)))
+
+    @cached_property
+    def start(self) -> WorldTime:
+        """When a new world begins. Raises: BadWorldTime: the setting is none."""
+        return parse_time(self.settings.start) if self.settings.start else self.content.start
+
+    def open(self, session: Session, world_id: str, *, lock: bool = False) -> World:
+        """The world as it stands. A world nobody has written to yet is at its beginning, and has no row.
+
+        With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
+        """
+        row = session.get(WorldRow, world_id, with_for_update=lock or None)
+        if row is None:
+            language = self.settings.language or self.content.default_language
+            row = WorldRow(id=world_id, language=language, started_at=self.start, now=self.start)
+            if lock:
+                session.add(row)
+                session.flush()
+        notices = select(NoticeRow).where(NoticeRow.world_id == world_id, NoticeRow.until > row.now)
+        return self.as_world(row, tuple(session.exec(notices.order_by(col(NoticeRow.at), col(NoticeRow.id)))))
+
+    def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> World:
+        """A world's row with the content in its language."""
+        language: Language = "ja" if row.language == "ja" else "en"
+        return World(
+            id=row.id,
+            language=language,
+            now=WorldTime(row.now),
+            started_at=WorldTime(row.started_at),
+            cast=self.content.cast(language),
+            setting=self._setting(language),
+            settings=self.settings,
+            decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
+            weather=row.weather,
+            notices=notices,
+        )
+
+
+def _setting_of(cast: Cast) -> Setting:
+    return Setting.of(cast.world_map, cast.catalogue)

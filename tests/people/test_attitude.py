@@ -1,0 +1,159 @@
+"""Owns the tests of how people stand to each other and feel: changes in steps, added up at any world time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlmodel import Session
+
+from service.content.profile import Mood
+from service.conversation.room import Room
+from service.people.attitude import (
+    STRANGERS,
+    Attitude,
+    Feeling,
+    attitude,
+    attitudes_between,
+    attitudes_of,
+    felt_mood,
+    mood,
+    moods,
+    moved_affinity,
+    set_affinity,
+)
+from service.store.tables import AttitudeChangeRow, MoodRow
+from tests.conversation.talks import pass_minutes
+from world.time import WorldTime
+
+NOON = WorldTime(1_000_000)
+
+
+def change(room: Room, id: str, at: int, *, pair: tuple[str, str] = ("npc_taro", "aoi"), **fields: Any) -> None:
+    """Write what a talk that ended at `at` changed."""
+    world_id = fields.pop("world_id", "main")
+    row = AttitudeChangeRow(world_id=world_id, owner_id=pair[0], other_id=pair[1], id=id, at=at, **fields)
+    room.database.write_now(lambda s: s.add(row))
+
+
+def at(room: Room, t: int, *pair: str, world_id: str = "main") -> Attitude:
+    """How the owner stands to the other at `t`."""
+    return room.database.read_now(lambda s: attitude(s, world_id, pair[0], pair[1], WorldTime(t)))
+
+
+@pytest.mark.parametrize(
+    ("before", "proposed", "step", "after"),
+    [
+        (0, 8, 20, 8),
+        (0, 90, 20, 20),
+        (0, -90, 20, -20),
+        (95, 100, 20, 100),
+        (-95, -100, 20, -100),
+        (30, 30, 20, 30),
+        (10, 50, 0, 10),
+    ],
+)
+def test_affinity_moves_towards_what_was_proposed_by_one_step_at_most(
+    before: int, proposed: int, step: int, after: int
+) -> None:
+    assert moved_affinity(before, proposed, step) == after
+
+
+@settings(max_examples=100, deadline=None)
+@given(before=st.integers(-100, 100), proposed=st.integers(-300, 300), step=st.integers(0, 200))
+def test_affinity_stays_in_its_bounds_and_never_overshoots(before: int, proposed: int, step: int) -> None:
+    after = moved_affinity(before, proposed, step)
+    assert -100 <= after <= 100
+    assert abs(after - before) <= step
+    assert min(before, proposed) <= after <= max(before, proposed)
+
+
+def test_two_who_never_met_are_strangers(room: Room) -> None:
+    assert at(room, NOON, "npc_taro", "aoi") == STRANGERS == Attitude()
+
+
+def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: Room) -> None:
+    change(room, "a", NOON, affinity_delta=8, met=True, stance="kind", power=1, intimacy=2, task_oriented=-3)
+    change(room, "b", NOON + 60, affinity_delta=-3, met=True)
+    change(room, "c", NOON + 90, affinity_delta=4, stance="wary")
+    assert at(room, NOON - 1, "npc_taro", "aoi") == STRANGERS
+    first = Attitude(affinity=8, stance="kind", power=1, intimacy=2, task_oriented=-3, times_met=1, last_met_at=NOON)
+    assert at(room, NOON, "npc_taro", "aoi") == first
+    last = at(room, NOON + 90, "npc_taro", "aoi")
+    assert (last.affinity, last.stance, last.power) == (9, "wary", 1)
+    assert (last.times_met, last.last_met_at) == (2, NOON + 60), "what an author sets is no meeting"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_closings_add_up_to_the_same_in_whatever_order_they_come(room: Room, order: tuple[int, ...]) -> None:
+    talks = [(5, "kind"), (-9, ""), (30, "fond")]
+    for i in order:
+        change(room, f"talk{i}", NOON + i, affinity_delta=talks[i][0], stance=talks[i][1], met=True)
+    found = at(room, NOON + 9, "npc_taro", "aoi")
+    assert (found.affinity, found.stance, found.times_met, found.last_met_at) == (26, "fond", 3, NOON + 2)
+
+
+def test_affinity_is_shown_within_its_bounds_whatever_it_adds_up_to(room: Room) -> None:
+    change(room, "a", NOON, affinity_delta=90)
+    change(room, "b", NOON, affinity_delta=30)
+    assert at(room, NOON, "npc_taro", "aoi").affinity == 100
+
+
+def test_attitudes_are_directed_and_belong_to_one_world(room: Room) -> None:
+    change(room, "a", NOON, affinity_delta=5)
+    change(room, "a", NOON, affinity_delta=7, pair=("aoi", "npc_taro"))
+    change(room, "a", NOON, affinity_delta=9, world_id="other")
+    change(room, "b", NOON, affinity_delta=1, pair=("npc_taro", "mio"))
+    own, in_return = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", NOON))
+    assert (own.affinity, in_return.affinity) == (7, 5)
+    assert at(room, NOON, "npc_taro", "aoi", world_id="other").affinity == 9
+    people = room.database.read_now(lambda s: attitudes_of(s, "main", ["npc_taro", "npc_fumi"], NOON))
+    assert {name: found.affinity for name, found in people["npc_taro"].items()} == {"aoi": 5, "mio": 1}
+    assert people["npc_fumi"] == {}
+
+
+def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: Room) -> None:
+    def sets(session: Session) -> None:
+        set_affinity(session, room.stage.open(session, "main"), "npc_taro", "aoi", 40, "z")
+
+    now = room.database.read_now(lambda s: room.stage.open(s, "main").now)
+    change(room, "a", now, affinity_delta=90)
+    change(room, "b", now, affinity_delta=90)
+    room.database.write_now(sets)
+    assert at(room, now, "npc_taro", "aoi").affinity == 40
+    change(room, "c", now + 5, affinity_delta=-3)
+    assert at(room, now + 5, "npc_taro", "aoi").affinity == 37
+
+
+def test_first_meetings_at_once_all_count(room: Room) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda i: change(room, str(i), NOON, met=True), range(8)))
+    assert at(room, NOON, "npc_taro", "aoi").times_met == 8
+
+
+@pytest.mark.parametrize("felt", ["happy", "angry", "neutral"])
+@pytest.mark.parametrize("authored", ["happy", "angry", "neutral"])
+def test_a_mood_cools_after_its_hours_to_the_one_its_author_wrote(felt: Mood, authored: Mood) -> None:
+    feeling = Feeling(mood=felt, since=NOON)
+    assert felt_mood(feeling, authored, WorldTime(NOON + 6 * 60 - 1), 6) == felt
+    assert felt_mood(feeling, authored, WorldTime(NOON + 6 * 60), 6) == authored
+    assert felt_mood(None, authored, NOON, 6) == authored
+
+
+def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_it_has_cooled(room: Room) -> None:
+    def felt(person_id: str = "npc_taro") -> Mood:
+        return room.database.read_now(lambda s: mood(s, room.stage.open(s, "main"), person_id, 6))
+
+    pass_minutes(room, 3 * 24 * 60)
+    assert (felt(), felt("aoi")) == ("happy", "neutral")
+    now = room.database.read_now(lambda s: room.stage.open(s, "main").now)
+    row = MoodRow(world_id="main", person_id="npc_taro", id="a", at=now, mood="angry")
+    late = MoodRow(world_id="main", person_id="npc_taro", id="b", at=now - 60, mood="neutral")
+    room.database.write_now(lambda s: s.add_all([row, late]))
+    assert felt() == "angry", "a closing that comes late leaves the mood of the later talk"
+    both = room.database.read_now(lambda s: moods(s, room.stage.open(s, "main"), ["aoi", "npc_taro"], 6))
+    assert both == {"aoi": "neutral", "npc_taro": "angry"}
+    pass_minutes(room, 6 * 60)
+    assert felt() == "happy"

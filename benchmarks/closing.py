@@ -37,7 +37,7 @@ from service.memory.graph import Group, MemoryGraph
 from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
 from service.memory.graphiti.graph import GraphitiGraph
 from service.people.whereabouts import move
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import TurnRow
@@ -151,7 +151,7 @@ def _room(directory: Path, graph: MemoryGraph, base_url: str) -> Room:
     database.migrate()
     return Room(
         settings=settings,
-        stage=Stage(load_content(bundled_content()), settings.world),
+        stage=WorldRepository(load_content(bundled_content()), settings.world),
         database=database,
         graph=graph,
         models=Models(dict.fromkeys(ROLES, model)),

@@ -29,7 +29,7 @@ from service.llm.rehearsal import RehearsalModel
 from service.memory.choose import choose_graph
 from service.memory.graph import MemoryGraph
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable
@@ -114,8 +114,8 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     return app
 
 
-def _stage(settings: Settings) -> Stage:
-    stage = Stage(load_content(settings.content_dir or bundled_content()), settings.world)
+def _stage(settings: Settings) -> WorldRepository:
+    stage = WorldRepository(load_content(settings.content_dir or bundled_content()), settings.world)
     try:
         stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:

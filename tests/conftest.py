@@ -13,7 +13,7 @@ from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.sqlite.graph import SqliteGraph
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from tests.servers.sqlite import put_migrated
@@ -82,7 +82,7 @@ def room(database: Database, village: Content, settings: Settings, script: Scrip
     """Where conversations are held, with the scripted model and a memory graph of its own."""
     return Room(
         settings=settings,
-        stage=Stage(village, settings.world),
+        stage=WorldRepository(village, settings.world),
         database=database,
         graph=SqliteGraph(settings.data_dir / "memory.db"),
         models=Models(dict.fromkeys(ROLES, script)),

@@ -11,7 +11,7 @@ from service.content.profile import RoutineBlock
 from service.decision.mind import Mind, PlanBlock, read_mind
 from service.decision.wording import action_name, clock
 from service.people.life_record import read_person, read_talk
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
@@ -22,7 +22,7 @@ from world.time import WorldTime, iso
 class Lives:
     """Everybody's life as the store has it. `talking`: the conversation each is in at the clock, NPCs included."""
 
-    world: World
+    world: WorldView
     people: Mapping[str, Person]
     minds: Mapping[str, Mind]
     rows: Mapping[str, PersonRow]
@@ -98,7 +98,7 @@ class Lives:
         return str(last.data.get("thought", "")) if last else ""
 
 
-def lives_of(session: Session, world: World, *, models_missing: bool, only: str | None = None) -> Lives:
+def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: str | None = None) -> Lives:
     """Read from the store: everybody's, or only that character's (`talking` is everybody's all the same)."""
     needs = world.setting.catalogue.needs
     lives = select(LifeRow).where(LifeRow.world_id == world.id)
@@ -116,7 +116,7 @@ def lives_of(session: Session, world: World, *, models_missing: bool, only: str 
     )
 
 
-def talking_in(session: Session, world: World) -> dict[str, str]:
+def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     """The conversation each person is in at the world's clock."""
     held = select(EngagementRow, ConversationRow).where(
         EngagementRow.world_id == world.id, ConversationRow.id == EngagementRow.conversation_id

@@ -14,7 +14,7 @@ from service.api.problem import describe
 from service.api.views import told
 from service.memory.graph import Episode, Fact, Group
 from service.memory.lexical import normal
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.time import WorldTime, iso
 
 router = APIRouter(tags=["people"])
@@ -112,7 +112,7 @@ def _entity_id(group: Group, name: str) -> str:
     return str(uuid.uuid5(_NAMESPACE, f"{group.id}/{normal(name)}"))
 
 
-def _entities(group: Group, world: World, facts: Sequence[Fact]) -> list[EntityOut]:
+def _entities(group: Group, world: WorldView, facts: Sequence[Fact]) -> list[EntityOut]:
     cast: dict[str, tuple[str, Literal["character", "npc"]]] = {}
     cast.update({normal(npc.name): (npc.id, "npc") for npc in world.cast.npcs.values()})
     cast.update({normal(one.name): (one.id, "character") for one in world.cast.characters.values()})
@@ -149,7 +149,7 @@ def _fact(group: Group, fact: Fact, now: WorldTime) -> FactEdgeOut:
     )
 
 
-def _episode(episode: Episode, world: World) -> EpisodeOut:
+def _episode(episode: Episode, world: WorldView) -> EpisodeOut:
     return EpisodeOut(
         id=episode.id,
         name=episode.name,

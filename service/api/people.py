@@ -23,7 +23,7 @@ from service.memory.recall import recall, todays_summaries
 from service.memory.self_facts import self_facts
 from service.people.attitude import Attitude, attitudes_of, moods
 from service.people.whereabouts import positions, segment_of
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.people import Position, neighbours
 from world.time import iso
 
@@ -114,7 +114,7 @@ async def read_memory(
 ) -> MemoryOut:
     """What the character remembers about an NPC or another character: how they stand, their last talk, facts, what is on its mind, its day."""
 
-    def people(session: Session) -> World:
+    def people(session: Session) -> WorldView:
         world = house.room.stage.open(session, world_id)
         world.character(character_id)
         if npc_id not in world.cast.characters:
@@ -194,7 +194,7 @@ def _one_npc(session: Session, house: House, world_id: str, npc_id: str) -> NpcO
     return _npcs(session, house, world, [npc_id])[0]
 
 
-def _npcs(session: Session, house: House, world: World, npc_ids: list[str]) -> list[NpcOut]:
+def _npcs(session: Session, house: House, world: WorldView, npc_ids: list[str]) -> list[NpcOut]:
     talking = talking_in(session, world)
     felt = moods(session, world, npc_ids, house.room.settings.memory.mood_cools_hours)
     towards = attitudes_of(session, world.id, npc_ids, world.now)
@@ -202,7 +202,7 @@ def _npcs(session: Session, house: House, world: World, npc_ids: list[str]) -> l
 
 
 def _npc(
-    session: Session, world: World, npc_id: str, mood: Mood, towards: Mapping[str, Attitude], talking_in: str | None
+    session: Session, world: WorldView, npc_id: str, mood: Mood, towards: Mapping[str, Attitude], talking_in: str | None
 ) -> NpcOut:
     profile = world.npc(npc_id)
     learned = self_facts(session, world.id, npc_id, history=True)

@@ -5,14 +5,14 @@ from typing import Any
 
 from service.api.life_schemas import OptionOut, PossibilitiesOut, RefusalOut
 from service.decision.wording import action_name, option_line, why
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import WorldRow
 from world.option import Option, Possibilities, Refusal
 from world.time import Language, iso
 
 
 def possibilities_out(
-    stage: Stage, world: World, language: Language, character_id: str, found: Possibilities
+    stage: WorldRepository, world: WorldView, language: Language, character_id: str, found: Possibilities
 ) -> PossibilitiesOut:
     """`language`: the reader's, whatever the world's is."""
     told = _in_language(stage, world, language)
@@ -25,14 +25,14 @@ def possibilities_out(
     )
 
 
-def _in_language(stage: Stage, world: World, language: Language) -> World:
+def _in_language(stage: WorldRepository, world: WorldView, language: Language) -> WorldView:
     if language == world.language:
         return world
     row = WorldRow(id=world.id, language=language, started_at=world.started_at, now=world.now)
     return replace(stage.as_world(row), notices=world.notices)
 
 
-def _option(world: World, option: Option) -> OptionOut:
+def _option(world: WorldView, option: Option) -> OptionOut:
     return OptionOut(
         **_named(world, option),
         node_id=option.node_id,
@@ -43,7 +43,7 @@ def _option(world: World, option: Option) -> OptionOut:
     )
 
 
-def _refusal(world: World, refusal: Refusal) -> RefusalOut:
+def _refusal(world: WorldView, refusal: Refusal) -> RefusalOut:
     return RefusalOut(
         **_named(world, refusal),
         reason=refusal.reason.value,
@@ -52,7 +52,7 @@ def _refusal(world: World, refusal: Refusal) -> RefusalOut:
     )
 
 
-def _named(world: World, one: Option | Refusal) -> dict[str, Any]:
+def _named(world: WorldView, one: Option | Refusal) -> dict[str, Any]:
     facility = world.map.facilities.get(one.facility_id or "")
     return {
         "action_id": one.action_id,

@@ -28,7 +28,7 @@ from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.memory.graph import Recalled
 from service.people.attitude import Attitude
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import (
     ConversationRow,
     EventRow,
@@ -57,7 +57,7 @@ def moment(text: str, field: str) -> WorldTime:
         raise Invalid(field=field, reason=str(exc)) from exc
 
 
-def conversation(row: ConversationRow, world: World) -> ConversationOut:
+def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
     """A conversation without its turns."""
     return ConversationOut(
         id=row.id,
@@ -84,7 +84,7 @@ def conversation(row: ConversationRow, world: World) -> ConversationOut:
     )
 
 
-def conversation_detail(row: ConversationRow, turns: list[TurnRow], world: World) -> ConversationDetail:
+def conversation_detail(row: ConversationRow, turns: list[TurnRow], world: WorldView) -> ConversationDetail:
     """A conversation with its turns and changes."""
     return ConversationDetail(
         **conversation(row, world).model_dump(),
@@ -93,7 +93,7 @@ def conversation_detail(row: ConversationRow, turns: list[TurnRow], world: World
     )
 
 
-def read_conversation(session: Session, world: World, conversation_id: str) -> ConversationDetail:
+def read_conversation(session: Session, world: WorldView, conversation_id: str) -> ConversationDetail:
     """A conversation of the world as it stands. Raises: NotFound."""
     row = conversation_of(session, world.id, conversation_id)
     return conversation_detail(row, turns_of(session, row.id), world)
@@ -121,7 +121,7 @@ def event(row: EventRow) -> EventOut:
     return EventOut(id=row.id or 0, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=row.data)
 
 
-def position(world: World, segment: Segment, at: WorldTime) -> PositionOut:
+def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
     """Where a segment has its walker."""
     here = position_at(segment, at)
     walking = walking_at(segment, at)
@@ -148,7 +148,7 @@ def mid_term(row: MidTermRow) -> MidTermOut:
     )
 
 
-def today(row: SummaryRow, world: World) -> TodayOut:
+def today(row: SummaryRow, world: WorldView) -> TodayOut:
     """A conversation of the day."""
     return TodayOut(
         conversation_id=row.conversation_id,
@@ -172,7 +172,7 @@ def learned_fact(row: SelfFactRow) -> LearnedFactOut:
     )
 
 
-def fact(found: Recalled, world: World) -> FactOut:
+def fact(found: Recalled, world: WorldView) -> FactOut:
     """A remembered fact."""
     remembered = found.fact
     return FactOut(
@@ -193,7 +193,7 @@ def fact(found: Recalled, world: World) -> FactOut:
     )
 
 
-def last_meeting(row: SummaryRow | None, world: World) -> LastMeetingOut | None:
+def last_meeting(row: SummaryRow | None, world: WorldView) -> LastMeetingOut | None:
     """The last closed conversation of two."""
     if row is None:
         return None
@@ -217,7 +217,7 @@ def relation(own: Attitude, partners: Attitude) -> RelationOut:
     )
 
 
-def _ago(then: WorldTime, world: World) -> str:
+def _ago(then: WorldTime, world: WorldView) -> str:
     return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
@@ -227,7 +227,7 @@ def _goal(row: ConversationRow) -> GoalOut | None:
     return GoalOut(goal=row.goal, success_criteria=row.success_criteria, given=row.goal_given)
 
 
-def _failure(row: ConversationRow, world: World) -> FailureOut | None:
+def _failure(row: ConversationRow, world: WorldView) -> FailureOut | None:
     if row.failure is None:
         return None
     return FailureOut(type=row.failure["type"], role=row.failure["role"], detail=row.failure[world.language])

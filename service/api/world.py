@@ -32,7 +32,7 @@ from service.clock.living import Living
 from service.errors import Invalid
 from service.jobs.outbox import waiting
 from service.people.whereabouts import segment_of
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility
@@ -190,7 +190,7 @@ async def read_usage(house: Serving, world_id: WorldId) -> list[UsageOut]:
     ]
 
 
-def _world(session: Session, house: House, world: World) -> WorldOut:
+def _world(session: Session, house: House, world: WorldView) -> WorldOut:
     names = {str(role): name for role, name in house.room.models.names().items()}
     running = select(func.count()).select_from(ConversationRow)
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")
@@ -248,7 +248,7 @@ def _facility(facility: Facility, now: WorldTime) -> FacilityOut:
     )
 
 
-def _people(session: Session, world: World, at: WorldTime, lives: Lives | None) -> list[PersonOut]:
+def _people(session: Session, world: WorldView, at: WorldTime, lives: Lives | None) -> list[PersonOut]:
     talking = lives.talking if lives else {}
     npcs = [
         PersonOut(

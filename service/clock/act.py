@@ -13,7 +13,7 @@ from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.people.person import person_row
 from service.people.whereabouts import move, segment_of
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import step
@@ -53,7 +53,9 @@ def take_in_hand(session: Session, living: Living, character_id: str) -> None:
     _stand(session, living, character_id)
 
 
-def talk(session: Session, stage: Stage, living: Living, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+def talk(
+    session: Session, stage: WorldRepository, living: Living, wanted: Start, models: dict[Role, str]
+) -> ConversationRow:
     """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
     character it talks to stands still until they are done.
 
@@ -189,13 +191,13 @@ def _not_there(action_id: str, facility_id: str | None) -> Refusal:
     return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
 
 
-def _not_possible(world: World, refusal: Refusal) -> NotPossible:
+def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
     facts = {"action_id": refusal.action_id, "facility_id": refusal.facility_id, **refusal.facts}
     name, words = action_name(world, refusal.action_id), why(world, refusal)
     return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
 
 
-def _path(world: World, start: str, to: Destination) -> Path:
+def _path(world: WorldView, start: str, to: Destination) -> Path:
     try:
         if to.facility_id is not None:
             return _path_into(world, start, _facility(world, to.facility_id))
@@ -209,7 +211,7 @@ def _path(world: World, start: str, to: Destination) -> Path:
         raise NoWayThere(start=exc.start, goal=exc.goal) from exc
 
 
-def _path_into(world: World, start: str, facility: Facility) -> Path:
+def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
     path = world.routes.path_to_any(start, facility.node_ids)
     arrival = WorldTime(world.now + path.minutes)
     if not facility.open_at(arrival):
@@ -218,7 +220,7 @@ def _path_into(world: World, start: str, facility: Facility) -> Path:
     return path
 
 
-def _facility(world: World, facility_id: str) -> Facility:
+def _facility(world: WorldView, facility_id: str) -> Facility:
     found = world.map.facilities.get(facility_id)
     if found is None:
         raise NotFound(kind="facility", id=facility_id)

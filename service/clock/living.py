@@ -13,7 +13,7 @@ from sqlmodel import Session, SQLModel, col, select
 from service.decision.mind import Mind, mind_record, read_mind
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, WorldRow
 from world import step
 from world.actions import HOLD
@@ -36,7 +36,7 @@ class Living:
     this was read or written last.
     """
 
-    world: World
+    world: WorldView
     core: step.World
     minds: dict[str, Mind]
     how: dict[str, How]
@@ -82,7 +82,7 @@ class Living:
         return known
 
 
-def load(session: Session, stage: Stage, world_id: str, *, models_missing: bool) -> Living:
+def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> Living:
     """The world from the store; who has no life yet begins one at the world's clock, where it stands."""
     world = stage.open(session, world_id)
     lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
@@ -110,7 +110,7 @@ def load(session: Session, stage: Stage, world_id: str, *, models_missing: bool)
     return living
 
 
-def refresh(session: Session, stage: Stage, living: Living, *, models_missing: bool) -> bool:
+def refresh(session: Session, stage: WorldRepository, living: Living, *, models_missing: bool) -> bool:
     """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew."""
     world = stage.open(session, living.world.id)
     row = session.get(WorldRow, living.world.id)
@@ -162,7 +162,7 @@ def save(session: Session, living: Living) -> int:
 
 
 def _lasting(
-    world: World, known: Mapping[str, Person], talks: Mapping[str, Talk]
+    world: WorldView, known: Mapping[str, Person], talks: Mapping[str, Talk]
 ) -> tuple[dict[str, Person], dict[str, Talk]]:
     """The lives and talks that can go on. The author may have taken away a person, a place or an action meanwhile."""
     fit = {i: person for i, person in known.items() if i in world.cast.characters and _fits(person, world)}
@@ -176,7 +176,7 @@ def _lasting(
     }, held
 
 
-def _newcomer(session: Session, world: World, character_id: str) -> Person:
+def _newcomer(session: Session, world: WorldView, character_id: str) -> Person:
     profile = world.character(character_id)
     node_id = node_at(segment_of(session, world, character_id), world.now)
     return step.newcomer(
@@ -189,7 +189,7 @@ def _newcomer(session: Session, world: World, character_id: str) -> Person:
     )
 
 
-def _fits(person: Person, world: World) -> bool:
+def _fits(person: Person, world: WorldView) -> bool:
     nodes = {node_id for activity in person.past for node_id in activity.segment.path}
     actions = {activity.action_id for activity in person.past}
     if person.claim is not None:
@@ -200,13 +200,13 @@ def _fits(person: Person, world: World) -> bool:
     return nodes <= world.map.nodes.keys() and all(map(world.setting.catalogue.knows, actions))
 
 
-def _can_be_claimed(claim: Option, world: World) -> bool:
+def _can_be_claimed(claim: Option, world: WorldView) -> bool:
     if claim.facility_id is not None and claim.facility_id not in world.map.facilities:
         return False
     return claim.target_id is None or claim.target_id in world.cast.characters or claim.target_id in world.map.posts
 
 
-def _how(session: Session, world: World, held_by: Mapping[str, str], *, models_missing: bool) -> dict[str, How]:
+def _how(session: Session, world: WorldView, held_by: Mapping[str, str], *, models_missing: bool) -> dict[str, How]:
     wanted = select(PersonRow.person_id, PersonRow.decision).where(
         PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
     )
@@ -217,7 +217,7 @@ def _how(session: Session, world: World, held_by: Mapping[str, str], *, models_m
     }
 
 
-def how_of(world: World, character_id: str, decision: str | None, *, models_missing: bool) -> How:
+def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
     """How the character decides: its row says it (`decision`), else its file, else its world; without a model by routine."""
     wanted = decision or world.character(character_id).decision or world.decision
     if wanted == "client":
@@ -235,7 +235,7 @@ def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
     return dict(session.exec(held).all())
 
 
-def _engaged(world: World, held_by: Mapping[str, str]) -> dict[str, str]:
+def _engaged(world: WorldView, held_by: Mapping[str, str]) -> dict[str, str]:
     """NPCs in conversations that a client started, and with whom."""
     return {person_id: leader for person_id, leader in held_by.items() if person_id in world.map.posts}
 

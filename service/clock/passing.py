@@ -3,7 +3,7 @@
 from sqlmodel import Session
 
 from service.memory.mid_term import tell_expired
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.events import foretell, settle
 from service.store.tables import WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
@@ -11,7 +11,7 @@ from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
 LEAP_DAYS = 31
 
 
-def pass_time(session: Session, world: World, now: WorldTime) -> None:
+def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
     tell_expired(session, world, now)
     _begin_day(session, world, now)
@@ -19,7 +19,7 @@ def pass_time(session: Session, world: World, now: WorldTime) -> None:
     session.get_one(WorldRow, world.id).now = now
 
 
-def _begin_day(session: Session, world: World, now: WorldTime) -> None:
+def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
     """The world days that began; of a leap over more than a month only the last, not thousands."""
     day_starts = world.settings.day_starts_minutes
     days = range(world.day + 1, day_of(now, day_starts=day_starts) + 1)

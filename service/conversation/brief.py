@@ -15,7 +15,7 @@ from service.memory.recall import CharacterMemory, RecentMemory, recall, remembe
 from service.memory.self_facts import self_facts
 from service.people.attitude import mood
 from service.people.person import person_row
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow
 from world.time import Language, WorldTime, ago
 
@@ -68,7 +68,7 @@ class NpcMind:
 class Brief:
     """Everything of a scene that does not change while the two talk."""
 
-    world: World
+    world: WorldView
     conversation: ConversationRow
     character: CharacterMind
     partner: NpcMind | CharacterMind
@@ -164,7 +164,7 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
     return Brief(world=world, conversation=conversation, character=both[0], partner=both[1])
 
 
-def _world_of(session: Session, room: Room, conversation: ConversationRow) -> World:
+def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:
     world = world_at(session, room.stage, conversation, conversation.started_at)
     world.character(conversation.character_id)
     if conversation.npc_id not in world.cast.characters:
@@ -174,14 +174,14 @@ def _world_of(session: Session, room: Room, conversation: ConversationRow) -> Wo
     return world
 
 
-def _npc_mind(session: Session, room: Room, world: World, npc_id: str) -> NpcMind:
+def _npc_mind(session: Session, room: Room, world: WorldView, npc_id: str) -> NpcMind:
     known = (fact for fact in self_facts(session, world.id, npc_id) if fact.valid_at <= world.now)
     learned = tuple(fact.statement for fact in known)
     felt = mood(session, world, npc_id, room.settings.memory.mood_cools_hours)
     return NpcMind(learned=learned, mood=felt)
 
 
-async def _character_mind(room: Room, world: World, character_id: str, other_id: str, query: str) -> CharacterMind:
+async def _character_mind(room: Room, world: WorldView, character_id: str, other_id: str, query: str) -> CharacterMind:
     items = await room.database.read(lambda s: tuple(person_row(s, world.id, character_id).items))
     limit = room.settings.memory.recall_limit
     memory = await recall(room.database, room.graph, world, character_id, other_id, query=query, limit=limit)

@@ -16,7 +16,7 @@ from service.memory.extract import closing_prompt, extract, pair_prompt, prepare
 from service.memory.gate import gate, gate_pair
 from service.memory.recall import CharacterMemory, recall
 from service.memory.write import settle, settle_pair
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, TurnRow
 from service.store.telling import tell
 from service.store.usage import count
@@ -31,7 +31,7 @@ class _Recollected:
     """What the one model call gave: its cost, and how to write what of it passed the gate."""
 
     usage: Usage
-    settle: Callable[[Session, World, ConversationRow], dict[str, Any]]
+    settle: Callable[[Session, WorldView, ConversationRow], dict[str, Any]]
 
 
 async def close(room: Room, conversation_id: str) -> ConversationRow:
@@ -82,7 +82,7 @@ async def _recollect(room: Room, row: ConversationRow) -> _Recollected:
     return await _of_one(room, world, row, turns)
 
 
-async def _of_one(room: Room, world: World, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
+async def _of_one(room: Room, world: WorldView, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
     settings = room.settings.memory
     memory = await _memory(room, world, row.character_id, row.npc_id, turns)
     cools = settings.mood_cools_hours
@@ -94,7 +94,7 @@ async def _of_one(room: Room, world: World, row: ConversationRow, turns: list[Tu
     return _Recollected(usage=answer.usage, settle=lambda s, w, r: settle(s, w, r, question, kept, settings))
 
 
-async def _of_two(room: Room, world: World, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
+async def _of_two(room: Room, world: WorldView, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
     first, second = await asyncio.gather(
         _memory(room, world, row.character_id, row.npc_id, turns),
         _memory(room, world, row.npc_id, row.character_id, turns),
@@ -106,7 +106,7 @@ async def _of_two(room: Room, world: World, row: ConversationRow, turns: list[Tu
 
 
 async def _memory(
-    room: Room, world: World, character_id: str, partner_id: str, turns: list[TurnRow]
+    room: Room, world: WorldView, character_id: str, partner_id: str, turns: list[TurnRow]
 ) -> CharacterMemory:
     query = " ".join(turn.text for turn in turns)
     return await recall(room.database, room.graph, world, character_id, partner_id, query=query, limit=MEMORIES_SHOWN)
@@ -144,6 +144,6 @@ async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: U
     return await room.database.write(work)
 
 
-def _no_earlier(world: World, row: ConversationRow) -> WorldTime:
+def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:
     """Now, but not before it ended: one that the living world held may have ended ahead of the world's clock."""
     return max(world.now, WorldTime(row.ended_at or 0))

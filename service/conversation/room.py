@@ -7,7 +7,7 @@ from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Role
 from service.memory.graph import MemoryGraph
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 
@@ -33,7 +33,7 @@ class Room:
     """Where conversations are held."""
 
     settings: Settings
-    stage: Stage
+    stage: WorldRepository
     database: Database
     graph: MemoryGraph
     models: Models

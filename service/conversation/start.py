@@ -10,7 +10,7 @@ from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.people.person import night_of
 from service.people.whereabouts import segment_of
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
 from service.store.tables import ConversationRow, EngagementRow
 from service.store.telling import tell
@@ -29,7 +29,9 @@ class Start:
     max_turns: int
 
 
-def start(session: Session, stage: Stage, world_id: str, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+def start(
+    session: Session, stage: WorldRepository, world_id: str, wanted: Start, models: dict[Role, str]
+) -> ConversationRow:
     """Insert a running conversation and engage both people; the caller commits. The partner may be a character too.
 
     Raises:
@@ -78,7 +80,7 @@ def release(session: Session, conversation: ConversationRow) -> None:
             session.delete(held)
 
 
-def require_free(session: Session, world: World, person_id: str) -> None:
+def require_free(session: Session, world: WorldView, person_id: str) -> None:
     """Raises: Busy: the person talks now; it says with whom."""
     held = session.get(EngagementRow, (world.id, person_id))
     if held is None:
@@ -94,7 +96,7 @@ def require_free(session: Session, world: World, person_id: str) -> None:
     )
 
 
-def _engage(session: Session, world: World, row: ConversationRow) -> None:
+def _engage(session: Session, world: WorldView, row: ConversationRow) -> None:
     for person_id in (row.character_id, row.npc_id):
         require_free(session, world, person_id)
     for person_id in (row.character_id, row.npc_id):
@@ -102,7 +104,7 @@ def _engage(session: Session, world: World, row: ConversationRow) -> None:
     session.flush()
 
 
-def _standing_beside(session: Session, world: World, wanted: Start) -> str:
+def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     """The character's node, which is next to the partner's."""
     here, there = _stands(session, world, wanted.character_id), _stands(session, world, wanted.npc_id)
     if world.map.next_to(here, there):
@@ -122,7 +124,7 @@ def _standing_beside(session: Session, world: World, wanted: Start) -> str:
     )
 
 
-def _stands(session: Session, world: World, person_id: str) -> str:
+def _stands(session: Session, world: WorldView, person_id: str) -> str:
     """Raises: Walking: the person is on its way."""
     if person_id in world.map.posts:
         return world.map.posts[person_id]

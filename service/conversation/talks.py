@@ -20,7 +20,7 @@ from service.llm.chat import Role
 from service.memory.graph import Group
 from service.memory.write import waiting_groups
 from service.people.person import night_of
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, EngagementRow, TurnRow
 from service.store.telling import tell
 from world.life import Talk
@@ -29,7 +29,7 @@ from world.time import WorldTime
 
 def begin(
     session: Session,
-    world: World,
+    world: WorldView,
     talk: Talk,
     *,
     conversation_id: str,

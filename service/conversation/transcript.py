@@ -11,7 +11,7 @@ from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import ConversationRow, TurnRow
 from service.store.telling import tell
 from service.store.usage import count
@@ -53,7 +53,7 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     return tuple(Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text) for t in turns)
 
 
-def world_at(session: Session, stage: Stage, row: ConversationRow, own_time: int | None) -> World:
+def world_at(session: Session, stage: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
     """The world at `own_time` where the living world holds the conversation; else, and for None, as its clock stands."""
     world = stage.open(session, row.world_id)
     return world if row.talk_id is None or own_time is None else world.at(WorldTime(own_time))
@@ -61,7 +61,7 @@ def world_at(session: Session, stage: Stage, row: ConversationRow, own_time: int
 
 def commit_turn(
     session: Session,
-    stage: Stage,
+    stage: WorldRepository,
     turn: TurnRow,
     role: Role,
     usage: Usage,
@@ -86,7 +86,7 @@ def commit_turn(
 
 
 def count_failure(
-    session: Session, stage: Stage, conversation_id: str, role: Role, usage: Usage, at: int | None = None
+    session: Session, stage: WorldRepository, conversation_id: str, role: Role, usage: Usage, at: int | None = None
 ) -> None:
     """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_at`."""
     if usage.calls == 0:
@@ -97,7 +97,7 @@ def count_failure(
 
 def end(
     session: Session,
-    stage: Stage,
+    stage: WorldRepository,
     world_id: str,
     conversation_id: str,
     reason: EndReason,

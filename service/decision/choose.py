@@ -18,7 +18,7 @@ from service.decision.routine import by_routine
 from service.decision.scene import Decision, Offer
 from service.errors import KataribeError
 from service.llm.chat import Usage
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.actions import TALK
 from world.option import Option
 from world.perceive import Snapshot
@@ -46,7 +46,7 @@ class Chosen:
     planned: bool = False
 
 
-async def choose(desk: Desk, world: World, snapshot: Snapshot, mind: Mind) -> Chosen:
+async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, mind: Mind) -> Chosen:
     """Decide. `world` is at the snapshot's time.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).

@@ -21,7 +21,7 @@ from service.decision.wording import (
     offer_line,
     refusal_lines,
 )
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, Where
 from world.distance import FAR
 from world.option import Option
@@ -40,7 +40,7 @@ _ASKED_ABOUT = 3
 class Look:
     """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it."""
 
-    world: World
+    world: WorldView
     snapshot: Snapshot
     mind: Mind
     recent: Recent

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from service.decision.day import Slot, at_home
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.actions import TALK, WAIT, ActionDef, Where
 from world.errors import Unreachable
 from world.option import Option, Reason, Refusal
@@ -37,7 +37,7 @@ class Offered:
     refusals: tuple[Refusal, ...]
 
 
-def offered(world: World, snapshot: Snapshot, slot: Slot | None) -> Offered:
+def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Offered:
     """What is offered; waiting always is."""
     found = possible(world.setting, snapshot, nearest=NEAREST)
     own = planned(world, snapshot, slot)
@@ -53,7 +53,7 @@ def offered(world: World, snapshot: Snapshot, slot: Slot | None) -> Offered:
     return Offered(options=tuple(options), planned=first, refusals=tuple(missing))
 
 
-def planned(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Option | Refusal, ...]:
+def planned(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option | Refusal, ...]:
     """What the current block wants: its action, else whatever its facility is for; nothing for who spends it at home
     without naming an action.
     """
@@ -70,7 +70,7 @@ def planned(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Option
     return tuple(possible_one(world.setting, snapshot, action.id, block.facility_id) for action in actions)
 
 
-def homeward(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Option, ...]:
+def homeward(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option, ...]:
     """The way home, for who is elsewhere and would by its day be at home."""
     if slot is None or snapshot.node_id == snapshot.home:
         return ()
@@ -84,7 +84,7 @@ def homeward(world: World, snapshot: Snapshot, slot: Slot | None) -> tuple[Optio
     return (Option(action_id=WAIT, node_id=snapshot.home, walk_minutes=walk, minutes=minutes),)
 
 
-def obstacle(world: World, snapshot: Snapshot, slot: Slot | None) -> Refusal | None:
+def obstacle(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Refusal | None:
     """Why the current block cannot take place at all; None when it can, or is the night's sleep at another hour."""
     if slot is not None and any(a.ends_day and a.id == slot.block.action_id for a in world.setting.catalogue.actions):
         return None
@@ -114,7 +114,7 @@ def _few(options: tuple[Option, ...], own: set[Option], room: int, urgent: set[s
     return [option for option in kept if option in near or option.action_id == WAIT]
 
 
-def _is_by_day(world: World, refusal: Refusal) -> bool:
+def _is_by_day(world: WorldView, refusal: Refusal) -> bool:
     """Whether it says no more than that the night's sleep is for the night."""
     nights = {action.id for action in world.setting.catalogue.actions if action.ends_day}
     return refusal.reason is Reason.WRONG_TIME and refusal.action_id in nights

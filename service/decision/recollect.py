@@ -11,7 +11,7 @@ from service.decision.desk import Desk
 from service.errors import GraphUnavailable
 from service.memory.graph import Group
 from service.memory.recall import remembered_as
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Recent:
     items: tuple[str, ...]
 
 
-async def recent(desk: Desk, world: World, character_id: str) -> Recent:
+async def recent(desk: Desk, world: WorldView, character_id: str) -> Recent:
     """The SQL part, in one read."""
 
     def work(session: Session) -> Recent:
@@ -55,7 +55,7 @@ async def recent(desk: Desk, world: World, character_id: str) -> Recent:
 
 
 async def remembered(
-    desk: Desk, world: World, character_id: str, query: str, today: Collection[str]
+    desk: Desk, world: WorldView, character_id: str, query: str, today: Collection[str]
 ) -> tuple[str, ...]:
     """What lasts and answers `query`, each with when it was learned; nothing while the graph is away.
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from service.decision.mind import Failed
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.actions import GO, HOLD, TALK, WAIT, WALK
 from world.life import Because
 from world.option import Option, Reason, Refusal
@@ -76,7 +76,7 @@ def clock_of(t: WorldTime) -> str:
     return clock(minute_of_day(t))
 
 
-def action_name(world: World, action_id: str) -> str:
+def action_name(world: WorldView, action_id: str) -> str:
     """The author's name of an action, or of what is built in; the id of an action the author has taken away."""
     built_in = _BUILT_IN[world.language].get(action_id)
     catalogue = world.setting.catalogue
@@ -94,7 +94,7 @@ def in_short(text: str, language: Language) -> str:
     return whole[-1].strip() if whole else f"{text[: longest - 1].rstrip()}…"
 
 
-def offer_line(world: World, option: Option, doing: str = "") -> str:
+def offer_line(world: WorldView, option: Option, doing: str = "") -> str:
     """``Work: Shionoyu Inn (5+60)``; `doing` is what the person to talk to does."""
     ja = world.language == "ja"
     if option.minutes and option.walk_minutes:
@@ -107,7 +107,7 @@ def offer_line(world: World, option: Option, doing: str = "") -> str:
     return f"{_what(world, option)}({told})" if ja else f"{_what(world, option)} ({told})"
 
 
-def option_line(world: World, option: Option) -> str:
+def option_line(world: WorldView, option: Option) -> str:
     """``Work: Shionoyu Inn (walk 5, 60 min)``."""
     ja = world.language == "ja"
     walk = f"徒歩{option.walk_minutes}分" if ja else f"walk {option.walk_minutes}"
@@ -120,7 +120,7 @@ def option_line(world: World, option: Option) -> str:
     return f"{_what(world, option)}{told if times else ''}"
 
 
-def refusal_lines(world: World, refusals: Iterable[Refusal]) -> tuple[str, ...]:
+def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, ...]:
     """What is not possible and why, those of one reason on one line, in their order.
 
     Who is busy is told where people are; what somebody has no need of is not told at all.
@@ -133,7 +133,7 @@ def refusal_lines(world: World, refusals: Iterable[Refusal]) -> tuple[str, ...]:
     return tuple(f"{joint.join(names)}: {reason}" for reason, names in subjects.items())[:MAX_REFUSALS]
 
 
-def why(world: World, refusal: Refusal) -> str:
+def why(world: WorldView, refusal: Refusal) -> str:
     """The reason in words."""
     facts = dict(refusal.facts)
     if "need_id" in facts:
@@ -144,7 +144,7 @@ def why(world: World, refusal: Refusal) -> str:
     return _WHY[world.language][refusal.reason].format(**facts)
 
 
-def failed_line(world: World, failed: Failed) -> str:
+def failed_line(world: WorldView, failed: Failed) -> str:
     """What was chosen in vain, and why."""
     place = world.map.facilities.get(failed.facility_id or "")
     where = world.name_of(failed.target_id) if failed.target_id else place.name if place else ""
@@ -156,7 +156,7 @@ def failed_line(world: World, failed: Failed) -> str:
     return f"「{told}」はできなかった: {reason}。" if world.language == "ja" else f"{told}: in vain, {reason}."
 
 
-def ended_line(world: World, snapshot: Snapshot) -> str:
+def ended_line(world: WorldView, snapshot: Snapshot) -> str:
     """What has just ended, and why."""
     joint = "と" if world.language == "ja" else " and "
     need = joint.join(need_name(world, need_id) for need_id in snapshot.critical)
@@ -164,17 +164,17 @@ def ended_line(world: World, snapshot: Snapshot) -> str:
     return _ENDED[world.language][because].format(what=action_name(world, snapshot.ended), need=need)
 
 
-def need_name(world: World, need_id: str) -> str:
+def need_name(world: WorldView, need_id: str) -> str:
     """What the author calls a need."""
     return next((need.name or need.id for need in world.setting.catalogue.needs.all if need.id == need_id), need_id)
 
 
-def _what(world: World, option: Option) -> str:
+def _what(world: WorldView, option: Option) -> str:
     name, where = action_name(world, option.action_id), _where(world, option)
     return f"{name}: {where}" if where else name
 
 
-def _where(world: World, option: Option) -> str:
+def _where(world: WorldView, option: Option) -> str:
     if option.target_id:
         return world.name_of(option.target_id)
     if option.facility_id:
@@ -185,7 +185,7 @@ def _where(world: World, option: Option) -> str:
     return world.map.label(option.node_id) if option.action_id == WAIT and option.walk_minutes else ""
 
 
-def _subject(world: World, refusal: Refusal) -> str:
+def _subject(world: WorldView, refusal: Refusal) -> str:
     if refusal.target_id:
         return world.name_of(refusal.target_id)
     place = world.map.facilities.get(refusal.facility_id or "")

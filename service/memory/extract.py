@@ -22,7 +22,7 @@ from service.memory.recollection import (
 )
 from service.memory.self_facts import self_facts
 from service.people.attitude import mood
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime, iso
 
@@ -60,7 +60,7 @@ class PairExtraction:
 
 def prepare(
     session: Session,
-    world: World,
+    world: WorldView,
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
     recent: RecentMemory,
@@ -99,7 +99,7 @@ def prepare(
 
 
 def prepare_pair(
-    world: World,
+    world: WorldView,
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
     first: CharacterMemory,
@@ -167,7 +167,7 @@ async def extract(model: ChatModel, prompt: Prompt[RecollectionT]) -> Answer[Rec
 
 
 def _party(
-    world: World, person_id: str, memory: CharacterMemory, affinity: int, now: WorldTime, mark: str
+    world: WorldView, person_id: str, memory: CharacterMemory, affinity: int, now: WorldTime, mark: str
 ) -> tuple[Party, dict[str, str]]:
     """One of the two, and the ids behind its refs, which begin with `mark`."""
     profile = world.character(person_id)
@@ -186,11 +186,11 @@ def _known_by(memories: Sequence[Recalled], now: WorldTime) -> list[Recalled]:
     return [memory for memory in memories if memory.fact.created_at <= now]
 
 
-def _parted(world: World, conversation: ConversationRow) -> WorldTime:
+def _parted(world: WorldView, conversation: ConversationRow) -> WorldTime:
     return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
 
 
-def _when(world: World, now: WorldTime) -> str:
+def _when(world: WorldView, now: WorldTime) -> str:
     return f"{world.at(now).circumstances} ({iso(now)[:10]})"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.events import foretell
 from service.store.tables import MidTermRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
@@ -23,7 +23,7 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
     return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)
 
 
-def mid_term_memories(session: Session, world: World, person_id: str) -> list[MidTermRow]:
+def mid_term_memories(session: Session, world: WorldView, person_id: str) -> list[MidTermRow]:
     """Those a person has at the moment of `world`, the most urgent last."""
     query = select(MidTermRow).where(
         MidTermRow.world_id == world.id,
@@ -34,7 +34,7 @@ def mid_term_memories(session: Session, world: World, person_id: str) -> list[Mi
     return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
 
 
-def tell_expired(session: Session, world: World, now: WorldTime) -> None:
+def tell_expired(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`: the log is told what expired on the way; the caller commits."""
     gone = select(MidTermRow).where(
         MidTermRow.world_id == world.id, MidTermRow.expires_at > world.now, MidTermRow.expires_at <= now

@@ -9,7 +9,7 @@ from service.memory.extract import Extraction
 from service.memory.gate import Kept, Remembered
 from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
 from service.memory.mid_term import add_mid_term, expires_at
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import (
     ConversationRow,
@@ -48,7 +48,7 @@ class Side:
 
 
 def take_away(
-    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime
 ) -> dict[str, Any]:
     """Write what the character remembers; the answer is what of it people are shown. The caller commits."""
     changes = {
@@ -92,7 +92,7 @@ def said_at(session: Session, conversation: ConversationRow, turn: int) -> World
 
 
 def _mid_term(
-    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime
 ) -> list[dict[str, Any]]:
     rows = [
         MidTermRow(
@@ -121,7 +121,7 @@ def _began(conversation: ConversationRow, side: Side) -> int:
 
 
 def _graph(
-    session: Session, world: World, conversation: ConversationRow, side: Side, at: WorldTime
+    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime
 ) -> list[dict[str, Any]]:
     group = Group(world_id=world.id, character_id=side.character_id)
     episode = Episode(
@@ -169,6 +169,6 @@ def _valid_at(valid_on: str, spoken_at: WorldTime) -> WorldTime:
         return spoken_at
 
 
-def _episode_name(world: World, partner_id: str) -> str:
+def _episode_name(world: WorldView, partner_id: str) -> str:
     name = world.name_of(partner_id)
     return f"{name}との会話" if world.language == "ja" else f"Conversation with {name}"

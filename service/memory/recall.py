@@ -10,7 +10,7 @@ from service.memory.graph import Group, MemoryGraph, Recalled
 from service.memory.mid_term import mid_term_memories
 from service.people.attitude import Attitude, attitudes_between
 from service.people.person import night_of
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
@@ -54,7 +54,7 @@ class CharacterMemory:
 async def recall(
     database: Database,
     graph: MemoryGraph,
-    world: World,
+    world: WorldView,
     character_id: str,
     npc_id: str,
     *,
@@ -84,7 +84,7 @@ async def recall(
     return CharacterMemory(recent=recent, facts=tuple(facts))
 
 
-def recent_memory(session: Session, world: World, character_id: str, npc_id: str) -> RecentMemory:
+def recent_memory(session: Session, world: WorldView, character_id: str, npc_id: str) -> RecentMemory:
     """The SQL part of `recall`."""
     attitude, partners = attitudes_between(session, world.id, character_id, npc_id, world.now)
     return RecentMemory(
@@ -97,7 +97,7 @@ def recent_memory(session: Session, world: World, character_id: str, npc_id: str
     )
 
 
-def todays_summaries(session: Session, world: World, person_id: str) -> list[SummaryRow]:
+def todays_summaries(session: Session, world: WorldView, person_id: str) -> list[SummaryRow]:
     """The conversations of the day the person lives at the moment of `world`, since it last slept; oldest first."""
     query = select(SummaryRow).where(
         SummaryRow.world_id == world.id,
@@ -108,14 +108,14 @@ def todays_summaries(session: Session, world: World, person_id: str) -> list[Sum
     return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
 
 
-def remembered_as(world: World, recalled: Recalled) -> str:
+def remembered_as(world: WorldView, recalled: Recalled) -> str:
     """A fact as a speaker is told it: with when it was learned."""
     fact = recalled.fact
     since = ago(fact.created_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
     return f"({since}) {fact.statement}"
 
 
-def _last_summary(session: Session, world: World, character_id: str, npc_id: str) -> SummaryRow | None:
+def _last_summary(session: Session, world: WorldView, character_id: str, npc_id: str) -> SummaryRow | None:
     query = select(SummaryRow).where(
         SummaryRow.world_id == world.id,
         SummaryRow.character_id == character_id,
@@ -125,7 +125,7 @@ def _last_summary(session: Session, world: World, character_id: str, npc_id: str
     return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()
 
 
-def _unsettled(session: Session, world: World, character_id: str, npc_id: str) -> list[TurnRow]:
+def _unsettled(session: Session, world: WorldView, character_id: str, npc_id: str) -> list[TurnRow]:
     one, other = col(ConversationRow.character_id), col(ConversationRow.npc_id)
     query = (
         select(ConversationRow)

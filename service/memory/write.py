@@ -13,7 +13,7 @@ from service.memory.mind import Side, said_at, take_away, tell_rejected
 from service.memory.self_facts import self_facts
 from service.people.attitude import attitude, mood
 from service.people.person import hold
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.ids import derived_id, new_id
 from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, OutboxRow, SelfFactRow
@@ -22,7 +22,7 @@ from world.time import WorldTime
 
 def settle(
     session: Session,
-    world: World,
+    world: WorldView,
     conversation: ConversationRow,
     extraction: Extraction,
     kept: Kept,
@@ -46,7 +46,7 @@ def settle(
 
 def settle_pair(
     session: Session,
-    world: World,
+    world: WorldView,
     conversation: ConversationRow,
     extraction: PairExtraction,
     kept: tuple[Kept, Kept],
@@ -75,7 +75,7 @@ def settle_pair(
     return {**changes, "mood": {"before": "neutral", "after": "neutral"}, "learned_facts": [], "partner": partners}
 
 
-def _parted(world: World, conversation: ConversationRow) -> WorldTime:
+def _parted(world: WorldView, conversation: ConversationRow) -> WorldTime:
     return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
 
 
@@ -120,7 +120,7 @@ def _stands(
 
 def _mood(
     session: Session,
-    world: World,
+    world: WorldView,
     conversation: ConversationRow,
     kept: Kept,
     at: WorldTime,
@@ -137,7 +137,11 @@ def _mood(
 
 
 def _npc_facts(
-    session: Session, world: World, conversation: ConversationRow, extraction: Extraction, learned: tuple[Learned, ...]
+    session: Session,
+    world: WorldView,
+    conversation: ConversationRow,
+    extraction: Extraction,
+    learned: tuple[Learned, ...],
 ) -> list[dict[str, Any]]:
     """The new facts, against those that hold by now: another closing may have written since this one's prompt."""
     names = frozenset({extraction.scene.npc_name, extraction.scene.character_name})

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from sqlmodel import Session, col, select
 
 from service.content.profile import Mood
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import AttitudeChangeRow, MoodRow
 from world.time import MINUTES_PER_HOUR, WorldTime
 
@@ -89,7 +89,9 @@ def attitudes_of(
     return by_owner
 
 
-def set_affinity(session: Session, world: World, owner_id: str, other_id: str, affinity: int, change_id: str) -> None:
+def set_affinity(
+    session: Session, world: WorldView, owner_id: str, other_id: str, affinity: int, change_id: str
+) -> None:
     """From the world's clock on the owner's affinity towards the other is this; the caller commits."""
     stored = _stored_affinity(session, world.id, owner_id, other_id, world.now)
     change = AttitudeChangeRow(
@@ -103,12 +105,12 @@ def set_affinity(session: Session, world: World, owner_id: str, other_id: str, a
     session.add(change)
 
 
-def mood(session: Session, world: World, person_id: str, cools_hours: int) -> Mood:
+def mood(session: Session, world: WorldView, person_id: str, cools_hours: int) -> Mood:
     """The person's mood at the moment of `world`. Raises: NotFound."""
     return moods(session, world, [person_id], cools_hours)[person_id]
 
 
-def moods(session: Session, world: World, person_ids: Iterable[str], cools_hours: int) -> dict[str, Mood]:
+def moods(session: Session, world: WorldView, person_ids: Iterable[str], cools_hours: int) -> dict[str, Mood]:
     """The mood of each at the moment of `world`. Raises: NotFound."""
     authored = {person_id: world.cast.person(person_id).mood for person_id in person_ids}
     rows = select(MoodRow.person_id, MoodRow.mood, MoodRow.at).where(

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from sqlmodel import Session
 
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import PersonRow
 
 
@@ -30,7 +30,7 @@ def hold(session: Session, world_id: str, person_ids: Iterable[str]) -> None:
         person_row(session, world_id, person_id, lock=True)
 
 
-def night_of(session: Session, world: World, person_id: str) -> int:
+def night_of(session: Session, world: WorldView, person_id: str) -> int:
     """Which of its days a person lives: a character's nights are counted; who never sleeps has the world's days."""
     if person_id not in world.cast.characters:
         return world.day

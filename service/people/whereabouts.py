@@ -2,13 +2,13 @@
 
 from sqlmodel import Session, col, select
 
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import MovementRow
 from world.people import Position, Segment, position_at
 from world.time import WorldTime
 
 
-def segment_of(session: Session, world: World, character_id: str, at: WorldTime | None = None) -> Segment:
+def segment_of(session: Session, world: WorldView, character_id: str, at: WorldTime | None = None) -> Segment:
     """The segment that holds the character at world time `at` (None: now). It begins at home."""
     moment = world.now if at is None else at
     query = (
@@ -27,7 +27,7 @@ def segment_of(session: Session, world: World, character_id: str, at: WorldTime 
     return Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times))
 
 
-def positions(session: Session, world: World, at: WorldTime | None = None) -> dict[str, Position]:
+def positions(session: Session, world: WorldView, at: WorldTime | None = None) -> dict[str, Position]:
     """Everybody's position at `at` (None: now), NPCs included."""
     moment = world.now if at is None else at
     here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
@@ -36,7 +36,7 @@ def positions(session: Session, world: World, at: WorldTime | None = None) -> di
     return here
 
 
-def move(session: Session, world: World, character_id: str, segment: Segment) -> None:
+def move(session: Session, world: WorldView, character_id: str, segment: Segment) -> None:
     """Let the character follow the segment from its start on."""
     session.add(
         MovementRow(

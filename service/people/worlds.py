@@ -16,7 +16,7 @@ from world.time import Language, WorldTime, clock_label, day_of, parse_time
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class WorldView:
     """A world at one moment: `now` is its clock when it was opened."""
 
     id: str
@@ -40,7 +40,7 @@ class World:
         """Who can walk where."""
         return self.setting.routes
 
-    def at(self, t: WorldTime) -> "World":
+    def at(self, t: WorldTime) -> "WorldView":
         """The same world at another moment: who runs ahead of the clock, or looks back, asks this one."""
         return self if t == self.now else replace(self, now=t)
 
@@ -75,7 +75,7 @@ class World:
         return found.name if found else person_id
 
 
-class Stage:
+class WorldRepository:
     """The content every world of this service is played with."""
 
     def __init__(self, content: Content, settings: WorldSettings) -> None:
@@ -88,7 +88,7 @@ class Stage:
         """When a new world begins. Raises: BadWorldTime: the setting is none."""
         return parse_time(self.settings.start) if self.settings.start else self.content.start
 
-    def open(self, session: Session, world_id: str, *, lock: bool = False) -> World:
+    def open(self, session: Session, world_id: str, *, lock: bool = False) -> WorldView:
         """The world as it stands. A world nobody has written to yet is at its beginning, and has no row.
 
         With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
@@ -103,10 +103,10 @@ class Stage:
         notices = select(NoticeRow).where(NoticeRow.world_id == world_id, NoticeRow.until > row.now)
         return self.as_world(row, tuple(session.exec(notices.order_by(col(NoticeRow.at), col(NoticeRow.id)))))
 
-    def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> World:
+    def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
         """A world's row with the content in its language."""
         language: Language = "ja" if row.language == "ja" else "en"
-        return World(
+        return WorldView(
             id=row.id,
             language=language,
             now=WorldTime(row.now),

@@ -5,7 +5,7 @@ from typing import Any
 
 from service.decision.mind import Failed
 from service.decision.wording import action_name, clock_of, failed_line
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.run.texts import BECAUSE, ENDS, one_line, say
 from service.run.told import Told
 from service.viewer.texts import texts
@@ -16,7 +16,7 @@ from world.time import WorldTime, clock_label, parse_time
 class Feed:
     """The feed of a world. `followed`: of whom it tells; what is nobody's is always told."""
 
-    def __init__(self, world: World, followed: Collection[str]) -> None:
+    def __init__(self, world: WorldView, followed: Collection[str]) -> None:
         self._world = world
         self._followed = frozenset(followed)
         self._words: Mapping[str, Callable[[Told], str | None]] = {

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.run.told import Told
 from world.actions import TALK, WALK
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
@@ -32,7 +32,7 @@ class Day:
 class Ledger:
     """Takes the events of a run in order; `begun` is where it began: what was going on then is counted from there."""
 
-    def __init__(self, world: World, begun: WorldTime) -> None:
+    def __init__(self, world: WorldView, begun: WorldTime) -> None:
         self._world = world
         self._begun = begun
         self._doing: dict[str, tuple[str, int]] = {}

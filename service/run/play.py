@@ -12,7 +12,7 @@ from sqlmodel import Session
 from service.api.deps import House
 from service.app import create_app
 from service.llm.choose import LocalServer
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.run.show import Show, shown
 from service.run.summary import summary
 from service.run.texts import say
@@ -118,7 +118,7 @@ class _Play:
         await watch.start(told)
         return watch
 
-    def _names(self, world: World, people: Sequence[str]) -> str:
+    def _names(self, world: WorldView, people: Sequence[str]) -> str:
         joint = "、" if world.language == "ja" else ", "
         names = joint.join(world.name_of(person_id) for person_id in people[:FEW])
         return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or say("nobody", world.language)
@@ -140,7 +140,7 @@ class _Play:
             self._show.say(line)
 
 
-def _told_to_go(session: Session, world: World) -> WorldTime:
+def _told_to_go(session: Session, world: WorldView) -> WorldTime:
     """How far the world was told to go before."""
     row = session.get(WorldRow, world.id)
     return WorldTime(max(world.now, row.target or 0)) if row else world.now

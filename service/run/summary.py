@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from service.decision.wording import action_name, clock_of, need_name
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, total
 from service.run.ledger import Day, Ledger
 from service.run.texts import ROLES, one_line, say
@@ -15,7 +15,7 @@ from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, clock_label
 class Outcome:
     """What a run came to. `deciding` decided by model; `needs` are levels at the end by person and need id."""
 
-    world: World
+    world: WorldView
     since: WorldTime
     ledger: Ledger
     deciding: Collection[str]
@@ -63,7 +63,7 @@ def cost(outcome: Outcome) -> Iterator[str]:
     yield say("seconds", language, seconds=f"{outcome.seconds:.1f}", days=f"{outcome.days:g}")
 
 
-def _role(world: World, name: str, spent: Spent, shares: float) -> str:
+def _role(world: WorldView, name: str, spent: Spent, shares: float) -> str:
     line = say(
         "role",
         world.language,
@@ -77,7 +77,7 @@ def _role(world: World, name: str, spent: Spent, shares: float) -> str:
     return line + (say("failures", world.language, failures=spent.failures) if spent.failures else "")
 
 
-def _day(world: World, number: int, day: Day) -> Iterator[str]:
+def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:
     language = world.language
     began = WorldTime(number * MINUTES_PER_DAY + world.settings.day_starts_minutes)
     yield f"  {clock_label(began, language).rsplit(' ', 1)[0].rstrip(',')}"
@@ -95,5 +95,5 @@ def _day(world: World, number: int, day: Day) -> Iterator[str]:
             yield say(text, language, value=one_line(statement))
 
 
-def _listed(world: World, parts: Iterator[str]) -> str:
+def _listed(world: WorldView, parts: Iterator[str]) -> str:
     return ("、" if world.language == "ja" else ", ").join(parts)

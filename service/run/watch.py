@@ -13,7 +13,7 @@ from service.api.life import lives_of
 from service.clock.act import set_decision
 from service.clock.living import Living
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import Feed
 from service.run.ledger import Ledger
@@ -52,7 +52,7 @@ class Watch:
         house: House,
         run: Run,
         show: Show,
-        world: World,
+        world: WorldView,
         until: WorldTime,
         deciding: Sequence[str],
         *,

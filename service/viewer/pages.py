@@ -17,7 +17,7 @@ from service.conversation.room import Room
 from service.conversation.transcript import conversation_of
 from service.decision.wording import action_name
 from service.errors import NotFound
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.viewer.texts import texts
 from world.actions import BUILT_IN
 from world.ids import is_slug
@@ -63,7 +63,7 @@ class Page:
         room: Room = self.request.app.state.house.room
         return room
 
-    def language(self, world: World) -> Language:
+    def language(self, world: WorldView) -> Language:
         """The language the address names, else the world's."""
         return self.asked or world.language
 
@@ -75,7 +75,7 @@ class Page:
         query = keep | query
         return f"{path}?{urlencode(query)}" if query else path
 
-    def render(self, template: str, world: World, *, status: int = 200, **more: object) -> HTMLResponse:
+    def render(self, template: str, world: WorldView, *, status: int = 200, **more: object) -> HTMLResponse:
         """A page of the world; `more` are the template's own values, `data` of them what its script is given."""
         if not self.valid:
             template, status = "missing.html", 404
@@ -94,7 +94,7 @@ class Page:
         )
         return HTMLResponse(html, status, dict(HEADERS))
 
-    def missing(self, world: World) -> HTMLResponse:
+    def missing(self, world: WorldView) -> HTMLResponse:
         """The page for what is not there."""
         return self.render("missing.html", world, status=404)
 
@@ -122,7 +122,7 @@ async def world_page(page: Asked) -> Response:
 async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
-    def names(session: Session) -> tuple[World, dict[str, str] | None]:
+    def names(session: Session) -> tuple[WorldView, dict[str, str] | None]:
         world = page.room.stage.open(session, page.world_id)
         try:
             row = conversation_of(session, page.world_id, conversation_id)
@@ -184,11 +184,11 @@ def _known(language: str | None) -> Language | None:
     return "en" if language == "en" else None
 
 
-def _actions(world: World) -> dict[str, str]:
+def _actions(world: WorldView) -> dict[str, str]:
     """What everything that can be done is called."""
     ids = (*sorted(BUILT_IN), *(action.id for action in world.setting.catalogue.actions))
     return {action_id: action_name(world, action_id) for action_id in ids}
 
 
-async def _world(page: Page) -> World:
+async def _world(page: Page) -> WorldView:
     return await page.room.database.read(lambda s: page.room.stage.open(s, page.world_id))

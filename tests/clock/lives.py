@@ -25,7 +25,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.sqlite.graph import SqliteGraph
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import (
@@ -133,7 +133,7 @@ async def house(
     models = Models(dict.fromkeys(ROLES, model))
     room = Room(
         settings=settings,
-        stage=Stage(content, settings.world),
+        stage=WorldRepository(content, settings.world),
         database=database,
         graph=graph,
         models=models,

@@ -18,7 +18,7 @@ from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.recollection import ClosingScene
 from service.people.attitude import attitudes_between, mood
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
@@ -84,7 +84,7 @@ def _without(content: Content, *, npc_id: str = "", character_id: str = "") -> C
 
 
 def _revised(room: Room, content: Content) -> Room:
-    return replace(room, stage=Stage(content, room.settings.world))
+    return replace(room, stage=WorldRepository(content, room.settings.world))
 
 
 def test_a_closing_is_exactly_one_model_call(room: Room, script: ScriptedModel) -> None:

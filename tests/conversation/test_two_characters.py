@@ -22,7 +22,7 @@ from service.memory.recollection import PairRecollection, PairScene, SideRecolle
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.write import outbox_entry
 from service.people.person import person_row
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
@@ -299,7 +299,9 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: 
 def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str) -> None:
     model = RehearsalModel({**SPEAKERS, **KEEPERS})
     world = room.settings.world.model_copy(update={"language": language})
-    rehearsed = replace(room, stage=Stage(room.stage.content, world), models=Models(dict.fromkeys(ROLES, model)))
+    rehearsed = replace(
+        room, stage=WorldRepository(room.stage.content, world), models=Models(dict.fromkeys(ROLES, model))
+    )
     conversation_id = _meet(rehearsed, goal=None)
 
     async def run() -> ConversationRow:

@@ -11,7 +11,7 @@ from service.decision.desk import Desk
 from service.decision.mind import Mind
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from world.perceive import Snapshot
 from world.step import World as Core
 from world.step import newcomer
@@ -25,17 +25,17 @@ def desk_of(room: Room) -> Desk:
     return Desk(settings=room.settings, database=room.database, graph=room.graph, models=room.models)
 
 
-def world_of(room: Room, language: Language = "en") -> World:
+def world_of(room: Room, language: Language = "en") -> WorldView:
     """The sample village at its beginning."""
     row = room.database.read_now(lambda s: room.stage.open(s, "main"))
     if row.language == language:
         return row
     settings = room.settings.world.model_copy(update={"language": language})
-    return room.database.read_now(lambda s: Stage(room.stage.content, settings).open(s, "main"))
+    return room.database.read_now(lambda s: WorldRepository(room.stage.content, settings).open(s, "main"))
 
 
 def snapshot_of(
-    world: World,
+    world: WorldView,
     character_id: str = "aoi",
     *,
     node_id: str = "inn_hall",
@@ -87,7 +87,7 @@ class Sitting:
     """A character at the desk, decision after decision."""
 
     room: Room
-    world: World
+    world: WorldView
     mind: Mind = PLANNED
 
     def choose(self, snapshot: Snapshot) -> Chosen:

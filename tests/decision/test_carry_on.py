@@ -14,7 +14,7 @@ from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable
 from service.llm.scripted import ScriptedModel
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from service.store.tables import NoticeRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import NINE, PLANNED, Sitting, decides, sitting, snapshot_of, world_of
@@ -44,7 +44,7 @@ def _asked(room: Room, script: ScriptedModel, first: Snapshot | None = None) -> 
     return sits
 
 
-def _then(world: World, at: WorldTime = TEN, *, needs: dict[str, float] | None = None) -> Snapshot:
+def _then(world: WorldView, at: WorldTime = TEN, *, needs: dict[str, float] | None = None) -> Snapshot:
     return replace(snapshot_of(world, at=at, needs=needs), ended="work", because="done")
 
 

@@ -10,7 +10,7 @@ from service.memory.graph import Recalled
 from service.memory.recall import recent_memory
 from service.memory.recollection import Recollection
 from service.memory.write import settle
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
 from service.store.tables import ConversationRow, TurnRow, WorldRow
 from world.time import parse_time
@@ -19,7 +19,9 @@ CHARACTER, NPC = "mio", "npc_taro"
 START = parse_time("2026-04-01T07:00")
 
 
-def set_clock(session: Session, stage: Stage, now: str, *, world_id: str = "main", language: str = "en") -> World:
+def set_clock(
+    session: Session, stage: WorldRepository, now: str, *, world_id: str = "main", language: str = "en"
+) -> WorldView:
     """The world at this moment of its own clock."""
     row = session.get(WorldRow, world_id)
     if row is None:
@@ -80,7 +82,9 @@ def talk(
     return row
 
 
-def prepared(session: Session, world: World, row: ConversationRow, memories: tuple[Recalled, ...] = ()) -> Extraction:
+def prepared(
+    session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
+) -> Extraction:
     """The closing's question."""
     turns = [session.get_one(TurnRow, (row.id, turn)) for turn in range(_turns(session, row))]
     recent = recent_memory(session, world, row.character_id, row.npc_id)
@@ -89,7 +93,7 @@ def prepared(session: Session, world: World, row: ConversationRow, memories: tup
 
 def closed(
     session: Session,
-    world: World,
+    world: WorldView,
     row: ConversationRow,
     answered: Recollection,
     memories: tuple[Recalled, ...] = (),

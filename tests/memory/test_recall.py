@@ -12,7 +12,7 @@ from service.memory.graph import Episode, FactDraft, Group, Recalled, episode_id
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
 from service.memory.sqlite.graph import SqliteGraph
 from service.people.attitude import STRANGERS
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import MidTermRow
@@ -32,11 +32,13 @@ class AwayGraph(SqliteGraph):
 
 
 @pytest.fixture
-def stage(village: Content, settings: Settings) -> Stage:
-    return Stage(village, settings.world)
+def stage(village: Content, settings: Settings) -> WorldRepository:
+    return WorldRepository(village, settings.world)
 
 
-def recent_at(session: Session, stage: Stage, now: str, world_id: str = "main", npc_id: str = NPC) -> RecentMemory:
+def recent_at(
+    session: Session, stage: WorldRepository, now: str, world_id: str = "main", npc_id: str = NPC
+) -> RecentMemory:
     return recent_memory(session, set_clock(session, stage, now, world_id=world_id), CHARACTER, npc_id)
 
 
@@ -58,7 +60,7 @@ def keep(
 
 
 def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
-    database: Database, stage: Stage
+    database: Database, stage: WorldRepository
 ) -> None:
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, stage, "2026-04-01T07:00")
@@ -79,7 +81,7 @@ def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
 
 
 def test_a_mid_term_memory_is_gone_at_the_minute_it_expires_by_the_worlds_clock(
-    database: Database, stage: Stage
+    database: Database, stage: WorldRepository
 ) -> None:
     def work(session: Session) -> list[list[str]]:
         keep(session, "first", "2026-04-02T00:00")
@@ -93,7 +95,7 @@ def test_a_mid_term_memory_is_gone_at_the_minute_it_expires_by_the_worlds_clock(
 
 @pytest.mark.parametrize("phase", ["closing", "closing_failed"])
 def test_the_last_lines_of_a_talk_that_is_not_yet_remembered_are_known(
-    database: Database, stage: Stage, phase: str
+    database: Database, stage: WorldRepository, phase: str
 ) -> None:
     def work(session: Session) -> list[str]:
         talk(session, "zz-older", ("Old.", "Old too."), "2026-04-01T07:00", phase=phase)
@@ -105,7 +107,7 @@ def test_the_last_lines_of_a_talk_that_is_not_yet_remembered_are_known(
     assert database.write_now(work) == [f"Line {i}." for i in range(9 - UNSETTLED_LINES, 9)]
 
 
-def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Database, stage: Stage) -> None:
+def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, stage, "2026-04-01T07:00")
         row = talk(session, "a", LINES)
@@ -119,7 +121,7 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
     assert recent.attitude.times_met == 1
 
 
-def test_two_worlds_never_see_each_other(database: Database, stage: Stage, tmp_path: Path) -> None:
+def test_two_worlds_never_see_each_other(database: Database, stage: WorldRepository, tmp_path: Path) -> None:
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, stage, "2026-04-01T07:00", world_id="one")
         closed(session, world, talk(session, "a", LINES, world_id="one"), answer(affinity=20))
@@ -145,7 +147,7 @@ def test_two_worlds_never_see_each_other(database: Database, stage: Stage, tmp_p
 
 
 def test_a_memory_graph_that_is_away_leaves_the_facts_empty_and_says_so(
-    database: Database, stage: Stage, tmp_path: Path
+    database: Database, stage: WorldRepository, tmp_path: Path
 ) -> None:
     world = database.write_now(lambda s: set_clock(s, stage, "2026-04-01T07:00"))
     memory = asyncio.run(
@@ -158,7 +160,7 @@ def test_a_memory_graph_that_is_away_leaves_the_facts_empty_and_says_so(
 
 
 def test_a_fact_is_told_with_the_world_time_since_it_was_learned(
-    database: Database, stage: Stage, tmp_path: Path
+    database: Database, stage: WorldRepository, tmp_path: Path
 ) -> None:
     world = database.write_now(lambda s: set_clock(s, stage, "2026-04-03T07:00"))
 

@@ -14,7 +14,7 @@ from service.memory.recollection import MidTermDraft
 from service.memory.self_facts import self_facts
 from service.memory.write import outbox_entry
 from service.people.attitude import attitude, attitudes_between, mood, set_affinity
-from service.people.worlds import Stage
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.events import events_after
 from service.store.session import Database
@@ -56,22 +56,24 @@ FULL = answer(
 
 
 @pytest.fixture
-def stage(village: Content, settings: Settings) -> Stage:
-    return Stage(village, settings.world)
+def stage(village: Content, settings: Settings) -> WorldRepository:
+    return WorldRepository(village, settings.world)
 
 
 def close_one(
-    session: Session, stage: Stage, conversation_id: str = "a", at: str = "2026-04-01T07:00"
+    session: Session, stage: WorldRepository, conversation_id: str = "a", at: str = "2026-04-01T07:00"
 ) -> dict[str, Any]:
     world = set_clock(session, stage, at)
     return closed(session, world, talk(session, conversation_id, LINES, at), FULL)[1]
 
 
-def todays_of(session: Session, stage: Stage) -> list[str]:
+def todays_of(session: Session, stage: WorldRepository) -> list[str]:
     return [row.summary for row in todays_summaries(session, stage.open(session, "main"), CHARACTER)]
 
 
-def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(database: Database, stage: Stage) -> None:
+def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
+    database: Database, stage: WorldRepository
+) -> None:
     changes = database.write_now(lambda s: close_one(s, stage))
     assert changes["affinity"] == {"before": 0, "after": 20}
     assert changes["mood"]["after"] == "happy"
@@ -93,7 +95,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(databas
     database.read_now(check)
 
 
-def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, stage: Stage) -> None:
+def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, stage: WorldRepository) -> None:
     database.write_now(lambda s: close_one(s, stage))
     events = database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
     assert [(event.person_id, event.data) for event in events] == [
@@ -104,7 +106,7 @@ def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, s
     ]
 
 
-def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: Stage) -> None:
+def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: WorldRepository) -> None:
     def fail(session: Session) -> None:
         close_one(session, stage)
         session.flush()
@@ -116,7 +118,7 @@ def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: Sta
     assert left == dict.fromkeys((table.__name__ for table in WRITTEN), 0)
 
 
-def test_ids_are_the_same_on_every_retry(database: Database, stage: Stage) -> None:
+def test_ids_are_the_same_on_every_retry(database: Database, stage: WorldRepository) -> None:
     def attempt(session: Session) -> tuple[dict[str, Any], list[str]]:
         changes = close_one(session, stage)
         ids = [row.id for row in session.exec(select(MidTermRow)).all()]
@@ -129,7 +131,7 @@ def test_ids_are_the_same_on_every_retry(database: Database, stage: Stage) -> No
     assert database.read_now(read) == database.read_now(read)
 
 
-def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, stage: Stage) -> None:
+def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> None:
         world = set_clock(session, stage, "2026-04-02T07:00")
         row = talk(session, "a", LINES, "2026-04-02T07:00")
@@ -161,7 +163,7 @@ def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, s
     ],
 )
 def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
-    database: Database, stage: Stage, valid_on: str, valid_at: str
+    database: Database, stage: WorldRepository, valid_on: str, valid_at: str
 ) -> None:
     def work(session: Session) -> OutboxRow:
         world = set_clock(session, stage, "2026-04-01T07:00")
@@ -173,7 +175,9 @@ def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
     assert [iso(fact.valid_at) for fact in facts] == [valid_at]
 
 
-def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(database: Database, stage: Stage) -> None:
+def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(
+    database: Database, stage: WorldRepository
+) -> None:
     def work(session: Session) -> list[SelfFactRow]:
         close_one(session, stage)
         world = set_clock(session, stage, "2026-04-02T07:00")
@@ -188,7 +192,7 @@ def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(dat
     assert old.valid_at < new.valid_at
 
 
-def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, stage: Stage) -> None:
+def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> list[SelfFactRow]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
         world = set_clock(session, stage, "2026-04-02T07:00")
@@ -203,7 +207,7 @@ def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Data
 
 
 def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity(
-    database: Database, stage: Stage
+    database: Database, stage: WorldRepository
 ) -> None:
     def work(session: Session) -> tuple[int, int, list[str]]:
         world = set_clock(session, stage, "2026-04-01T07:00")
@@ -218,7 +222,7 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
     assert database.write_now(work) == (30, 2, ["Taro has three goats"])
 
 
-def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, stage: Stage) -> None:
+def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> int:
         world = set_clock(session, stage, "2026-04-01T07:00")
         set_affinity(session, world, NPC, CHARACTER, 90, "author")
@@ -232,7 +236,7 @@ def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Data
     assert database.write_now(work) == 100
 
 
-def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, stage: Stage) -> None:
+def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> tuple[Mood, int | None, int]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
         world = set_clock(session, stage, "2026-04-01T09:00")
@@ -244,7 +248,7 @@ def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Datab
     assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
 
 
-def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: Stage) -> None:
+def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> list[str]:
         session.add(PersonRow(world_id="main", person_id=CHARACTER, sleeps=1))
         close_one(session, stage)
@@ -253,7 +257,9 @@ def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, 
     assert database.write_now(work) == []
 
 
-def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(database: Database, stage: Stage) -> None:
+def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(
+    database: Database, stage: WorldRepository
+) -> None:
     def work(session: Session) -> MidTermRow:
         row = talk(session, "a", LINES, "2026-04-01T07:00")
         closed(session, set_clock(session, stage, "2026-04-05T07:00"), row, FULL)

@@ -6,12 +6,12 @@ from sqlmodel import Session
 
 from service.conversation.room import Room
 from service.people.whereabouts import move, positions, segment_of
-from service.people.worlds import World
+from service.people.worlds import WorldView
 from world.people import Position, Segment
 from world.time import WorldTime
 
 
-def _open(room: Room, world_id: str = "main") -> World:
+def _open(room: Room, world_id: str = "main") -> WorldView:
     return room.database.read_now(lambda s: room.stage.open(s, world_id))
 
 

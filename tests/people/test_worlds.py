@@ -4,7 +4,7 @@ import pytest
 
 from service.content.load import Content
 from service.errors import NotFound
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.settings import WorldSettings
 from service.store.session import Database
 from service.store.tables import WorldRow
@@ -12,18 +12,18 @@ from world.errors import BadWorldTime
 from world.time import Language, iso
 
 
-def _open(database: Database, stage: Stage, world_id: str = "main") -> World:
+def _open(database: Database, stage: WorldRepository, world_id: str = "main") -> WorldView:
     return database.read_now(lambda s: stage.open(s, world_id))
 
 
 def test_a_world_nobody_wrote_to_is_at_its_beginning_and_has_no_row(database: Database, village: Content) -> None:
-    world = _open(database, Stage(village, WorldSettings()))
+    world = _open(database, WorldRepository(village, WorldSettings()))
     assert (world.id, world.language, iso(world.now), world.now) == ("main", "ja", "2026-04-01T07:00", world.started_at)
     assert database.read_now(lambda s: s.get(WorldRow, "main")) is None
 
 
 def test_a_world_that_is_locked_gets_its_row(database: Database, village: Content) -> None:
-    stage = Stage(village, WorldSettings())
+    stage = WorldRepository(village, WorldSettings())
     database.write_now(lambda s: stage.open(s, "main", lock=True))
     database.write_now(lambda s: stage.open(s, "main", lock=True))
     row = database.read_now(lambda s: s.get_one(WorldRow, "main"))
@@ -31,21 +31,21 @@ def test_a_world_that_is_locked_gets_its_row(database: Database, village: Conten
 
 
 def test_settings_choose_language_and_start_of_a_new_world(database: Database, village: Content) -> None:
-    world = _open(database, Stage(village, WorldSettings(language="en", start="0999-12-31T23:59")))
+    world = _open(database, WorldRepository(village, WorldSettings(language="en", start="0999-12-31T23:59")))
     assert (world.language, iso(world.now)) == ("en", "0999-12-31T23:59")
     assert world.label == "Tue 31 Dec, 23:59"
 
 
 def test_a_world_that_has_begun_keeps_its_language_and_clock(database: Database, village: Content) -> None:
-    english = Stage(village, WorldSettings(language="en"))
+    english = WorldRepository(village, WorldSettings(language="en"))
     database.write_now(lambda s: english.open(s, "main", lock=True))
-    later = _open(database, Stage(village, WorldSettings(language="ja", start="2030-01-01")))
+    later = _open(database, WorldRepository(village, WorldSettings(language="ja", start="2030-01-01")))
     assert (later.language, iso(later.now)) == ("en", "2026-04-01T07:00")
 
 
 def test_a_start_that_is_no_time_is_refused(village: Content) -> None:
     with pytest.raises(BadWorldTime):
-        _ = Stage(village, WorldSettings(start="once upon a time")).start
+        _ = WorldRepository(village, WorldSettings(start="once upon a time")).start
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_a_start_that_is_no_time_is_refused(village: Content) -> None:
 def test_a_world_speaks_its_language(
     database: Database, village: Content, language: Language, name: str, label: str
 ) -> None:
-    world = _open(database, Stage(village, WorldSettings(language=language)))
+    world = _open(database, WorldRepository(village, WorldSettings(language=language)))
     assert (world.npc("npc_taro").name, world.name_of("npc_taro"), world.label) == (name, name, label)
 
 
 def test_who_is_not_in_the_content_is_not_found_but_can_be_named(database: Database, village: Content) -> None:
-    world = _open(database, Stage(village, WorldSettings()))
+    world = _open(database, WorldRepository(village, WorldSettings()))
     with pytest.raises(NotFound):
         world.character("npc_taro")
     with pytest.raises(NotFound):
@@ -68,11 +68,13 @@ def test_who_is_not_in_the_content_is_not_found_but_can_be_named(database: Datab
 
 
 def test_the_day_turns_at_its_hour(database: Database, village: Content) -> None:
-    at_midnight = _open(database, Stage(village, WorldSettings(start="2026-04-02T00:00")))
-    before_dawn = _open(database, Stage(village, WorldSettings(start="2026-04-02T00:00", day_starts_minutes=300)))
+    at_midnight = _open(database, WorldRepository(village, WorldSettings(start="2026-04-02T00:00")))
+    before_dawn = _open(
+        database, WorldRepository(village, WorldSettings(start="2026-04-02T00:00", day_starts_minutes=300))
+    )
     assert at_midnight.day == before_dawn.day + 1
 
 
 def test_routes_are_made_once_for_all_worlds(database: Database, village: Content) -> None:
-    stage = Stage(village, WorldSettings())
+    stage = WorldRepository(village, WorldSettings())
     assert _open(database, stage).routes is _open(database, stage, "other").routes

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from service.content.load import Content
-from service.people.worlds import Stage, World
+from service.people.worlds import WorldRepository, WorldView
 from service.run.cost import Prices, Spent
 from service.run.feed import Feed
 from service.run.ledger import Ledger
@@ -19,9 +19,9 @@ from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
 NOW = parse_time("2026-04-01T07:30")
 
 
-def opened(village: Content, language: Language) -> World:
+def opened(village: Content, language: Language) -> WorldView:
     row = WorldRow(id="main", language=language, started_at=NOW, now=NOW)
-    return Stage(village, WorldSettings()).as_world(row)
+    return WorldRepository(village, WorldSettings()).as_world(row)
 
 
 def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at: int = NOW, **more: Any) -> Told:

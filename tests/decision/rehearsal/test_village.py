@@ -14,7 +14,7 @@ from service.decision.mind import Mind
 from service.decision.rehearsal.handlers import HANDLERS
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
-from service.people.worlds import World as Stood
+from service.people.worlds import WorldView as Stood
 from service.store.tables import ConversationRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import world_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from world.causality import Gates
 from world.events import Event, canonical
@@ -66,11 +66,15 @@ class RunningAhead:
         self.world = world
         self.gates = gates or Gates(world)
         self.until = until
+        self.reached = WorldTime(0)
+        """At this minute and later nothing was decided, claimed or said here."""
         self._asked: dict[str, Call] = {}
         self._known: set[str] = set()
         self._ready: list[tuple[WorldTime, int, str, Call]] = []
         self._waiting: dict[str, list[tuple[str, int]]] = {}
         self._held: dict[str, list[str]] = {}
+        self._beyond: tuple[set[str], set[str]] = set(), set()
+        """Whose next decision or claim, and whose next turn, comes at `until` or later: people, and talks."""
         self._unsettled: list[Event] = []
         for talk in sorted(world.talks.values(), key=lambda talk: (talk.start, talk.id)):
             if not talk.closed:
@@ -107,6 +111,7 @@ class RunningAhead:
         """The answer to a decision, as `World.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
         self._open(call)
         step = self.world.decide(call.person_id, option, wake_at=wake_at)
+        self._reach(call.time)
         del self._asked[call.id]
         self._happened(step)
 
@@ -114,6 +119,7 @@ class RunningAhead:
         """The answer to a turn. Raises: OutOfTurn: it is not open."""
         talk_id = self._talk_of(call)
         step = self.world.turn(talk_id, last=last)
+        self._reach(call.time)
         del self._asked[call.id]
         self._next_in_talk(talk_id)
         self._happened(step)
@@ -138,6 +144,49 @@ class RunningAhead:
         if step.since is not None:
             self._unsettled = [event for event in self._unsettled if not step.voids(event)]
         self._happened(step)
+
+    def extend(self, until: WorldTime) -> None:
+        """Go on to a later time. Raises: ValueError: it is earlier."""
+        if until < self.until:
+            raise ValueError(f"the world already runs to {self.until}, not {until}")
+        self.until = until
+        (people, talks), self._beyond = self._beyond, (set(), set())
+        for talk_id in sorted(talks):
+            self._next_in_talk(talk_id)
+        self._move_on(sorted(people))
+
+    def retreat(self, until: WorldTime) -> frozenset[str]:
+        """Go no farther than an earlier time. Answers the ids of the questions about that time or later: they are void,
+        their answers will be refused.
+
+        Raises:
+            ValueError: it is later, or something has already happened at that time or after it.
+        """
+        if not self.reached <= until <= self.until:
+            raise ValueError(
+                f"the world runs to {self.until} and has come to {self.reached}: it cannot stop at {until}"
+            )
+        self.until = until
+        asked = [call for call in self._asked.values() if self._is_beyond(call)]
+        ready = [entry[-1] for entry in self._ready if self._is_beyond(entry[-1])]
+        for call in asked:
+            del self._asked[call.id]
+        self._known -= {call.id for call in ready}
+        self._ready = [entry for entry in self._ready if not self._is_beyond(entry[-1])]
+        heapify(self._ready)
+        people, talks = self._beyond
+        for call in (*asked, *ready):
+            if call.talk_id is None:
+                people.add(call.person_id)
+            else:
+                talks.add(call.talk_id)
+        return frozenset(call.id for call in asked)
+
+    def _is_beyond(self, call: Call) -> bool:
+        return call.ask is not Ask.CLOSING and call.time >= self.until
+
+    def _reach(self, t: WorldTime) -> None:
+        self.reached = max(self.reached, WorldTime(t + 1))
 
     def unsettled(self) -> tuple[Event, ...]:
         """The events worked out since this was last asked, final or not, in canonical order."""
@@ -172,6 +221,7 @@ class RunningAhead:
         if person.state not in (State.DECIDES, State.CLAIMS):
             return None
         if person.ready >= self.until:
+            self._beyond[0].add(person_id)
             return None
         decides = person.state is State.DECIDES
         if decides and changed and self.gates.still_blocks(changed, person):
@@ -182,6 +232,7 @@ class RunningAhead:
             self._waiting.setdefault(blocker, []).append((person_id, person.version))
             return None
         if not decides:
+            self._reach(person.ready)
             return self.world.claim(person_id)
         self._may_ask(Call(ask=Ask.DECISION, person_id=person_id, time=person.ready, priority=person.ready))
         return None
@@ -191,7 +242,7 @@ class RunningAhead:
         if talk.over:
             self._ask_about(talk_id, Ask.CLOSING)
         elif talk.start + talk.turns >= self.until:
-            return
+            self._beyond[1].add(talk_id)
         elif talk.with_npc and not talk.turns and self.world.unclosed(talk.partner_id) != talk_id:
             # The NPC speaks with what it remembers of the talk before: that must be written first.
             self._held.setdefault(talk.partner_id, []).append(talk_id)

@@ -175,7 +175,7 @@ def run_out_of_order(
             if not flying:
                 break
             run.seconds, _, call, chosen = heappop(flying)
-            _answer(ahead, call, chosen, turns)
+            answer(ahead, call, chosen, turns)
             if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
         events.extend(ahead.unsettled())
@@ -185,7 +185,8 @@ def run_out_of_order(
     return run
 
 
-def _answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns) -> None:
+def answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns) -> None:
+    """Take the answer to the question."""
     if call.ask is Ask.CLOSING:
         ahead.closed(call)
     elif call.talk_id is not None:

@@ -9,6 +9,7 @@ from tests.world.little_worlds import MORNING, random_setting, random_world
 from tests.world.simulation import (
     Mind,
     Run,
+    answer,
     lognormal,
     oracle,
     reread,
@@ -16,10 +17,10 @@ from tests.world.simulation import (
     run_out_of_order,
     turns_of,
 )
-from world.ahead import Ask, RunningAhead
+from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.distance import FAR, Row
-from world.events import Event
+from world.events import Event, canonical
 from world.life import Person
 from world.option import Option
 from world.step import OutOfTurn, World, newcomer
@@ -96,6 +97,42 @@ def test_stopping_between_ticks_does_not_change_the_story() -> None:
     ticks = [WorldTime(t) for t in range(MORNING + 7, UNTIL, 7)]
     for seed in range(25):
         assert ahead(seed, batches=ticks).log == lockstep(seed).log, f"seed {seed}"
+
+
+def test_drawing_in_on_the_way_does_not_change_the_story() -> None:
+    """Again and again nobody is let go farther than the quickest have come; when all are there they go on."""
+    for seed in range(25):
+        world, rng, mind, turns = random_world(seed), random.Random(seed), Mind(seed=seed), turns_of(seed)
+        ahead, told, flying = RunningAhead(world, until=UNTIL), list[Event](), list[Call]()
+        while True:
+            while len(flying) < 5 and (call := ahead.take()) is not None:
+                flying.append(call)
+            if not flying:
+                if ahead.until == UNTIL:
+                    break
+                assert ahead.reached <= ahead.until <= (world.frontier or UNTIL)
+                ahead.extend(UNTIL)
+                continue
+            call = flying.pop(rng.randrange(len(flying)))
+            chosen = mind(world.setting, ahead.snapshot(call)) if call.ask is Ask.DECISION else None
+            answer(ahead, call, chosen, turns)
+            told.extend(ahead.unsettled())
+            if rng.random() < 0.1:
+                void = ahead.retreat(min(max(ahead.reached, WorldTime(MORNING)), ahead.until))
+                assert all(call.time >= ahead.reached for call in flying if call.id in void)
+                flying = [call for call in flying if call.id not in void]
+        told.extend(ahead.unsettled())
+        assert canonical(event for event in told if event.time < UNTIL) == lockstep(seed).log, f"seed {seed}"
+
+
+def test_nobody_draws_in_behind_the_quickest() -> None:
+    world = random_world(1)
+    ahead = RunningAhead(world, until=UNTIL)
+    call = ahead.take()
+    assert call is not None
+    answer(ahead, call, Mind(seed=1)(world.setting, ahead.snapshot(call)), turns_of(1))
+    with pytest.raises(ValueError, match="cannot stop"):
+        ahead.retreat(WorldTime(ahead.reached - 1))
 
 
 class NoGate(Gates):

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
+from sqlmodel import Session
 
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.clock.drive import Drive
-from service.clock.living import load
+from service.clock.living import Living, load
 from service.llm.choose import choose_models
 from service.settings import LlmSettings, Settings
+from service.store.tables import WorldRow
 from tests.clock.lives import House, house, rehearsal
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -117,8 +119,13 @@ async def _live(*, lockstep: bool) -> Lived:
 
 async def _minute_by_minute(lived: House) -> None:
     room = lived.room
-    await room.database.write(lambda s: room.stage.open(s, WORLD, lock=True))
-    living = await room.database.write(lambda s: load(s, room.stage, WORLD, models_missing=False))
+
+    def order(session: Session) -> Living:
+        now = room.stage.open(session, WORLD, lock=True).now
+        session.get_one(WorldRow, WORLD).target = now + MINUTES_PER_DAY
+        return load(session, room.stage, WORLD, models_missing=False)
+
+    living = await room.database.write(order)
     await Lockstep(lived.keeper.crew, living, WorldTime(living.world.now + MINUTES_PER_DAY)).run()
 
 

@@ -7,7 +7,8 @@ KataribeError
 ├── BodyTooLarge            413   the request's body is longer than it may be
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
 ├── Invalid                 422   an input that parses but cannot be meant
-│   └── KeyReused           422   an Idempotency-Key that was used for another request
+│   ├── KeyReused           422   an Idempotency-Key that was used for another request
+│   └── TickTooLong         422   a tick that orders more than may be lived at once
 ├── Conflict                409
 │   ├── Busy                      somebody talks already
 │   ├── NotBeside                 the two do not stand next to each other
@@ -16,12 +17,14 @@ KataribeError
 │   ├── WrongPhase                the conversation is past (or before) what was asked
 │   ├── Walking                   the person is on the way
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
-│   ├── WorldMoves                the world is on its way to a later time: it can be changed when it is there
+│   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
+│   ├── WorldStopped              the world was stopped before it came to where a tick was to bring it
 │   └── NotPossible               the action is not possible here and now; the reason says why
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
 ├── Stopping                503   the service stops while a request still waits
+├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
 │   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
@@ -132,6 +135,18 @@ class KeyReused(Invalid):
     }
 
 
+class TickTooLong(Invalid):
+    """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
+
+    slug = "tick-too-long"
+    text = {
+        "en": "A tick of {minutes} world minutes is too long: at most {most} may be ordered and not yet lived, "
+        "and {ordered} are. Order less at once (KATARIBE_WORLD__MAX_TICK_MINUTES).",
+        "ja": "世界時間で {minutes} 分のtickは長すぎます。まだ進んでいない分は合わせて {most} 分まで、いま {ordered} 分あります。"
+        "小分けにしてください(KATARIBE_WORLD__MAX_TICK_MINUTES)。",
+    }
+
+
 class Conflict(KataribeError):
     """The world is not in a state in which this can be done."""
 
@@ -215,8 +230,20 @@ class WorldMoves(Conflict):
 
     slug = "world-moves"
     text = {
-        "en": "The world is on its way from {now} to {until}. Try again when it is there.",
-        "ja": "世界は {now} から {until} へ進んでいる途中です。着いてからもう一度試してください。",
+        "en": "The world is on its way from {now} to {until}, and not everybody stands yet where it can be changed. "
+        "Try again in a few seconds, or stop it first: POST /world/stop.",
+        "ja": "世界は {now} から {until} へ進んでいる途中で、変更できる時点に全員がまだ着いていません。"
+        "数秒後にもう一度試すか、先に POST /world/stop で止めてください。",
+    }
+
+
+class WorldStopped(Conflict):
+    """Facts: `until`."""
+
+    slug = "world-stopped"
+    text = {
+        "en": "The world was stopped, or removed, before it came to {until}.",
+        "ja": "世界は {until} に着く前に止められたか、消されました。",
     }
 
 
@@ -272,6 +299,18 @@ class Stopping(KataribeError):
     text = {
         "en": "The service is stopping. What has happened so far is kept; ask again when it is back.",
         "ja": "サービスが停止中です。ここまでに起きたことは保存されています。再開後にもう一度試してください。",
+    }
+
+
+class RunInterrupted(KataribeError):
+    """Facts: `until`, `reason`."""
+
+    status, slug = 503, "run-interrupted"
+    text = {
+        "en": "The database failed while the world was on its way to {until}: {reason}. The tick stays ordered, and the "
+        "world goes on by itself when the database is back: do not send it again. POST /world/stop takes it back.",
+        "ja": "世界が {until} へ進む途中でデータベースが失敗しました: {reason}。tickの指示は残り、データベースが戻れば世界は自動で続きを"
+        "進みます。もう一度送らないでください。取り消すには POST /world/stop を使います。",
     }
 
 

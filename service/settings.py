@@ -104,7 +104,7 @@ class MemorySettings(BaseModel):
 
 class WorldSettings(BaseModel):
     """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`: how
-    characters decide of whom neither their file nor the world says it.
+    characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered at once.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -113,6 +113,7 @@ class WorldSettings(BaseModel):
     start: str | None = None
     decision: Literal["model", "routine"] = "model"
     tick_minutes: int = Field(default=1, ge=1, le=1440)
+    max_tick_minutes: int = Field(default=10_080, ge=1440)
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)
 
 

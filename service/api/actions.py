@@ -22,7 +22,7 @@ from service.api.life_schemas import (
 from service.api.possible import possibilities_out
 from service.api.problem import describe
 from service.clock.act import Destination, do, possibilities, sleep, walk
-from service.clock.living import Living
+from service.clock.living import Living, load
 from service.store.idempotency import once
 from world.time import Language, WorldTime, iso
 
@@ -38,18 +38,20 @@ async def read_actions(
     world_id: WorldId,
     accept_language: Annotated[str | None, Header(max_length=200, description="ja or en; else the world's")] = None,
 ) -> PossibilitiesOut:
-    """What the character could do now if it stopped what it does, and what not, and why. It changes nothing.
+    """What the character could do now if it stopped what it does, and what not, and why. It changes nothing, and
+    answers at once, also while the world moves.
 
     Options can be done with `POST` at the same address: `go` and `talk` aside, which are `move` and
     `POST /conversations/start`.
     """
 
-    def work(session: Session, living: Living) -> PossibilitiesOut:
+    def work(session: Session) -> PossibilitiesOut:
+        living = load(session, house.room.stage, world_id, models_missing=house.models_missing)
         found = possibilities(session, living, character_id)
         language = _language(accept_language) or living.world.language
         return possibilities_out(house.room.stage, living.world, language, character_id, found)
 
-    return await house.keeper.command(world_id, work)
+    return await house.room.database.read(work)
 
 
 @router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))

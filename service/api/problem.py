@@ -29,8 +29,8 @@ _INVALID: dict[Language, str] = {
     "ja": "要求がAPIの定義と合っていません。`errors` を見てください。",
 }
 _STORE_AWAY: dict[Language, str] = {
-    "en": "The database cannot be reached. Nothing was changed; try again.",
-    "ja": "データベースに接続できません。何も変わっていません。もう一度試してください。",
+    "en": "The database cannot be reached, or not be written to. Nothing was changed; try again.",
+    "ja": "データベースに接続できないか、書き込めません。何も変わっていません。もう一度試してください。",
 }
 
 

@@ -81,15 +81,27 @@ async def set_clock(body: ClockIn, house: Serving, world_id: WorldId) -> WorldOu
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
     said, so that the story is the same however fast the models answer; with realtime it does not wait, and answers that
-    come too late are dropped. Ticks move a running clock, too.
+    come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop` does.
     """
     await house.ticker.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
     return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
+@router.post("/world/stop", response_model=WorldOut, responses=describe())
+async def stop_world(house: Serving, world_id: WorldId) -> WorldOut:
+    """Let the world stand: at the last minute that is settled, with the clock set to manual.
+
+    What was ordered and is not lived yet is taken back, a tick that waits for it answers 409, and model calls in flight
+    are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
+    nothing. Where another replica moves the world, it stands within seconds.
+    """
+    await house.ticker.set(world_id, mode="manual")
+    return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
+
+
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(house: Serving, world_id: WorldId) -> Response:
-    """Forget the world wholly: clock, people, conversations, memories. It may begin anew."""
+    """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await house.ticker.forget(world_id)
     forgotten = await house.keeper.remove(world_id, lambda s: forget_world(s, world_id))
     await house.runner.forget(world_id, forgotten)
@@ -113,6 +125,7 @@ async def tick(
 ) -> TickOut:
     """Advance the clock: everybody lives on. Answers what happened in that time, when all of it has happened.
 
+    At most a world week may be ordered and not yet lived (`KATARIBE_WORLD__MAX_TICK_MINUTES`); more is refused (422).
     Characters decide, walk, act, talk and remember; mid-term memories expire. It takes as long as the language models
     do. With `wait` false the answer comes at once (202), `events` is empty, and `GET /world/events?after=` with `next`
     tells them as the clock passes them; `GET /world` shows how far it is. A key that is sent again may ask for the

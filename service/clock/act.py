@@ -19,6 +19,7 @@ from service.store.tables import ConversationRow
 from world import step
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
+from world.life import Person, State
 from world.option import Option, Possibilities, Reason, Refusal
 from world.people import Segment, node_at, walking_at
 from world.places import Facility
@@ -106,7 +107,8 @@ def walk(session: Session, living: Living, character_id: str, to: Destination) -
 
 
 def possibilities(session: Session, living: Living, character_id: str) -> Possibilities:
-    """All that the character could do if it stopped now, and why the rest is not possible.
+    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
+    may have lived ahead of the clock.
 
     Raises:
         NotFound: no such character.
@@ -114,10 +116,10 @@ def possibilities(session: Session, living: Living, character_id: str) -> Possib
     """
     living.world.character(character_id)
     require_free(session, living, character_id)
-    core = living.core
-    what_if = step.World(core.setting, core.people.values(), core.talks.values(), engaged=core.engaged)
-    what_if.put(replace(what_if.people[character_id], blind=False))
-    what_if.stop(character_id, living.world.now)
+    core, now = living.core, living.world.now
+    people = core.people | {character_id: _at(core.people[character_id], now)}
+    what_if = step.World(core.setting, people.values(), core.talks.values(), engaged=core.engaged)
+    what_if.stop(character_id, now)
     return possible(core.setting, what_if.perceive(character_id), nearest=None)
 
 
@@ -163,6 +165,13 @@ def sleep(session: Session, living: Living, character_id: str) -> int:
     cleared = fall_asleep(session, living.world.id, character_id)
     note(session, living.world.id, living.world.now, "slept", character_id, cleared=cleared)
     return cleared
+
+
+def _at(person: Person, now: WorldTime) -> Person:
+    """The person as the clock knows it, with open eyes: what it has decided ahead of the clock is left out."""
+    past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
+    ready = max(now, past[-1].end)
+    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, blind=False)
 
 
 def _stand(session: Session, living: Living, character_id: str) -> None:

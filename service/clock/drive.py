@@ -6,7 +6,7 @@ clock has passed them. The story is the same as minute by minute (docs/decisions
 
 import asyncio
 from collections.abc import Callable
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from service.clock.crew import Crew
 from service.clock.living import Living
@@ -14,6 +14,9 @@ from service.clock.stretch import BATCH, Stretch
 from world.ahead import URGENCY, Ask, Call
 from world.causality import Gates
 from world.time import WorldTime
+
+AHEAD_MINUTES = 20
+"""How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at most."""
 
 
 class Drive:
@@ -23,9 +26,11 @@ class Drive:
         self.until = until
         self.living = living
         self._crew = crew
-        self._stretch = Stretch(crew, living, until, gates=gates)
+        self._stretch = Stretch(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
+        self._interrupted = asyncio.Event()
+        self._is_halted = False
 
     @property
     def in_flight(self) -> int:
@@ -37,27 +42,76 @@ class Drive:
         """All before it has happened and is told."""
         return self._stretch.settled
 
+    def interrupt(self) -> None:
+        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. What is asked
+        about later minutes is let go.
+        """
+        self._interrupted.set()
+
+    def halt(self) -> None:
+        """End now, at the last minute that is settled: every call is let go. Some may have lived ahead of that minute."""
+        self._is_halted = True
+        self._interrupted.set()
+
     async def run(self) -> None:
-        """Return when everything before `until` has happened and is written.
+        """Return when everything before `until` has happened and is written, or when the run was halted.
 
         Raises:
             Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
         """
         try:
-            while True:
+            while not self._is_halted:
+                if self._interrupted.is_set():
+                    await self._draw_in()
                 answered = self._answer_without_models()
                 await self._stretch.write()
+                self._is_halted |= self._stretch.is_called_off
+                went_on = self._go_on()
                 self._ask_models()
-                if self._tasks and answered < BATCH:
-                    done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-                    self._take(done)
-                elif not self._tasks and not answered:
+                if self._tasks and answered < BATCH and not self._is_halted:
+                    self._take(await self._next_answers())
+                elif not self._tasks and not answered and not went_on:
                     break
-            await self._stretch.write(last=True)
+            await self._let_go(list(self._tasks))
+            await self._stretch.write(last=not self._is_halted)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._let_go(list(self._tasks))
+
+    async def _draw_in(self) -> None:
+        """A turn that is being spoken may be stored at any moment: it is waited for, and so is its minute."""
+        self._interrupted.clear()
+        speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
+        until = WorldTime(max(self._stretch.reached, self.settled, *speaking))
+        if until >= self.until:
+            return
+        self.until = until
+        void = self._stretch.retreat(until)
+        self._backlog = [entry for entry in self._backlog if entry[-1].id not in void]
+        heapify(self._backlog)
+        await self._let_go([task for task, call in self._tasks.items() if call.id in void])
+
+    async def _let_go(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
+        for task in tasks:
+            del self._tasks[task]
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _go_on(self) -> bool:
+        """The slowest have come on, and so may the quickest; True: they may."""
+        horizon = _horizon(self.settled, self.until)
+        if horizon <= self._stretch.ahead.until:
+            return False
+        self._stretch.ahead.extend(horizon)
+        return True
+
+    async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
+        """Those that come next; none when the run is interrupted before."""
+        interrupted = asyncio.create_task(self._interrupted.wait())
+        try:
+            await asyncio.wait({*self._tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            interrupted.cancel()
+        return {task for task in self._tasks if task.done()}
 
     def _answer_without_models(self) -> int:
         """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
@@ -92,3 +146,7 @@ class Drive:
         for task in done:
             del self._tasks[task]
             task.result()()
+
+
+def _horizon(settled: WorldTime, until: WorldTime) -> WorldTime:
+    return min(WorldTime(settled + AHEAD_MINUTES), until)

@@ -11,11 +11,11 @@ from world.life import State
 def require_free(session: Session, living: Living, person_id: str) -> None:
     """Raises: Busy: the person talks now, or is taking leave: the words of a talk may be spoken before its time is up."""
     start.require_free(session, living.world, person_id)
-    person = living.core.people.get(person_id)
+    person, now = living.core.people.get(person_id), living.world.now
     if person is None:
         return
-    talk_id = next((a.talk_id for a in person.past if a.talk_id and a.end > living.world.now), None)
-    if talk_id is None and person.state in (State.TALKS, State.CLOSES):
+    talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
+    if talk_id is None and person.state in (State.TALKS, State.CLOSES) and person.last.start <= now:
         talk_id = person.last.talk_id
     if talk_id is None:
         return

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from service.clock.calls import Calls
 from service.clock.crew import Crew
 from service.clock.drive import Drive
 from service.clock.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
-from service.clock.living import Living, load, refresh, save
+from service.clock.living import Living, load, moves, refresh, save
 from service.clock.realtime import Passing
-from service.errors import Invalid, WorldMoves
+from service.errors import Invalid, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.store.events import last_event
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
@@ -31,8 +32,10 @@ T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-PATIENCE_SECONDS = 10.0
-"""How long a command waits for a world that moves, in machine time."""
+PATIENCE_SECONDS = 5.0
+"""How long a command waits for a world that moves to stand, in machine time."""
+REST_SECONDS = 3.0
+"""How long a world that moves stands where a command was refused on the way: who tries again then finds it standing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,19 +55,44 @@ class _Kept:
     task: asyncio.Task[None] | None = None
     again: bool = False
     """It was told to go on while it moved."""
+    waiting: int = 0
+    """Commands that wait for it to stand."""
+    is_missed: bool = False
+    """A command has waited in vain, and may be tried again."""
     calls: Calls = field(default_factory=Calls)
     """Out while its clock does not wait."""
+
+
+class _Ahead(Exception):
+    """Some have lived ahead of the clock: the world can be changed when all have come to `reached`."""
+
+    def __init__(self, reached: WorldTime) -> None:
+        self.reached = reached
+        super().__init__(f"some have lived until {iso(reached)}")
 
 
 class Keeper:
     """Keeps the living worlds of this process."""
 
-    def __init__(self, crew: Crew, *, sweep_seconds: float = LEASE_SECONDS / 3) -> None:
-        """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move."""
+    def __init__(
+        self,
+        crew: Crew,
+        *,
+        sweep_seconds: float = LEASE_SECONDS / 4,
+        lease_seconds: float = LEASE_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
+
+        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for
+        `patience_seconds` at most.
+        """
         self.crew = crew
+        self.id = new_id()
+        self.lease_seconds = lease_seconds
         self._sweep_seconds = sweep_seconds
+        self._patience_seconds = patience_seconds
         self._room = crew.room
-        self._id = new_id()
         self._worlds: dict[str, _Kept] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
@@ -76,6 +104,10 @@ class Keeper:
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
+        await self._end()
+        await self._room.database.write(lambda s: let_go(s, self.id))
+
+    async def _end(self) -> None:
         tasks = [kept.task for kept in self._worlds.values() if kept.task is not None]
         if self._sweeper is not None:
             tasks.append(self._sweeper)
@@ -84,12 +116,12 @@ class Keeper:
         await asyncio.gather(*tasks, return_exceptions=True)
         for kept in self._worlds.values():
             await kept.calls.drop()
-        await self._room.database.write(lambda s: let_go(s, self._id))
 
     async def tick(self, world_id: str, ticks: int, request: Once | None = None) -> Step:
         """Tell the world to go on by `ticks`, and set it moving. A replayed request gets its first answer.
 
         Raises:
+            TickTooLong: more is ordered than may be lived at once.
             Invalid: the calendar ends before.
             KeyReused.
         """
@@ -113,44 +145,77 @@ class Keeper:
         """Return when the world has come to `until`.
 
         Raises:
-            Exception: what stopped it on the way.
+            WorldStopped: it was stopped, or removed, before.
+            RunInterrupted: the store failed on the way; the world goes on when it is back.
+            Exception: what else stopped it on the way.
         """
         while True:
+            now, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+            if now >= until:
+                return
+            if target < until:
+                raise WorldStopped(until=iso(until))
+            self.move(world_id)
             task = self._kept(world_id).task
             try:
                 if task is not None:
                     await asyncio.shield(task)
             except WorldMoves:
-                task = None  # another replica moves it
-            if await self._room.database.read(lambda s: _clock(s, world_id)) >= until:
-                return
-            self.move(world_id)
-            await asyncio.sleep(0.05 if task is None else 0)
+                await asyncio.sleep(0.05)  # another replica moves it
+            except OperationalError as exc:
+                reason = " ".join(str(exc.orig).split())
+                raise RunInterrupted(until=iso(until), reason=reason) from exc
+
+    async def halt(self, world_id: str) -> None:
+        """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row says."""
+        kept = self._kept(world_id)
+        if kept.drive is not None:
+            kept.drive.halt()
+        async with kept.lock:
+            await self._let_go_of_calls(kept)
 
     async def command(self, world_id: str, work: Callable[[Session, Living], T]) -> T:
-        """Change a world that stands, in one transaction with its living state.
+        """Change the world at the next minute at which everybody stands, in one transaction with its living state. A world
+        that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
 
         Raises:
-            WorldMoves: it moves, and does not come to stand soon.
+            WorldMoves: it does not come there soon, or another replica moves it.
         """
-        async with self._standing(world_id) as kept:
-            return await self._changed(world_id, kept, work)
+        deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        while True:
+            async with self._standing(world_id, deadline) as kept:
+                try:
+                    return await self._changed(world_id, kept, work)
+                except _Ahead as ahead:
+                    await self._room.database.write(partial(_order, world_id=world_id, until=ahead.reached))
+            self.move(world_id)
 
     async def remove(self, world_id: str, work: Callable[[Session], T]) -> T:
-        """Let `work` take the rows of a world that stands out of the store.
+        """Let `work` take the world's rows out of the store; a run it is on ends.
 
         Raises:
-            WorldMoves: it moves, and does not come to stand soon.
+            WorldMoves: another replica moves it, and does not let go of it soon.
         """
 
         def change(session: Session) -> T:
-            claim_if_there(session, self._id, world_id)
+            claim_if_there(session, self.id, world_id, self.lease_seconds)
             return work(session)
 
-        async with self._standing(world_id) as kept:
-            kept.living = None
-            await self._let_go_of_calls(kept)
-            return await self._room.database.write(change)
+        deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        while True:
+            drive = self.drive_of(world_id)
+            if drive is not None:
+                drive.halt()
+            async with self._standing(world_id, deadline) as kept:
+                kept.living = None
+                await self._let_go_of_calls(kept)
+                try:
+                    return await self._room.database.write(change)
+                except WorldMoves:
+                    if asyncio.get_running_loop().time() > deadline:
+                        raise
+                    await self._room.database.write(partial(call_off, world_id=world_id))
+            await asyncio.sleep(0.2)
 
     async def let_pass(self, world_id: str, ticks: int) -> None:
         """The world's clock goes on by `ticks` at once, whoever still thinks or speaks; at the calendar's end it stops.
@@ -162,14 +227,16 @@ class Keeper:
         async with kept.lock:
             try:
                 kept.living = living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
-                if await self._room.database.read(lambda s: _target(s, world_id)) > living.world.now:
+                if living is None:
+                    return
+                if (await self._room.database.read(lambda s: self._clock(s, world_id)))[1] > living.world.now:
                     self.move(world_id)
                     return
                 await self.crew.end_dropped(living)
                 minutes = ticks * living.world.settings.tick_minutes
                 until = WorldTime(min(living.world.now + minutes, LATEST))
                 await Passing(self.crew, living, kept.calls, until).run()
-                await self._room.database.write(lambda s: let_go(s, self._id, world_id))
+                await self._room.database.write(lambda s: let_go(s, self.id, world_id))
             except BaseException:
                 kept.living = None  # it may be ahead of the store
                 raise
@@ -187,12 +254,19 @@ class Keeper:
         return kept.drive if kept is not None else None
 
     @asynccontextmanager
-    async def _standing(self, world_id: str) -> AsyncIterator[_Kept]:
+    async def _standing(self, world_id: str, deadline: float) -> AsyncIterator[_Kept]:
         kept = self._kept(world_id)
+        kept.waiting += 1
         try:
-            await asyncio.wait_for(kept.lock.acquire(), PATIENCE_SECONDS)
+            if kept.drive is not None:
+                kept.drive.interrupt()
+            async with asyncio.timeout_at(deadline):
+                await kept.lock.acquire()
         except TimeoutError:
-            raise await self._moves(world_id) from None
+            kept.is_missed = True
+            raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
+        finally:
+            kept.waiting -= 1
         try:
             yield kept
         finally:
@@ -206,64 +280,81 @@ class Keeper:
             if living is not None:
                 kept.living = None  # a second try: the first has changed it
             self._room.stage.open(session, world_id, lock=True)
-            claim(session, self._id, world_id)
+            claim(session, self.id, world_id, self.lease_seconds)
             living = self._living(session, world_id, kept)
+            if living.reached > living.world.now:
+                raise _Ahead(living.reached)
             answer = work(session, living)
             revision = save(session, living)
-            let_go(session, self._id, world_id)
+            let_go(session, self.id, world_id)
             return answer, revision
 
         try:
             answer, revision = await self._room.database.write(change)
+        except _Ahead:
+            kept.living = living
+            raise
         except BaseException:
             kept.living = None  # what it changed in memory is not in the store
             raise
         if living is not None:
             living.saved(revision)
         kept.living = living
+        self.crew.talks.begin_anew(world_id)
         return answer
 
     def _told(self, session: Session, world_id: str, ticks: int) -> dict[str, Any]:
-        world = self._room.stage.open(session, world_id, lock=True)
+        settings = self._room.stage.open(session, world_id, lock=True).settings
         row = session.get_one(WorldRow, world_id)
         before = max(row.now, row.target or row.now)
-        after = before + ticks * world.settings.tick_minutes
+        after = before + ticks * settings.tick_minutes
+        if after - row.now > settings.max_tick_minutes:
+            raise TickTooLong(minutes=after - before, ordered=before - row.now, most=settings.max_tick_minutes)
         if after > LATEST:
             raise Invalid(field="ticks", reason=f"the calendar ends at {iso(LATEST)}")
         row.target = after
         return {"before": before, "after": after, "first": last_event(session, world_id)}
 
     async def _move(self, world_id: str, kept: _Kept) -> None:
+        while await self._run(world_id, kept):
+            if kept.is_missed and not kept.waiting:
+                kept.is_missed = False
+                await asyncio.sleep(REST_SECONDS)
+
+    async def _run(self, world_id: str, kept: _Kept) -> bool:
+        """Live on to where the world was told to go, or to where commands want it to stand. False: it stands."""
         async with kept.lock:
             try:
-                while True:
-                    kept.again = False
-                    living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
-                    target = await self._room.database.read(lambda s: _target(s, world_id))
-                    kept.living = living
-                    if target <= living.world.now:
-                        if kept.again:
-                            continue
-                        await self._room.database.write(lambda s: let_go(s, self._id, world_id))
-                        return
-                    await self.crew.end_dropped(living)
-                    await self._let_go_of_calls(kept)
-                    kept.drive = Drive(self.crew, living, target)
-                    await kept.drive.run()
+                kept.again = False
+                living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
+                kept.living = living
+                _, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+                if living is None or target <= living.world.now:
+                    await self._room.database.write(lambda s: let_go(s, self.id, world_id))
+                    return kept.again
+                await self.crew.end_dropped(living)
+                await self._let_go_of_calls(kept)
+                kept.drive = Drive(self.crew, living, target)
+                if kept.waiting:
+                    kept.drive.interrupt()
+                await kept.drive.run()
+                return True
             except BaseException:
                 kept.living = None  # it may be ahead of the store
                 raise
             finally:
                 kept.drive = None
 
-    def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> Living:
-        claim(session, self._id, world_id)
+    def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> Living | None:
+        if not claim_if_there(session, self.id, world_id, self.lease_seconds):
+            return None
         return self._living(session, world_id, kept)
 
     def _living(self, session: Session, world_id: str, kept: _Kept) -> Living:
         missing = self._room.models.names()["decision"] == "none"
         if kept.living is not None and refresh(session, self._room.stage, kept.living, models_missing=missing):
             return kept.living
+        self.crew.talks.begin_anew(world_id)
         return load(session, self._room.stage, world_id, models_missing=missing)
 
     async def _let_go_of_calls(self, kept: _Kept) -> None:
@@ -271,10 +362,6 @@ class Keeper:
             await kept.calls.drop()
             # SQLite's one writer comes to this when it has done what they had begun.
             await self._room.database.write(_nothing)
-
-    async def _moves(self, world_id: str) -> WorldMoves:
-        now, target = await self._room.database.read(lambda s: (_clock(s, world_id), _target(s, world_id)))
-        return WorldMoves(now=iso(WorldTime(now)), until=iso(target))
 
     async def _again(self) -> None:
         while True:
@@ -285,26 +372,44 @@ class Keeper:
             await asyncio.sleep(self._sweep_seconds)
 
     async def _sweep(self) -> None:
-        """Extend the leases on what moves here, and move what nobody moves: its process died, or its store was away."""
+        """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its process
+        died, or its store was away.
+        """
         moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
         if moving:
-            await self._room.database.write(partial(extend, keeper=self._id, world_ids=moving))
-        for world_id in await self._room.database.read(partial(abandoned, keeper=self._id)):
+            await self._room.database.write(
+                partial(extend, keeper=self.id, world_ids=moving, seconds=self.lease_seconds)
+            )
+        for world_id in moving:
+            _, target = await self._room.database.read(partial(self._clock, world_id=world_id))
+            drive = self.drive_of(world_id)
+            if drive is not None and target < drive.until:
+                drive.halt()
+        for world_id in await self._room.database.read(partial(abandoned, keeper=self.id)):
             if world_id not in moving:
                 self.move(world_id)
+
+    def _clock(self, session: Session, world_id: str) -> tuple[WorldTime, WorldTime]:
+        """The world's clock, and how far it was told to go. A world that is not there is at its beginning."""
+        row = session.get(WorldRow, world_id)
+        if row is None:
+            return self._room.stage.start, self._room.stage.start
+        return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
 
     def _kept(self, world_id: str) -> _Kept:
         return self._worlds.setdefault(world_id, _Kept())
 
 
-def _clock(session: Session, world_id: str) -> int:
-    row = session.get(WorldRow, world_id)
-    return LATEST if row is None else row.now
+def call_off(session: Session, world_id: str) -> None:
+    """The world is not to go on to where it was told to go; who moves it stops at the next settled minute."""
+    row = session.get(WorldRow, world_id, with_for_update=True)
+    if row is not None:
+        row.target = None
 
 
-def _target(session: Session, world_id: str) -> WorldTime:
-    row = session.get(WorldRow, world_id)
-    return WorldTime(row.target) if row is not None and row.target is not None else WorldTime(_clock(session, world_id))
+def _order(session: Session, world_id: str, until: WorldTime) -> None:
+    row = session.get_one(WorldRow, world_id, with_for_update=True)
+    row.target = max(row.target or 0, until)
 
 
 def _nothing(_: Session) -> None:

@@ -7,14 +7,14 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, or_, update
 from sqlmodel import Session, col, select
 
-from service.errors import WorldMoves
+from service.clock.living import moves
 from service.store.tables import WorldRow
-from world.time import WorldTime, iso
 
-LEASE_SECONDS = 30.0
+LEASE_SECONDS = 20.0
+"""Of machine time: what a process that died has held is another's by then."""
 
 
-def claim(session: Session, keeper: str, world_id: str) -> None:
+def claim(session: Session, keeper: str, world_id: str, seconds: float) -> None:
     """Raises: WorldMoves: another replica moves it."""
     statement = (
         update(WorldRow)
@@ -26,25 +26,26 @@ def claim(session: Session, keeper: str, world_id: str) -> None:
                 col(WorldRow.lease_until) < time.time(),
             ),
         )
-        .values(runner=keeper, lease_until=time.time() + LEASE_SECONDS)
+        .values(runner=keeper, lease_until=time.time() + seconds)
         .execution_options(synchronize_session=False)
     )
     if cast("CursorResult[Any]", session.execute(statement)).rowcount == 1:
         return
-    row = session.get_one(WorldRow, world_id, populate_existing=True)
-    raise WorldMoves(now=iso(WorldTime(row.now)), until=iso(WorldTime(row.target or row.now)))
+    raise moves(session.get_one(WorldRow, world_id, populate_existing=True))
 
 
-def claim_if_there(session: Session, keeper: str, world_id: str) -> None:
-    """The same for a world that may have no row. Raises: WorldMoves."""
-    if session.get(WorldRow, world_id, with_for_update=True) is not None:
-        claim(session, keeper, world_id)
+def claim_if_there(session: Session, keeper: str, world_id: str, seconds: float) -> bool:
+    """The same for a world that may have no row: whether it has. Raises: WorldMoves."""
+    if session.get(WorldRow, world_id, with_for_update=True) is None:
+        return False
+    claim(session, keeper, world_id, seconds)
+    return True
 
 
-def extend(session: Session, keeper: str, world_ids: Sequence[str]) -> None:
+def extend(session: Session, keeper: str, world_ids: Sequence[str], seconds: float) -> None:
     """Hold those that this keeper holds for longer."""
     mine = update(WorldRow).where(col(WorldRow.runner) == keeper, col(WorldRow.id).in_(world_ids))
-    session.execute(mine.values(lease_until=time.time() + LEASE_SECONDS))
+    session.execute(mine.values(lease_until=time.time() + seconds))
 
 
 def let_go(session: Session, keeper: str, world_id: str | None = None) -> None:

@@ -8,19 +8,20 @@ from typing import Literal
 
 from sqlalchemy import Executable, delete
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, col, select
+from sqlmodel import Session, SQLModel, col, func, select
 
 from service.decision.mind import Mind, mind_record, read_mind
+from service.errors import WorldMoves
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
-from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, WorldRow
+from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, TurnRow, WorldRow
 from world import step
 from world.actions import HOLD
 from world.life import Person, State, Talk
 from world.option import Option
 from world.people import node_at
-from world.time import MINUTES_PER_DAY
+from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 How = Literal["model", "routine", "client"]
 
@@ -33,7 +34,7 @@ class Living:
     """A world as it lives. `world` is at its clock; `core` may be ahead of it. Used by one run or one command at a time.
 
     `how`: how each character decides now; `conversations`: the conversation of each talk; `revision`: of the store, when
-    this was read or written last.
+    this was read or written last; `reached`: nothing has been decided or said at that minute or later.
     """
 
     world: WorldView
@@ -42,6 +43,7 @@ class Living:
     how: dict[str, How]
     conversations: dict[str, str]
     revision: int
+    reached: WorldTime
     stored: set[str] = field(default_factory=set)
     """Talks that the store has a row of."""
     dropped: tuple[str, ...] = ()
@@ -101,6 +103,7 @@ def load(session: Session, stage: WorldRepository, world_id: str, *, models_miss
         how=_how(session, world, held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
+        reached=_reached(session, row),
         stored=set(talks),
         dropped=tuple(row.conversation_id for row in rows if row.talk_id not in held),
     )
@@ -120,6 +123,7 @@ def refresh(session: Session, stage: WorldRepository, living: Living, *, models_
     held_by = _held_by_clients(session, world.id)
     living.how = _how(session, world, held_by, models_missing=models_missing)
     living.core.engaged, living.core.now = _engaged(world, held_by), world.now
+    living.reached = _reached(session, row)
     living.reconcile()
     return True
 
@@ -127,8 +131,14 @@ def refresh(session: Session, stage: WorldRepository, living: Living, *, models_
 def save(session: Session, living: Living) -> int:
     """Write what has changed since it was last written; the caller commits and then says so (`Living.saved`), or throws
     the living world away. Answers the store's revision.
+
+    Raises:
+        WorldMoves: somebody else has written it since it was read.
     """
     core, needs, world_id = living.core, living.core.setting.catalogue.needs, living.world.id
+    world = session.get_one(WorldRow, world_id)
+    if world.revision != living.revision:
+        raise moves(world)
     lives = [
         {
             "world_id": world_id,
@@ -156,9 +166,28 @@ def save(session: Session, living: Living) -> int:
     gone = living.stored - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
-    row = session.get_one(WorldRow, world_id)
-    row.revision += 1
-    return row.revision
+    world.revision += 1
+    world.reached = living.reached
+    return world.revision
+
+
+def moves(row: WorldRow) -> WorldMoves:
+    """Why a world that is on its way cannot be changed now."""
+    return WorldMoves(now=iso(WorldTime(row.now)), until=iso(WorldTime(max(row.now, row.target or row.now))))
+
+
+def _reached(session: Session, row: WorldRow | None) -> WorldTime:
+    """A turn is stored before the world it is spoken in: the last one may have been spoken later than the row knows."""
+    if row is None:
+        return WorldTime(0)
+    spoken = select(func.max(ConversationRow.started_at + TurnRow.turn)).where(
+        TurnRow.conversation_id == ConversationRow.id,
+        ConversationRow.world_id == row.id,
+        col(ConversationRow.talk_id).is_not(None),
+        col(ConversationRow.phase).in_(("running", "closing")),
+    )
+    last = session.exec(spoken).one()
+    return WorldTime(max(row.reached, -1 if last is None else last + 1))
 
 
 def _lasting(

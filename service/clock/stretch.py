@@ -14,6 +14,7 @@ from service.decision.choose import Chosen
 from service.decision.mind import Failed, Mind
 from service.decision.routine import by_routine
 from service.llm.chat import Usage
+from service.store.tables import WorldRow
 from service.store.usage import count
 from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
@@ -31,15 +32,36 @@ class Stretch:
     It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings answers.
     """
 
-    def __init__(self, crew: Crew, living: Living, until: WorldTime, *, gates: Gates | None = None) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        living: Living,
+        until: WorldTime,
+        *,
+        horizon: WorldTime | None = None,
+        gates: Gates | None = None,
+    ) -> None:
+        """`horizon`: nobody lives farther for now (`RunningAhead.extend`); None: than `until`."""
         self.living = living
         self.begins = living.world.now
         self.until = until
-        self.ahead = RunningAhead(living.core, until=until, gates=gates)
+        self.ahead = RunningAhead(living.core, until=horizon or until, gates=gates)
         self._crew = crew
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}
         self._spent: list[tuple[WorldTime, Usage, int]] = []
+        self.is_called_off = False
+        """The store says, as of the last write, that the world is not to go as far as `until`."""
+
+    @property
+    def reached(self) -> WorldTime:
+        """Nothing has been decided or said at this minute or later."""
+        return max(self.living.reached, self.ahead.reached)
+
+    def retreat(self, until: WorldTime) -> frozenset[str]:
+        """Live no farther than an earlier time (`RunningAhead.retreat`)."""
+        self.until = until
+        return self.ahead.retreat(min(until, self.ahead.until))
 
     @property
     def settled(self) -> WorldTime:
@@ -111,6 +133,7 @@ class Stretch:
 
     def _store(self, session: Session, events: tuple[Event, ...], settled: WorldTime) -> int:
         living, world = self.living, self.living.world
+        row = session.get_one(WorldRow, world.id, with_for_update=True)
         tell(session, living, events, self._why)
         for talk in [t for t in living.core.talks.values() if t.id not in living.stored]:
             self._begin(session, talk)
@@ -119,7 +142,10 @@ class Stretch:
             count(session, world.id, day, "decision", usage, failures=failures)
         if settled > self._settled:
             pass_time(session, world, settled)
-        return save(session, living)
+        living.reached = self.reached
+        revision = save(session, living)
+        self.is_called_off = row.target is None or row.target < self.until
+        return revision
 
     def _begin(self, session: Session, talk: Talk) -> None:
         mind = self.living.minds.get(talk.person_id, Mind())

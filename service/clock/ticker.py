@@ -95,8 +95,8 @@ class Ticker:
     async def set(
         self, world_id: str, *, mode: Mode | None = None, speed: float | None = None, pace: Pace | None = None
     ) -> None:
-        """Let the world's clock run, or stand; None: as it was. A clock that is stopped leaves what it has begun to the
-        keeper, whose world goes on to where it was told to go, and stands.
+        """Let the world's clock run, or stand; None: as it was. A clock that is set to manual stops the world: what was
+        ordered and is not lived yet is taken back.
 
         Raises:
             Invalid: a speed that is none.
@@ -110,10 +110,14 @@ class Ticker:
             row.clock_mode = mode or row.clock_mode
             row.clock_speed = speed or row.clock_speed
             row.clock_pace = pace or row.clock_pace
+            if mode == "manual":
+                row.target = None
             return row
 
         row = await self._database.write(work)
         await self.forget(world_id)
+        if mode == "manual":
+            await self._keeper.halt(world_id)
         if row.clock_mode == "running":
             self._run(row)
         if row.clock_mode != "running" or row.clock_pace != "realtime":

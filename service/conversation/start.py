@@ -86,6 +86,8 @@ def require_free(session: Session, world: WorldView, person_id: str) -> None:
     if held is None:
         return
     talk = session.get_one(ConversationRow, held.conversation_id)
+    if talk.started_at > world.now:  # it is lived ahead of the clock
+        return
     partner_id = talk.npc_id if person_id == talk.character_id else talk.character_id
     raise Busy(
         person=world.name_of(person_id),

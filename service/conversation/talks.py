@@ -89,6 +89,10 @@ class Talks:
             self._briefs.pop(conversation_id, None)
         return over
 
+    def begin_anew(self, world_id: str) -> None:
+        """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
+        self._briefs = {i: known for i, known in self._briefs.items() if known.world.id != world_id}
+
     async def close(self, conversation_id: str) -> tuple[Group, ...]:
         """Remember it, by one model call. Answers whose memories now wait to be delivered to the memory graph.
 

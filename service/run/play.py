@@ -39,6 +39,7 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
     if not _is_configured(settings):
         settings.llm.provider = "rehearsal"
     settings.world.language = run.language
+    settings.world.max_tick_minutes = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
     with ExitStack() as stack:
         if not run.keeps:
             settings.data_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kataribe-run-")))

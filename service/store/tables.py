@@ -24,9 +24,11 @@ class WorldRow(SQLModel, table=True):
     """One running world and its clock.
 
     All before `now` has happened and is told; `target` is how far the world was told to go (None: no
-    farther): until it is reached the world moves. `decision`: how characters decide that say nothing of their own (None: as the settings say).
+    farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been decided
+    or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own (None: as the settings say).
     `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the running clock's. `revision` grows
     with every write of the living state. `lease_until` is machine time: until then the keeper named in `runner` moves it.
+    `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
     """
 
     __tablename__ = "worlds"
@@ -36,6 +38,7 @@ class WorldRow(SQLModel, table=True):
     started_at: int = Field(sa_type=BigInteger)
     now: int = Field(sa_type=BigInteger)
     target: int | None = Field(default=None, sa_type=BigInteger)
+    reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
     weather: str = ""
     clock_mode: str = "manual"
@@ -44,6 +47,8 @@ class WorldRow(SQLModel, table=True):
     revision: int = 0
     runner: str | None = None
     lease_until: float = 0.0
+    clock_runner: str | None = None
+    clock_lease_until: float = 0.0
 
 
 class PersonRow(SQLModel, table=True):

@@ -13,6 +13,7 @@ from tests.api.play import PROBLEM
 PROMISED = {
     ("post", "/conversations/start"),
     ("post", "/world/tick"),
+    ("post", "/world/stop"),
     ("get", "/characters/{character_id}/memory"),
     ("post", "/characters/{character_id}/actions"),
     ("get", "/conversations/{conversation_id}"),

@@ -11,7 +11,7 @@ from typing import Any
 from sqlmodel import col, select
 
 from service.clock.crew import Crew
-from service.clock.keeper import Keeper
+from service.clock.keeper import PATIENCE_SECONDS, Keeper
 from service.content.load import Content
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
@@ -117,6 +117,7 @@ async def house(
     language: str = "en",
     at_once: int = 8,
     sweep_seconds: float = 10,
+    patience_seconds: float = PATIENCE_SECONDS,
     **world: Any,
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there."""
@@ -140,7 +141,8 @@ async def house(
         stream=Stream(),
     )
     desk = Desk(settings=settings, database=database, graph=graph, models=models)
-    keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)), sweep_seconds=sweep_seconds)
+    crew = Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room))
+    keeper = Keeper(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await keeper.start()
     try:
         yield House(room=room, keeper=keeper)

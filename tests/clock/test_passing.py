@@ -162,6 +162,7 @@ def test_a_day_may_begin_at_another_hour(room: Room) -> None:
 
 
 def test_the_calendar_ends(room: Room) -> None:
+    room.stage.settings.max_tick_minutes = LATEST
     with pytest.raises(Invalid) as refused:
         tick(room, LATEST - room.stage.start + 1)
     assert refused.value.facts["field"] == "ticks"

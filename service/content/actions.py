@@ -4,7 +4,18 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from service.content.fields import LARGEST_NUMBER, Many, Minutes, Number, OpenHours, Slug, Some, Text, Written, refusal
+from service.content.fields import (
+    LARGEST_NUMBER,
+    ContentModel,
+    ListOf,
+    Minutes,
+    NonEmpty,
+    Number,
+    OpenHours,
+    Slug,
+    Text,
+    refusal,
+)
 from world.actions import BUILT_IN, ActionDef, Between, Catalogue, Where
 from world.needs import Need, Needs
 from world.places import ALWAYS_OPEN
@@ -28,7 +39,7 @@ def _bounded(value: object) -> object:
 Cost = Annotated[float, Field(ge=0, le=LARGEST_NUMBER, allow_inf_nan=False)]
 
 
-class NeedEntry(Written):
+class NeedEntry(ContentModel):
     """Something a character has more or less of."""
 
     id: Slug
@@ -40,23 +51,23 @@ class NeedEntry(Written):
     drift_per_hour: Number = 0.0
 
 
-class BoundsEntry(Written):
+class BoundsEntry(ContentModel):
     """A precondition on one need."""
 
     at_least: Number = float("-inf")
     at_most: Number = float("inf")
 
 
-class ActionEntry(Written):
+class ActionEntry(ContentModel):
     """Something a character can do. `hours` left out: at any time."""
 
     id: Annotated[Slug, AfterValidator(_own)]
     name: Text
     where: Annotated[Where, Field(strict=False)] = Where.FACILITY
-    tags: Many[Slug] = ()
+    tags: ListOf[Slug] = ()
     minutes: Minutes
     seats: Annotated[int, Field(ge=1, le=_MOST_SEATS)] | None = None
-    hours: Some[OpenHours] = ALWAYS_OPEN
+    hours: NonEmpty[OpenHours] = ALWAYS_OPEN
     requires: dict[str, Annotated[BoundsEntry, BeforeValidator(_bounded)]] = {}
     cost: dict[str, Cost] = {}
     effects: dict[str, Number] = {}
@@ -64,18 +75,18 @@ class ActionEntry(Written):
     ends_day: bool = False
 
 
-class TalkEntry(Written):
+class TalkEntry(ContentModel):
     """What talking does to needs."""
 
     effects_per_hour: dict[str, Number] = {}
 
 
-class ActionsFile(Written):
+class ActionsFile(ContentModel):
     """actions.json."""
 
-    needs: Many[NeedEntry]
+    needs: ListOf[NeedEntry]
     talk: TalkEntry = TalkEntry()
-    actions: Some[ActionEntry]
+    actions: NonEmpty[ActionEntry]
 
 
 def catalogue(file: ActionsFile, language: Language) -> Catalogue:
@@ -85,7 +96,7 @@ def catalogue(file: ActionsFile, language: Language) -> Catalogue:
         ValueError: an id is there twice, a need is not there, or a level lies out of bounds.
     """
     return Catalogue(
-        needs=Needs(all=tuple(Need(**need.told(language)) for need in file.needs)),
+        needs=Needs(all=tuple(Need(**need.in_language(language)) for need in file.needs)),
         actions=tuple(_action(action, language) for action in file.actions),
         talk_effects=file.talk.effects_per_hour,
     )
@@ -96,4 +107,4 @@ def _action(entry: ActionEntry, language: Language) -> ActionDef:
         Between(need_id=need_id, at_least=bounds.at_least, at_most=bounds.at_most)
         for need_id, bounds in entry.requires.items()
     )
-    return ActionDef(**{**entry.told(language), "tags": frozenset(entry.tags), "requires": tuple(requires)})
+    return ActionDef(**{**entry.in_language(language), "tags": frozenset(entry.tags), "requires": tuple(requires)})

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from service.content.actions import ActionsFile
 from service.content.check_actions import check_actions, check_plans, check_tags
 from service.content.connectivity import check_connectivity
-from service.content.fields import Written
+from service.content.fields import ContentModel
 from service.content.files import (
     ACTIONS_FILE,
     CHARACTERS,
@@ -35,7 +35,7 @@ from service.content.references import (
 )
 from service.content.schema_errors import schema_errors
 
-W = TypeVar("W", bound=Written)
+W = TypeVar("W", bound=ContentModel)
 
 
 @dataclass(kw_only=True)

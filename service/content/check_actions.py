@@ -7,7 +7,7 @@ from service.content.files import ACTIONS_FILE
 from service.content.maps import FacilityEntry, MapsFile
 from service.content.persons import CharacterFile
 from service.content.problem import ContentProblem, Key, hint, listed, problem, quote
-from service.content.references import Characters, declared_once, each, unknown
+from service.content.references import Characters, declared_once, entries, unknown
 from world.actions import Where
 
 Needs = Mapping[str, NeedEntry]
@@ -75,7 +75,7 @@ def _place(key: Key, action: ActionEntry) -> Iterator[ContentProblem]:
 
 def check_tags(actions: ActionsFile, maps: MapsFile) -> Iterator[ContentProblem]:
     """Every action whose tags no facility has."""
-    carried = sorted({tag for _, place in each(maps, "facilities") for tag in place.tags})
+    carried = sorted({tag for _, place in entries(maps, "facilities") for tag in place.tags})
     for i, action in enumerate(actions.actions):
         if action.where is Where.FACILITY and action.tags and set(action.tags).isdisjoint(carried):
             facts = {"tags": listed(action.tags), "known": listed(carried), "hint": hint(action.tags[0], carried)}
@@ -86,7 +86,7 @@ def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | N
     """Every need and action of a character's file that is not there, and every action that its place is not for."""
     needs = {need.id: need for need in actions.needs}
     known = {action.id for action in actions.actions}
-    places = {place.id: place for _, place in each(maps, "facilities")} if maps else {}
+    places = {place.id: place for _, place in entries(maps, "facilities")} if maps else {}
     for file, character in characters.items():
         for need_id, level in character.needs.items():
             if need_id in needs:

@@ -7,7 +7,7 @@ import networkx as nx
 from service.content.files import MAPS_FILE
 from service.content.maps import MapsFile, world_map
 from service.content.problem import ContentProblem, listed, problem, quote
-from service.content.references import each
+from service.content.references import entries
 
 
 def check_connectivity(maps: MapsFile) -> Iterator[ContentProblem]:
@@ -25,7 +25,7 @@ class _MapGraph:
     def __init__(self, maps: MapsFile) -> None:
         self._maps = maps
         self._world = world_map(maps, "en")
-        self._keys = {node.id: key for key, node in each(maps, "nodes")}
+        self._keys = {node.id: key for key, node in entries(maps, "nodes")}
         self._order = {node: number for number, node in enumerate(self._keys)}
         self._holders = {node: npc for npc, node in self._world.posts.items()}
 
@@ -64,13 +64,13 @@ class _MapGraph:
         return problem(MAPS_FILE, self._keys[nodes[0]], "walled_in", **facts)
 
     def _lonely_npcs(self, lost: set[str]) -> Iterator[ContentProblem]:
-        for key, post in each(self._maps, "npcs"):
+        for key, post in entries(self._maps, "npcs"):
             npc, node = post.npc_id, post.spawn_node_id
             if node not in lost and not self._world.beside(node):
                 yield problem(MAPS_FILE, (*key, "spawnNodeId"), "lonely_npc", npc=quote(npc), node=quote(node))
 
     def _locked_facilities(self, walled_in: set[str]) -> Iterator[ContentProblem]:
-        for key, place in each(self._maps, "facilities"):
+        for key, place in entries(self._maps, "facilities"):
             if walled_in.union(self._holders).issuperset(place.nodes):
                 facts = {"facility": quote(place.id), "nodes": listed(place.nodes)}
                 yield problem(MAPS_FILE, (*key, "nodes"), "locked_facility", **facts)

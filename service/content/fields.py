@@ -92,22 +92,22 @@ Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf
 Clock = Annotated[int, PlainValidator(_clock)]
 Moment = Annotated[WorldTime, PlainValidator(_moment)]
 OpenHours = Annotated[Hours, PlainValidator(_hours)]
-Many = Annotated[tuple[T, ...], Strict(False)]
-Some = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
+ListOf = Annotated[tuple[T, ...], Strict(False)]
+NonEmpty = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
 """At least one."""
 
 
-class Written(BaseModel):
+class ContentModel(BaseModel):
     """A mapping in a content file: camelCase keys, none unknown, and no value taken for what it is not."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", alias_generator=to_camel)
 
-    def told(self, language: Language) -> dict[str, Any]:
+    def in_language(self, language: Language) -> dict[str, Any]:
         """Its values under their Python names, every text in that language."""
-        return {name: _told(value, language) for name, value in self}
+        return {name: _in_language(value, language) for name, value in self}
 
 
-class Text(Written):
+class Text(ContentModel):
     """What people read: one string for both languages, or a mapping with `en`, `ja` or both. Empty: not written."""
 
     en: Words = ""
@@ -128,12 +128,12 @@ class Text(Written):
         return (self.ja or self.en) if language == "ja" else (self.en or self.ja)
 
 
-def _told(value: object, language: Language) -> object:
+def _in_language(value: object, language: Language) -> object:
     if isinstance(value, Text):
         return value.of(language)
-    if isinstance(value, Written):
-        return value.told(language)
-    return tuple(_told(item, language) for item in value) if isinstance(value, tuple) else value
+    if isinstance(value, ContentModel):
+        return value.in_language(language)
+    return tuple(_in_language(item, language) for item in value) if isinstance(value, tuple) else value
 
 
 UNWRITTEN = Text.model_construct()

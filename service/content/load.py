@@ -101,8 +101,8 @@ def load_content(directory: Path) -> Content:
                 world_name=maps.name.of(language),
                 world_map=world_map(maps, language),
                 catalogue=catalogue(actions, language),
-                npcs={npc.id: NpcProfile(**npc.told(language)) for npc in npcs},
-                characters={person.id: CharacterProfile(**person.told(language)) for person in characters},
+                npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
+                characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
             )
             for language in languages
         },

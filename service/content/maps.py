@@ -4,14 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from service.content.fields import UNWRITTEN, Many, Minutes, Moment, OpenHours, Slug, Some, Text, Written
+from service.content.fields import UNWRITTEN, ContentModel, ListOf, Minutes, Moment, NonEmpty, OpenHours, Slug, Text
 from world.places import ALWAYS_OPEN, Edge, Facility, Node, WorldMap, index_nodes
 from world.time import Language
 
 Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class NodeEntry(Written):
+class NodeEntry(ContentModel):
     """A place to stand on."""
 
     id: Slug
@@ -20,7 +20,7 @@ class NodeEntry(Written):
     name: Text = UNWRITTEN
 
 
-class WayEntry(Written):
+class WayEntry(ContentModel):
     """An edge within a map, or an exit to another map; walked both ways."""
 
     start: str = Field(alias="from")
@@ -28,42 +28,42 @@ class WayEntry(Written):
     minutes: Minutes
 
 
-class FacilityEntry(Written):
+class FacilityEntry(ContentModel):
     """`hours` left out: always open."""
 
     id: Slug
     name: Text
-    nodes: Some[str]
-    tags: Many[Slug] = ()
-    hours: Some[OpenHours] = ALWAYS_OPEN
+    nodes: NonEmpty[str]
+    tags: ListOf[Slug] = ()
+    hours: NonEmpty[OpenHours] = ALWAYS_OPEN
 
 
-class PostEntry(Written):
+class PostEntry(ContentModel):
     """Where an NPC stands."""
 
     npc_id: str
     spawn_node_id: str
 
 
-class MapEntry(Written):
+class MapEntry(ContentModel):
     """One map."""
 
     id: Slug
     name: Text
-    nodes: Some[NodeEntry]
-    edges: Many[WayEntry]
-    exits: Many[WayEntry] = ()
-    facilities: Many[FacilityEntry] = ()
-    npcs: Many[PostEntry] = ()
+    nodes: NonEmpty[NodeEntry]
+    edges: ListOf[WayEntry]
+    exits: ListOf[WayEntry] = ()
+    facilities: ListOf[FacilityEntry] = ()
+    npcs: ListOf[PostEntry] = ()
 
 
-class MapsFile(Written):
+class MapsFile(ContentModel):
     """maps.json."""
 
     name: Text
     language: Language = "en"
     start_time: Moment
-    maps: Some[MapEntry]
+    maps: NonEmpty[MapEntry]
 
 
 def world_map(file: MapsFile, language: Language) -> WorldMap:
@@ -73,7 +73,9 @@ def world_map(file: MapsFile, language: Language) -> WorldMap:
         UnknownPlace, ValueError: an id in it is of no node, or a way leads back to its start.
     """
     return WorldMap(
-        nodes=index_nodes(Node(map_id=area.id, **node.told(language)) for area in file.maps for node in area.nodes),
+        nodes=index_nodes(
+            Node(map_id=area.id, **node.in_language(language)) for area in file.maps for node in area.nodes
+        ),
         edges=tuple(
             Edge(a=way.start, b=way.goal, minutes=way.minutes)
             for area in file.maps

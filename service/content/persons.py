@@ -2,20 +2,20 @@
 
 from pydantic import Field
 
-from service.content.fields import UNWRITTEN, Clock, Many, Number, Slug, Text, Written
+from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text
 from service.content.profile import Decides, Importance, Mood
 
 
-class PersonFile(Written):
+class PersonFile(ContentModel):
     """What the files of NPCs and characters have in common."""
 
     id: Slug
     name: Text
     personality: Text
-    tendencies: Many[Text] = ()
+    tendencies: ListOf[Text] = ()
     custom_prompt: Text = UNWRITTEN
-    facts: Many[Text] = ()
-    lines: Many[Text] = ()
+    facts: ListOf[Text] = ()
+    lines: ListOf[Text] = ()
 
 
 class NpcFile(PersonFile):
@@ -24,14 +24,14 @@ class NpcFile(PersonFile):
     mood: Mood = "neutral"
 
 
-class GoalEntry(Written):
+class GoalEntry(ContentModel):
     """Something a character wants of life."""
 
     goal: Text
     importance: Importance
 
 
-class RoutineEntry(Written):
+class RoutineEntry(ContentModel):
     """What a character does from `starts` on; without a facility at home. `action`: which of actions.json that is."""
 
     starts: Clock
@@ -43,9 +43,9 @@ class RoutineEntry(Written):
 class CharacterFile(PersonFile):
     """characters/*.yaml."""
 
-    goals: Many[GoalEntry] = ()
-    routine: Many[RoutineEntry] = ()
+    goals: ListOf[GoalEntry] = ()
+    routine: ListOf[RoutineEntry] = ()
     home: str
-    knows: Many[str] = ()
+    knows: ListOf[str] = ()
     needs: dict[str, Number] = {}
     decision: Decides | None = None

@@ -42,14 +42,16 @@ class ContentProblem:
 
 def problem(file: str, key: Key, kind: str, **facts: Fact) -> ContentProblem:
     """A problem at that key, in the sentences of that kind with these facts."""
-    return ContentProblem(file=file, key_path=key_path(key), en=say(kind, "en", **facts), ja=say(kind, "ja", **facts))
+    return ContentProblem(
+        file=file, key_path=key_path(key), en=sentence(kind, "en", **facts), ja=sentence(kind, "ja", **facts)
+    )
 
 
-def say(kind: str, language: Language, **facts: Fact) -> str:
+def sentence(kind: str, language: Language, **facts: Fact) -> str:
     """The sentence of that kind."""
     en, ja = SENTENCES[kind]
-    told = {name: fact(language) if callable(fact) else fact for name, fact in facts.items()}
-    return (ja if language == "ja" else en).format(**told)
+    filled = {name: fact(language) if callable(fact) else fact for name, fact in facts.items()}
+    return (ja if language == "ja" else en).format(**filled)
 
 
 def key_path(key: Key) -> str:
@@ -74,24 +76,24 @@ def quote(text: str) -> str:
 def listed(ids: Sequence[str]) -> Fact:
     """The first of the ids, quoted; "nothing" if there are none."""
     if not ids:
-        return partial(say, "none")
+        return partial(sentence, "none")
     return ", ".join(map(quote, ids[:_MOST_SHOWN])) + (f", … ({len(ids)})" if len(ids) > _MOST_SHOWN else "")
 
 
 def found(value: object, language: Language) -> str:
     """What a value is, for people. Lists and mappings are named, not printed: they may be endless."""
     if value is None:
-        return say("null", language)
+        return sentence("null", language)
     if isinstance(value, dict):
-        return say("mapping", language)
+        return sentence("mapping", language)
     if isinstance(value, list):
-        return say("list" if value else "empty_list", language)
+        return sentence("list" if value else "empty_list", language)
     if isinstance(value, bool):
-        return say("truth", language, shown=json.dumps(value))
+        return sentence("truth", language, shown=json.dumps(value))
     if isinstance(value, int) and abs(value) >= _LARGEST_SHOWN:
-        return say("long_number", language)
+        return sentence("long_number", language)
     if isinstance(value, int | float):
-        return say("number", language, shown=json.dumps(value))
+        return sentence("number", language, shown=json.dumps(value))
     return quote(str(value))
 
 
@@ -103,4 +105,4 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
 def hint(word: str, candidates: Iterable[str]) -> Fact:
     """`` (did you mean "v09"?)``, or nothing."""
     guess = closest(word, candidates)
-    return "" if guess is None else partial(say, "hint", guess=quote(guess))
+    return "" if guess is None else partial(sentence, "hint", guess=quote(guess))

@@ -47,7 +47,7 @@ def _clock(minutes: int) -> str:
     return f'"{minutes // MINUTES_PER_HOUR:02d}:{minutes % MINUTES_PER_HOUR:02d}"'
 
 
-def each(maps: MapsFile, name: str) -> Iterator[tuple[Key, Any]]:
+def entries(maps: MapsFile, name: str) -> Iterator[tuple[Key, Any]]:
     """The entries of every map's list of that name, with their keys."""
     for i, area in enumerate(maps.maps):
         for j, entry in enumerate(getattr(area, name)):
@@ -58,7 +58,7 @@ def check_maps(maps: MapsFile) -> Iterator[ContentProblem]:
     """Every id of maps.json that is declared twice, and every node that is not there, or on the wrong map."""
     yield from declared_once((MAPS_FILE, ("maps", i, "id"), area.id) for i, area in enumerate(maps.maps))
     for name in ("nodes", "facilities"):
-        yield from declared_once((MAPS_FILE, (*key, "id"), entry.id) for key, entry in each(maps, name))
+        yield from declared_once((MAPS_FILE, (*key, "id"), entry.id) for key, entry in entries(maps, name))
     for i, area in enumerate(maps.maps):
         here = {node.id for node in area.nodes}
         elsewhere = {node.id: other.id for other in maps.maps if other is not area for node in other.nodes}
@@ -99,7 +99,7 @@ def check_posts(maps: MapsFile) -> Iterator[ContentProblem]:
     """Every NPC with two posts, and every node with two NPCs."""
     posts: dict[str, Key] = {}
     holders: dict[str, str] = {}
-    for key, post in each(maps, "npcs"):
+    for key, post in entries(maps, "npcs"):
         npc, node = post.npc_id, post.spawn_node_id
         if npc in posts:
             there = key_path(posts[npc])
@@ -115,7 +115,7 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
     """Every post of nobody, and every NPC without a post. `npcs` are all there are."""
     ids = {npc.id for npc in npcs.values()}
     walkers = {character.id for character in characters.values()}
-    posted = {post.npc_id: (*key, "npcId") for key, post in each(maps, "npcs")}
+    posted = {post.npc_id: (*key, "npcId") for key, post in entries(maps, "npcs")}
     for npc_id, key in posted.items():
         if npc_id in walkers - ids:
             yield problem(MAPS_FILE, key, "post_of_character", npc=quote(npc_id))
@@ -137,9 +137,9 @@ def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentP
 
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
     """Every home and facility that is not there, and every home on an NPC's node."""
-    nodes = {node.id for _, node in each(maps, "nodes")}
-    facilities = {place.id for _, place in each(maps, "facilities")}
-    holders = {post.spawn_node_id: post.npc_id for _, post in each(maps, "npcs")}
+    nodes = {node.id for _, node in entries(maps, "nodes")}
+    facilities = {place.id for _, place in entries(maps, "facilities")}
+    holders = {post.spawn_node_id: post.npc_id for _, post in entries(maps, "npcs")}
     for file, character in characters.items():
         home = character.home
         if home not in nodes:

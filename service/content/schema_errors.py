@@ -7,7 +7,7 @@ from typing import get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from service.content.problem import ContentProblem, Key, closest, found, hint, problem, quote, say
+from service.content.problem import ContentProblem, Key, closest, found, hint, problem, quote, sentence
 
 
 def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
@@ -34,7 +34,7 @@ def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentP
         return problem(file, (*key[:-1], name), "unknown_key", name=quote(name), known=", ".join(known), hint=hinted)
     facts = error.get("ctx", {})
     choices = str(facts.get("expected")).replace("'", '"')
-    expected = partial(say, kind, **{**facts, "choices": choices})
+    expected = partial(sentence, kind, **{**facts, "choices": choices})
     return problem(file, key, "mismatch", found=partial(found, error["input"]), expected=expected)
 
 

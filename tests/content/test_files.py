@@ -1,4 +1,4 @@
-"""Files that cannot be read, or say a thing twice."""
+"""Files that cannot be read, or sentence a thing twice."""
 
 import os
 import socket
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from service.content.files import MOST_BYTES, Unreadable, read_values
-from service.content.problem import say
+from service.content.problem import sentence
 
 
 def why_unreadable(path: Path) -> tuple[str, str]:
     """What is said of the file, in English and Japanese."""
     with pytest.raises(Unreadable) as why:
         read_values(path)
-    return say(why.value.kind, "en", **why.value.facts), say(why.value.kind, "ja", **why.value.facts)
+    return sentence(why.value.kind, "en", **why.value.facts), sentence(why.value.kind, "ja", **why.value.facts)
 
 
 @pytest.mark.parametrize(

@@ -33,5 +33,6 @@ VOLUME /data
 EXPOSE 8010
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=6 \
   CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ['KATARIBE_PORT'] + '/healthz', timeout=3)"]
+# It listens for whoever reaches the container, and therefore only starts with a key: docker run --env KATARIBE_API_KEY=…
 ENTRYPOINT ["kataribe"]
 CMD ["serve", "--host", "0.0.0.0"]

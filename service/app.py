@@ -4,13 +4,16 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
 
 from service.api import actions, conversations, events, health, memory_graph, people, problem, world
 from service.api.deps import House
 from service.api.guard import Guard
+from service.api.key import ApiKey
+from service.api.key import router as login
 from service.clock.crew import Crew
 from service.clock.keeper import Keeper
 from service.clock.ticker import Ticker
@@ -42,7 +45,7 @@ A world clock moves characters over a map; fixed NPCs stand at their posts. Two 
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id` chooses a world (default `main`). Errors are RFC 9457 problems, in the language of `Accept-Language`.
 
-Any request may be refused before it is read: 403 (another host's name, or a write by another site's page), 408 (a body
+Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write by another site's page), 408 (a body
 that does not arrive), 413 (a body that is too long).
 """
 
@@ -84,6 +87,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
                 await speaking.aclose()
                 await memory.aclose()
 
+    key = ApiKey.of(settings)
     app = FastAPI(
         title="Kataribe",
         version=version("kataribe"),
@@ -91,8 +95,11 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
+        # The guard asks for the key; this only describes it, so that generated clients send it.
+        dependencies=[Depends(HTTPBearer(auto_error=False))] if key else None,
     )
     app.state.settings = settings
+    app.state.key = key
     app.state.models_missing = "none" in speaking.names().values()
     problem.install(app)
     for router in (
@@ -103,10 +110,11 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
         actions.router,
         memory_graph.router,
         health.router,
+        login,
         pages.router,
     ):
         app.include_router(router)
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, key=key)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(
             CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]

@@ -101,6 +101,7 @@ def run_demo(
     if not (settings.llm.base_url or settings.llm.api_key or settings.openai_api_key):
         settings.llm.provider = "rehearsal"
     settings.llm.rehearsal_pace_seconds = PACE_SECONDS
+    settings.api_key = None  # nobody else reaches it
     settings.world.decision = "routine"  # the others live on, and cost nothing
     with tempfile.TemporaryDirectory(prefix="kataribe-demo-") as directory:
         settings.data_dir = Path(directory)

@@ -1,6 +1,7 @@
 """Owns the error tree: each error carries its facts, its HTTP status and its sentence in English and Japanese.
 
 KataribeError
+├── KeyMissing              401   the service has a key, and the request does not show it
 ├── HostNotAllowed          403   the request calls the service by a name that is not its own
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
@@ -67,6 +68,17 @@ class KataribeError(Exception):
     def sentence(self, language: Language) -> str:
         """What is wrong, where, and what to do, in that language."""
         return self.text[language].format(**self.facts)
+
+
+class KeyMissing(KataribeError):
+    """No facts."""
+
+    status, slug = 401, "key-missing"
+    text = {
+        "en": "This service has a key (KATARIBE_API_KEY). Send it as `Authorization: Bearer …`, or log in at /login.",
+        "ja": "このサービスにはキー(KATARIBE_API_KEY)が必要です。`Authorization: Bearer …` で送るか、/login でログイン"
+        "してください。",
+    }
 
 
 class HostNotAllowed(KataribeError):

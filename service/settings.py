@@ -151,6 +151,7 @@ def _takes_list(annotation: Any) -> bool:
 class Settings(BaseSettings):
     """All settings of one service. Whoever starts one reads them with `read_settings`, which tells errors in our words.
 
+    `api_key`: what every request must show, once it is set; without it the service listens on loopback only.
     `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use it.
     `request_timeout_seconds`: how long a client may take to send a request's head, and then its body.
     """
@@ -166,6 +167,7 @@ class Settings(BaseSettings):
     database_url: str | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     max_turns: int = Field(default=10, ge=1, le=50)
+    api_key: SecretStr | None = None
     allowed_hosts: list[str] = []
     cors_origins: list[str] = []
     max_body_bytes: int = Field(default=1_000_000, ge=1)

@@ -281,3 +281,32 @@ def test_help_names_run_export_and_import(main: Main) -> None:
     for command in ("run", "export", "import"):
         assert f" {command} " in told
         assert main(command, "--help")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("locale", "told"), [("en_GB.UTF-8", "set a key, or listen on"), ("ja_JP.UTF-8", "キーを設定")]
+)
+def test_the_service_listens_beyond_this_machine_with_a_key_only(
+    main: Main, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, locale: str, told: str
+) -> None:
+    monkeypatch.setenv("LANG", locale)
+    everywhere = ("serve", "--rehearsal", "--host", "0.0.0.0", "--port", "0", "--data", tmp_path / "d")  # noqa: S104
+    code, _, errors = main(*everywhere)
+    assert code == 2
+    assert "KATARIBE_API_KEY: 0.0.0.0" in errors
+    assert told in errors
+    assert len(errors.splitlines()) == 1
+    assert not (tmp_path / "d").exists()
+    monkeypatch.setenv("KATARIBE_API_KEY", "a-key")
+    with pytest.raises(AssertionError, match="it was served"):
+        cli.cli([str(part) for part in everywhere], standalone_mode=False)
+
+
+def test_a_key_in_the_environment_does_not_lock_the_demo_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KATARIBE_API_KEY", "a-key")
+    monkeypatch.setattr(demo, "PACE_SECONDS", 0.0)
+    monkeypatch.setattr(uvicorn.Server, "serve", SERVE)
+    cli.cli(["demo", "--language", "en", "--content", str(write_village(tmp_path / "game"))], standalone_mode=False)
+    assert "remembered" in capsys.readouterr().out

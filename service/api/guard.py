@@ -1,4 +1,4 @@
-"""Owns what is refused before the app has a request: a host that is not ours, a write from another site, a body too big."""
+"""Owns what is refused before the app has a request: a foreign host or site, who has no key, a body that is too long."""
 
 import asyncio
 from collections.abc import Collection
@@ -6,11 +6,13 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problem
-from service.errors import BodyTooLarge, CrossSite, HostNotAllowed, KataribeError, RequestTooSlow
+from service.api.key import OPEN, ApiKey, to_login
+from service.errors import BodyTooLarge, CrossSite, HostNotAllowed, KataribeError, KeyMissing, RequestTooSlow
 from service.settings import Settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -21,8 +23,9 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 class Guard:
     """ASGI middleware. Who is refused gets a problem, and its connection is closed: nothing more of it is read."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, key: ApiKey | None) -> None:
         self._app = app
+        self._key = key
         self._hosts = Hosts(settings.host, settings.allowed_hosts)
         self._origins = frozenset(settings.cors_origins)
         self._max_body_bytes = settings.max_body_bytes
@@ -37,9 +40,10 @@ class Guard:
             self._hosts.check(headers)
             if scope["method"] not in _SAFE:
                 self._check_site(headers)
+            self._check_key(scope)
             receive = await self._whole_body(headers, receive)
         except KataribeError as exc:
-            await problem.answer(scope, exc, {"Connection": "close"})(scope, receive, send)
+            await _refusal(scope, headers, exc)(scope, receive, send)
         except ClientDisconnect:
             pass  # it left in the middle of its body: there is nobody to answer
         else:
@@ -59,6 +63,11 @@ class Guard:
             site = urlsplit(origin).netloc
             if not site or site.lower() != headers.get("host", "").lower():
                 raise CrossSite(origin=origin)
+
+    def _check_key(self, scope: Scope) -> None:
+        """Raises: KeyMissing: there is a key, and the request does not show it."""
+        if self._key is not None and scope["path"] not in OPEN and not self._key.is_shown(HTTPConnection(scope)):
+            raise KeyMissing
 
     async def _whole_body(self, headers: Headers, receive: Receive) -> Receive:
         """Wait for the body and give it back as one message: no endpoint takes it in pieces, and some never read it.
@@ -102,6 +111,17 @@ class Guard:
         return bytes(body)
 
 
+def _refusal(scope: Scope, headers: Headers, error: KataribeError) -> Response:
+    if isinstance(error, KeyMissing) and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        answer: Response = to_login(HTTPConnection(scope))
+    else:
+        answer = problem.answer(scope, error)
+    if isinstance(error, KeyMissing):
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    answer.headers["Connection"] = "close"
+    return answer
+
+
 class Hosts:
     """The names this service goes by. A page whose name resolves to our address (DNS rebinding) calls us by its own name.
 
@@ -131,6 +151,11 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches what listens there."""
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
 def _is_address(host: str) -> bool:

@@ -112,9 +112,9 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
     )
 
 
-def answer(scope: Scope, error: KataribeError, headers: dict[str, str] | None = None) -> JSONResponse:
+def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     """The answer to a request that is refused before, or let go after, the app has it."""
-    return _answer(problem_of(error, language_of(Request(scope))), headers)
+    return _answer(problem_of(error, language_of(Request(scope))))
 
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:

@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from service.api import problem
-from service.errors import Stopping
+from service.api.guard import is_loopback
+from service.errors import Misconfigured, Stopping
 
 
 class Server(uvicorn.Server):
@@ -27,6 +28,13 @@ class Server(uvicorn.Server):
         log_level: str = "warning",
         grace_seconds: int = 1,
     ) -> None:
+        """Raises: Misconfigured: others than this machine could reach it, and there is no key."""
+        if not is_loopback(host) and app.state.key is None:
+            raise Misconfigured(
+                setting="KATARIBE_API_KEY",
+                reason=f"{host} can be reached from other machines: set a key, or listen on 127.0.0.1",
+                reason_ja=f"{host} は他のマシンから接続できます。キーを設定するか、127.0.0.1 で待ち受けてください",
+            )
         config = uvicorn.Config(
             _Releasing(app),
             http=type("Protocol", (_Impatient,), {"head_seconds": app.state.settings.request_timeout_seconds}),

@@ -118,6 +118,12 @@ async def world_page(page: Asked) -> Response:
     return page.render("world.html", world, data={"actions": _actions(world)})
 
 
+@router.get("/login")
+async def login_page(page: Asked, next: str = "/", wrong: bool = False) -> Response:
+    """Where a person shows the service's key; `next` is where that leads. The form is sent to api/key.py."""
+    return page.render("login.html", await _world(page), next=next, wrong=wrong)
+
+
 @router.get("/view/conversations/{conversation_id}")
 async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""

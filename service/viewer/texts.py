@@ -240,6 +240,14 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "legend_said": {"en": "something said", "ja": "語られたこと"},
     "legend_tie": {"en": "talked together", "ja": "会話した相手"},
     "legend_fact": {"en": "fact", "ja": "事実"},
+    # the way in
+    "login": {"en": "Log in", "ja": "ログイン"},
+    "login_why": {
+        "en": "Whoever runs this service has given it a key (KATARIBE_API_KEY). Enter it to see the world.",
+        "ja": "このサービスにはキー(KATARIBE_API_KEY)が設定されています。入力すると世界を見られます。",
+    },
+    "login_key": {"en": "Key", "ja": "キー"},
+    "login_wrong": {"en": "That is not the key.", "ja": "キーが違います。"},
     # not there
     "missing": {"en": "There is nothing here", "ja": "ここには何もありません"},
     "missing_why": {

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from service.api.server import Server
+from service.app import create_app
 from service.settings import EmbeddingSettings, LlmSettings, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -86,6 +88,9 @@ def test_a_missing_password_stops_the_start_and_says_so() -> None:
     asked = "${POSTGRES_PASSWORD:?set POSTGRES_PASSWORD in .env}"
     assert SERVICES["postgres"]["environment"]["POSTGRES_PASSWORD"] == asked
     assert SERVICES["kataribe"]["environment"]["PGPASSWORD"] == asked
+    assert (
+        SERVICES["kataribe"]["environment"]["KATARIBE_API_KEY"] == "${KATARIBE_API_KEY:?set KATARIBE_API_KEY in .env}"
+    )
     neo4j = SERVICES["neo4j"]["environment"]["NEO4J_AUTH"]
     assert neo4j == "neo4j/${COMPOSE_PROFILES:+${NEO4J_PASSWORD:?set NEO4J_PASSWORD in .env}}"
 
@@ -141,13 +146,17 @@ def test_the_service_understands_what_the_file_tells_it(
 
     assert settings.memory.backend == backend
     assert settings.database_url == "postgresql+psycopg://kataribe@postgres:5432/kataribe"
+    assert Server(create_app(settings), host="0.0.0.0"), "it may listen as the image does"  # noqa: S104
     known = set(env_names(Settings, "KATARIBE_"))
     assert {name for name in environment if name.startswith("KATARIBE_")} - known == set()
 
 
 def test_the_example_of_env_holds_no_secret_and_names_only_what_is_read() -> None:
     lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if line and not line.startswith("#")] == ["POSTGRES_PASSWORD="]
+    assert [line for line in lines if line and not line.startswith("#")] == [
+        "POSTGRES_PASSWORD=",
+        "KATARIBE_API_KEY=",
+    ]
     named = {found[1] for line in lines if (found := re.match(r"# ([A-Z0-9_]+)=", line))}
     text = COMPOSE.read_text(encoding="utf-8")
     assert {name for name in named if name not in text} == set()

@@ -87,13 +87,14 @@ class CountingEmbedder(TableEmbedder):
         return await super().passages(texts)
 
 
-def run() -> dict[str, float]:
+def run(*, conversations: int = CONVERSATIONS) -> dict[str, float]:
     """Figures per closed conversation: ``direct_…`` and ``episode_…`` calls, embedding_calls, prompt_tokens, ms."""
     with neo4j_server() as server:
-        return {**asyncio.run(_measure("direct", server)), **asyncio.run(_measure("episode", server))}
+        direct, episode = (asyncio.run(_measure(way, server, conversations)) for way in ("direct", "episode"))
+        return {**direct, **episode}
 
 
-async def _measure(ingestion: str, server: Neo4jServer) -> dict[str, float]:
+async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> dict[str, float]:
     embedder = CountingEmbedder()
     asked: list[dict[str, Any]] = []
 
@@ -115,7 +116,7 @@ async def _measure(ingestion: str, server: Neo4jServer) -> dict[str, float]:
         asked.clear()
         embedder.calls = 0
         spent = 0.0
-        for n in range(3, CONVERSATIONS + 3):
+        for n in range(3, conversations + 3):
             conversation_id = await room.database.write(partial(_talk, room=room, world_id=ingestion, n=n))
             begun = time.perf_counter()
             row = await close(room, conversation_id)
@@ -130,10 +131,10 @@ async def _measure(ingestion: str, server: Neo4jServer) -> dict[str, float]:
         await graph.aclose()
         room.database.close()
     return {
-        f"{ingestion}_calls": len(asked) / CONVERSATIONS,
-        f"{ingestion}_embedding_calls": embedder.calls / CONVERSATIONS,
-        f"{ingestion}_prompt_tokens": sum(_tokens(body) for body in asked) / CONVERSATIONS,
-        f"{ingestion}_ms": spent / CONVERSATIONS * 1000,
+        f"{ingestion}_calls": len(asked) / conversations,
+        f"{ingestion}_embedding_calls": embedder.calls / conversations,
+        f"{ingestion}_prompt_tokens": sum(_tokens(body) for body in asked) / conversations,
+        f"{ingestion}_ms": spent / conversations * 1000,
     }
 
 

@@ -79,9 +79,9 @@ class Trace:
         return known
 
 
-def run() -> dict[str, float]:
+def run(*, times: int = ROUNDS) -> dict[str, float]:
     """Figures ``start|recall|hour_functions|files|reads|writes|transactions``."""
-    rounds = [{**_conversation(), **_hour()} for _ in range(ROUNDS)]
+    rounds = [{**_conversation(), **_hour()} for _ in range(times)]
     return {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
 
 
@@ -138,7 +138,11 @@ def _served() -> Iterator[tuple[TestClient, Trace]]:
     roots = [Path(str(package.__file__)).parent for package in (service, world)]
     with tempfile.TemporaryDirectory() as directory, tracing(roots) as trace:
         settings = Settings(
-            _env_file=None, data_dir=Path(directory), embedding={"provider": "none"}, world={"language": "en"}
+            _env_file=None,
+            data_dir=Path(directory),
+            allowed_hosts=["testserver"],
+            embedding={"provider": "none"},
+            world={"language": "en"},
         )
         with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, Script())))) as client:
             yield client, trace

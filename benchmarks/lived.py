@@ -24,13 +24,11 @@ from service.llm.choose import choose_models
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow
 from tests.clock.lives import House, house, rehearsal
-from world.time import MINUTES_PER_DAY, WorldTime
+from world.time import WorldTime
 
-CHARACTERS = 25
 IN_FLIGHT = 32
 MEAN_SECONDS = 0.15
 """What stands for a second of a model's, the same factor for all runs: longer than the service's own CPU takes a call."""
-CROWD = 1_000
 WORLD = "main"
 
 
@@ -65,43 +63,43 @@ class Lived:
         return sums
 
 
-def http_day() -> dict[str, float]:
-    """Figures of 25 characters in the generated town, who ask models over HTTP; ahead against lockstep.
+def http_day(characters: int, minutes: int) -> dict[str, float]:
+    """Figures of characters in the generated town, who ask models over HTTP; ahead against lockstep.
 
     Raises:
         RuntimeError: the two told different stories.
     """
-    lockstep, ahead = asyncio.run(_live(lockstep=True)), asyncio.run(_live(lockstep=False))
+    lockstep, ahead = (asyncio.run(_live(characters, minutes, lockstep=lockstep)) for lockstep in (True, False))
     told_apart = [part for part in ahead.story if ahead.story[part] != lockstep.story[part]]
     if told_apart:
         raise RuntimeError(f"the service told another story than lockstep: {', '.join(told_apart)} differ")
     figures = {
-        f"http_speedup_town_{CHARACTERS}": lockstep.seconds / ahead.seconds,
-        f"http_seconds_town_{CHARACTERS}": ahead.seconds,
-        f"http_lockstep_seconds_town_{CHARACTERS}": lockstep.seconds,
+        f"http_speedup_town_{characters}": lockstep.seconds / ahead.seconds,
+        f"http_seconds_town_{characters}": ahead.seconds,
+        f"http_lockstep_seconds_town_{characters}": lockstep.seconds,
         "http_most_in_flight": ahead.most_in_flight,
-        "calls_per_character_day": ahead.calls / CHARACTERS,
+        "calls_per_character_day": ahead.calls / characters,
         "cpu_ms_per_call": ahead.cpu * 1000 / ahead.calls,
-        f"db_mb_day_{CHARACTERS}": ahead.megabytes,
-        "prompt_tokens_per_character_day": sum(ahead.by_role("prompt_tokens").values()) / CHARACTERS,
+        f"db_mb_day_{characters}": ahead.megabytes,
+        "prompt_tokens_per_character_day": sum(ahead.by_role("prompt_tokens").values()) / characters,
     }
     for role, tokens in ahead.by_role("prompt_tokens").items():
-        figures[f"prompt_tokens_per_character_day_{role}"] = tokens / CHARACTERS
-        figures[f"calls_per_character_day_{role}"] = ahead.by_role("calls")[role] / CHARACTERS
+        figures[f"prompt_tokens_per_character_day_{role}"] = tokens / characters
+        figures[f"calls_per_character_day_{role}"] = ahead.by_role("calls")[role] / characters
     return figures
 
 
-def routine_day() -> dict[str, float]:
+def routine_day(crowd: int, minutes: int) -> dict[str, float]:
     """Figures of a crowd that lives by routine in the same service: CPU seconds of a day, and what its store grows by."""
-    return asyncio.run(_routine())
+    return asyncio.run(_routine(crowd, minutes))
 
 
-async def _live(*, lockstep: bool) -> Lived:
+async def _live(characters: int, minutes: int, *, lockstep: bool) -> Lived:
     with model_server(mean_seconds=MEAN_SECONDS) as server, tempfile.TemporaryDirectory() as directory:
         model = choose_models(_settings(server), rehearsal()).for_role("decision")
-        async with house(town_content(CHARACTERS), Path(directory), model, at_once=IN_FLIGHT) as lived:
+        async with house(town_content(characters), Path(directory), model, at_once=IN_FLIGHT) as lived:
             before, started, cpu = _megabytes(Path(directory)), time.monotonic(), time.process_time()
-            await (_minute_by_minute(lived) if lockstep else lived.live(MINUTES_PER_DAY))
+            await (_minute_by_minute(lived, minutes) if lockstep else lived.live(minutes))
             seconds, cpu = time.monotonic() - started, time.process_time() - cpu
             print(f"{'lockstep' if lockstep else 'ahead'} over HTTP: {seconds:.0f} s", file=sys.stderr)
             grown, story = _megabytes(Path(directory)) - before, lived.story()
@@ -117,27 +115,27 @@ async def _live(*, lockstep: bool) -> Lived:
     )
 
 
-async def _minute_by_minute(lived: House) -> None:
+async def _minute_by_minute(lived: House, minutes: int) -> None:
     room = lived.room
 
     def order(session: Session) -> Living:
         now = room.stage.open(session, WORLD, lock=True).now
-        session.get_one(WorldRow, WORLD).target = now + MINUTES_PER_DAY
+        session.get_one(WorldRow, WORLD).target = now + minutes
         return load(session, room.stage, WORLD, models_missing=False)
 
     living = await room.database.write(order)
-    await Lockstep(lived.keeper.crew, living, WorldTime(living.world.now + MINUTES_PER_DAY)).run()
+    await Lockstep(lived.keeper.crew, living, WorldTime(living.world.now + minutes)).run()
 
 
-async def _routine() -> dict[str, float]:
+async def _routine(crowd: int, minutes: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
-        async with house(routine_content(CROWD), Path(directory), rehearsal(), decision="routine") as lived:
+        async with house(routine_content(crowd), Path(directory), rehearsal(), decision="routine") as lived:
             before, cpu = _megabytes(Path(directory)), time.process_time()
-            await lived.live(MINUTES_PER_DAY)
+            await lived.live(minutes)
             cpu = time.process_time() - cpu
             return {
-                f"service_routine_{CROWD}_day_s": cpu,
-                f"service_routine_{CROWD}_db_mb": _megabytes(Path(directory)) - before,
+                f"service_routine_{crowd}_day_s": cpu,
+                f"service_routine_{crowd}_db_mb": _megabytes(Path(directory)) - before,
             }
 
 

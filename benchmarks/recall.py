@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from service.memory.sqlite.graph import SqliteGraph
 from world.time import WorldTime
 
 SIZES = (100, 1_000, 10_000, 100_000)
+BESIDE_SIZE = 10_000
 BESIDE = 1_000
 BESIDE_FACTS = 20
 QUERIES = 60
@@ -57,57 +59,70 @@ class TableEmbedder:
         return unit
 
 
-def run() -> dict[str, float]:
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How many facts a character has, and how many characters are beside the one with `beside_size` facts."""
+
+    sizes: tuple[int, ...] = SIZES
+    beside_size: int = BESIDE_SIZE
+    beside: int = BESIDE
+    queries: int = QUERIES
+
+
+def run(scale: Scale | None = None, *, with_neo4j: bool = True) -> dict[str, float]:
     """Figures ``<graph>_<facts>_ms_p50|p95`` and, with other characters beside, ``<graph>_10000_beside_ms_p50|p95``."""
-    return asyncio.run(_run())
+    return asyncio.run(_run(scale or Scale(), with_neo4j=with_neo4j))
 
 
-async def _run() -> dict[str, float]:
+async def _run(scale: Scale, *, with_neo4j: bool) -> dict[str, float]:
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as directory:
         graph = SqliteGraph(Path(directory) / "memory.db", TableEmbedder())
-        figures |= await _measure("sqlite", graph)
+        figures |= await _measure("sqlite", graph, scale)
         await graph.aclose()
+    if not with_neo4j:
+        return figures
     try:
         with neo4j_server() as server:
             where = (server.uri, server.user, SecretStr(server.password), server.database)
             served = GraphitiGraph(*where, TableEmbedder())
-            figures |= await _measure("neo4j", served)
+            figures |= await _measure("neo4j", served, scale)
             await served.aclose()
     except NotHere as exc:
         print(f"recall: Neo4j is left out, {exc}", file=sys.stderr)
     return figures
 
 
-async def _measure(name: str, graph: MemoryGraph) -> dict[str, float]:
+async def _measure(name: str, graph: MemoryGraph, scale: Scale) -> dict[str, float]:
     figures: dict[str, float] = {}
     rng = random.Random(7)
-    for size in SIZES:
+    for size in scale.sizes:
         group = Group(world_id="bench", character_id=f"c{size}")
         await _fill(graph, group, size, rng)
-        figures |= await _timed(f"{name}_{size}", graph, group, rng)
-    for other in range(BESIDE):
+        figures |= await _timed(f"{name}_{size}", graph, group, scale.queries, rng)
+    for other in range(scale.beside):
         await _fill(graph, Group(world_id="bench", character_id=f"beside{other}"), BESIDE_FACTS, rng)
-    return figures | await _timed(f"{name}_10000_beside", graph, Group(world_id="bench", character_id="c10000"), rng)
+    group = Group(world_id="bench", character_id=f"c{scale.beside_size}")
+    return figures | await _timed(f"{name}_{scale.beside_size}_beside", graph, group, scale.queries, rng)
 
 
-async def _timed(name: str, graph: MemoryGraph, group: Group, rng: random.Random) -> dict[str, float]:
+async def _timed(name: str, graph: MemoryGraph, group: Group, queries: int, rng: random.Random) -> dict[str, float]:
     def ask(about: str | None) -> Callable[[str], Awaitable[object]]:
         return lambda query: graph.recall(group, query, at=NOW, about=about, limit=10)
 
     await ask(None)(_sentence(rng))  # the first one reads the group's vectors
-    plain = await _times(ask(None), rng)
-    about = await _times(ask(_JA[3]), rng)
+    plain = await _times(ask(None), queries, rng)
+    about = await _times(ask(_JA[3]), queries, rng)
     return {
         f"{name}_ms_p50": statistics.median(plain),
-        f"{name}_ms_p95": plain[int(QUERIES * 0.95)],
-        f"{name}_about_ms_p95": about[int(QUERIES * 0.95)],
+        f"{name}_ms_p95": plain[int(queries * 0.95)],
+        f"{name}_about_ms_p95": about[int(queries * 0.95)],
     }
 
 
-async def _times(ask: Callable[[str], Awaitable[object]], rng: random.Random) -> list[float]:
+async def _times(ask: Callable[[str], Awaitable[object]], queries: int, rng: random.Random) -> list[float]:
     times = []
-    for _ in range(QUERIES):
+    for _ in range(queries):
         query = _sentence(rng)
         begun = time.perf_counter()
         await ask(query)

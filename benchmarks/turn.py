@@ -96,9 +96,9 @@ class Stopwatch:
         return CharacterTurn.model_validate({**spoken, "goal_achieved": False})
 
 
-def run() -> dict[str, float]:
+def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[str, float]:
     """Figures: overhead in milliseconds, calls and prompt tokens, share of a prompt that repeats an earlier one."""
-    english, japanese = _measure("en"), _measure("ja")
+    english, japanese = (_measure(language, conversations, warm_up) for language in _SAID)
     return {
         **english,
         "prompt_tokens_per_turn": max(english["prompt_tokens_per_turn"], japanese["prompt_tokens_per_turn"]),
@@ -108,16 +108,17 @@ def run() -> dict[str, float]:
     }
 
 
-def _measure(language: Language) -> dict[str, float]:
+def _measure(language: Language, conversations: int, warm_up: int) -> dict[str, float]:
     model = Stopwatch(language)
     with tempfile.TemporaryDirectory() as directory:
-        settings = Settings(data_dir=Path(directory), world={"language": language})
+        # The others live on by routine: nobody else asks the model.
+        settings = Settings(data_dir=Path(directory), world={"language": language, "decision": "routine"})
         app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
         with _served(app) as url, httpx.Client(base_url=url, timeout=60) as http, _listening(url) as listener:
-            talks = [_talk(http, model, listener) for _ in range(WARM_UP + CONVERSATIONS)]
+            talks = [_talk(http, model, listener) for _ in range(warm_up + conversations)]
             usage = http.get("/usage").raise_for_status().json()
     prefix_share = _prefix_share([prompt for talk in talks for prompt in talk["prompts"]])
-    talks = talks[WARM_UP:]
+    talks = talks[warm_up:]
     overheads = sorted(gap for talk in talks for gap in talk["overheads"])
     turns = sum(talk["turns"] for talk in talks)
     tokens = sum(row["prompt_tokens"] for row in usage if row["role"] != "closing")
@@ -127,7 +128,7 @@ def _measure(language: Language) -> dict[str, float]:
         "start_ms_p50": statistics.median(talk["start"] for talk in talks) * 1000,
         "calls_per_conversation": sum(talk["calls"] for talk in talks) / len(talks),
         "turns_per_conversation": turns / len(talks),
-        "prompt_tokens_per_turn": tokens / (TURNS * (WARM_UP + CONVERSATIONS)),
+        "prompt_tokens_per_turn": tokens / (TURNS * (warm_up + conversations)),
         "prefix_share": prefix_share,
     }
 

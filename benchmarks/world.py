@@ -9,8 +9,8 @@ import multiprocessing
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.crowd import MIDNIGHT, blind, large, routine_profiles, sighted, town
@@ -21,7 +21,8 @@ from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
 
 IN_FLIGHT = 32
-TOMORROW = WorldTime(MIDNIGHT + MINUTES_PER_DAY)
+CHARACTERS = 25
+CROWD = 1_000
 SEEDS = {25: (1, 2, 3), 100: (1, 2), 500: (1,)}
 """Worlds of each number of characters; their figures are averaged."""
 CROWDS = (1_000, 10_000)
@@ -37,16 +38,29 @@ class Race:
     cpu_ms: float
 
 
-def run() -> dict[str, float]:
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How long all live, and how many: `characters` over HTTP and `crowd` by routine in the service, the others in the core."""
+
+    minutes: int = MINUTES_PER_DAY
+    characters: int = CHARACTERS
+    crowd: int = CROWD
+    seeds: Mapping[int, Sequence[int]] = field(default_factory=lambda: SEEDS)
+    crowds: Sequence[int] = CROWDS
+
+
+def run(scale: Scale | None = None) -> dict[str, float]:
     """Figures: the service over HTTP, times faster than lockstep, share of the oracle (0 to 1), CPU, crowds by routine."""
     from benchmarks import lived  # here, for the crowds' processes do without the service, and measure their memory
 
-    figures = lived.http_day() | lived.routine_day()
+    scale = scale or Scale()
+    until = WorldTime(MIDNIGHT + scale.minutes)
+    figures = lived.http_day(scale.characters, scale.minutes) | lived.routine_day(scale.crowd, scale.minutes)
     for name, setting in (("town", town()), ("large", large())):
-        for count, seeds in SEEDS.items():
-            figures |= _named(f"{name}_{count}", [_race(setting, count, seed) for seed in seeds])
-    for count in CROWDS:
-        figures |= _in_a_process_of_its_own(count)
+        for count, seeds in scale.seeds.items():
+            figures |= _named(f"{name}_{count}", [_race(setting, count, seed, until) for seed in seeds])
+    for count in scale.crowds:
+        figures |= _in_a_process_of_its_own(count, until)
     return figures
 
 
@@ -59,13 +73,13 @@ def _named(name: str, races: list[Race]) -> dict[str, float]:
     }
 
 
-def _race(setting: Setting, count: int, seed: int) -> Race:
+def _race(setting: Setting, count: int, seed: int, until: WorldTime) -> Race:
     latency = lognormal(seed)
 
     def day(runner: Callable[..., Run]) -> Run:
         return runner(
             sighted(setting, count, seed),
-            until=TOMORROW,
+            until=until,
             decide=Day(seed=seed),
             turns=turns_of(seed),
             latency=latency,
@@ -84,17 +98,17 @@ def _race(setting: Setting, count: int, seed: int) -> Race:
     )
 
 
-def _in_a_process_of_its_own(count: int) -> dict[str, float]:
+def _in_a_process_of_its_own(count: int, until: WorldTime) -> dict[str, float]:
     """So that the memory it takes is its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(routine_day, (count,))
+        return pool.apply(routine_day, (count, until))
 
 
-def routine_day(count: int) -> dict[str, float]:
+def routine_day(count: int, until: WorldTime) -> dict[str, float]:
     """A day of a crowd by routine on the large map. Seconds are of one core's CPU; the map's ways are searched within."""
     setting = large()
     profiles = routine_profiles(setting, count)
-    ahead = RunningAhead(blind(setting, profiles), until=TOMORROW)
+    ahead = RunningAhead(blind(setting, profiles), until=until)
     events, started = 0, time.process_time()
     while (call := ahead.take()) is not None:
         option, wake_at = by_routine(setting, profiles[call.person_id], ahead.snapshot(call))

@@ -1,0 +1,72 @@
+"""Every benchmark starts, and answers figures: each is run at its smallest size."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import closing, footprint, recall, size, start, turn, world
+from tests.servers.neo4j import require_neo4j
+
+Run = Callable[[], Mapping[str, float]]
+
+FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2)
+SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
+
+SMALLEST: Mapping[str, Run] = {
+    "turn": lambda: turn.run(conversations=1, warm_up=1),
+    "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
+    "recall": lambda: recall.run(FEW_FACTS, with_neo4j=False),
+    "world": lambda: world.run(SHORT_LIVES),
+    "size": size.run,
+    "footprint": lambda: footprint.run(times=1),
+}
+WITH_NEO4J: Mapping[str, Run] = {
+    "closing": lambda: closing.run(conversations=1),
+    "recall": lambda: recall.run(FEW_FACTS),
+}
+
+
+def test_none_is_left_out() -> None:
+    assert {*SMALLEST, *WITH_NEO4J} == set(command.NAMES)
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_it_starts(name: str) -> None:
+    figures = SMALLEST[name]()
+    assert figures
+    assert all(math.isfinite(value) for value in figures.values())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("name", WITH_NEO4J)
+def test_it_starts_with_neo4j(name: str) -> None:
+    require_neo4j()
+    figures = WITH_NEO4J[name]()
+    assert any(figure.startswith(("neo4j", "episode")) for figure in figures)
+    assert all(math.isfinite(value) for value in figures.values())
+
+
+def test_the_command_runs_what_is_named_and_keeps_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "size"])
+    with pytest.raises(SystemExit) as left:
+        command.main()
+    assert left.value.code == 0
+    kept = json.loads((tmp_path / "results" / "size.json").read_text(encoding="utf-8"))
+    assert kept["figures"]["total_statements"] > 1000
+    assert "total_statements" in capsys.readouterr().out
+
+
+def test_a_benchmark_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "luck"])
+    with pytest.raises(SystemExit) as left:
+        command.main()
+    assert left.value.code == 2
+    assert "unknown benchmark luck" in capsys.readouterr().err

@@ -52,6 +52,8 @@ class _Kept:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     living: Living | None = None
     drive: Drive | None = None
+    moves_since: float = 0.0
+    """When `drive` began, by the loop's clock."""
     task: asyncio.Task[None] | None = None
     again: bool = False
     """It was told to go on while it moved."""
@@ -84,8 +86,8 @@ class Keeper:
     ) -> None:
         """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
 
-        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for
-        `patience_seconds` at most.
+        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for a
+        world that moves for `patience_seconds` at most, and for one another as long as that takes.
         """
         self.crew = crew
         self.id = new_id()
@@ -260,8 +262,7 @@ class Keeper:
         try:
             if kept.drive is not None:
                 kept.drive.interrupt()
-            async with asyncio.timeout_at(deadline):
-                await kept.lock.acquire()
+            await self._take(kept, deadline)
         except TimeoutError:
             kept.is_missed = True
             raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
@@ -271,6 +272,28 @@ class Keeper:
             yield kept
         finally:
             kept.lock.release()
+
+    async def _take(self, kept: _Kept, deadline: float) -> None:
+        """Take the world's lock. A run that holds it is waited for until `deadline`, or for as long as patience lasts where
+        it began later; whoever else holds it is done soon.
+
+        Raises:
+            TimeoutError: the world moves.
+        """
+        loop = asyncio.get_running_loop()
+        taking = asyncio.create_task(kept.lock.acquire())
+        try:
+            while not taking.done():
+                latest = max(
+                    deadline, (loop.time() if kept.drive is None else kept.moves_since) + self._patience_seconds
+                )
+                if latest <= loop.time():
+                    raise TimeoutError
+                await asyncio.wait({taking}, timeout=latest - loop.time())
+        except BaseException:
+            if not taking.cancel():  # it was taken at the last moment
+                kept.lock.release()
+            raise
 
     async def _changed(self, world_id: str, kept: _Kept, work: Callable[[Session, Living], T]) -> T:
         living: Living | None = None
@@ -334,7 +357,7 @@ class Keeper:
                     return kept.again
                 await self.crew.end_dropped(living)
                 await self._let_go_of_calls(kept)
-                kept.drive = Drive(self.crew, living, target)
+                kept.drive, kept.moves_since = Drive(self.crew, living, target), asyncio.get_running_loop().time()
                 if kept.waiting:
                     kept.drive.interrupt()
                 await kept.drive.run()

@@ -1,6 +1,7 @@
 """Owns the tests of many conversations started in one world: what a start reads, and how starts wait for each other."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,3 +72,31 @@ def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content
     few, many = asyncio.run(live())
     assert many == few
     assert sum(statement.startswith("SELECT") for statement in many) <= 30
+
+
+def test_starts_wait_for_one_another_longer_than_for_a_world_that_moves(crowd: Content, tmp_path: Path) -> None:
+    def busy(_: Session, __: Living) -> None:
+        time.sleep(0.05)  # in the database's thread, as a command that has much to write
+
+    async def live() -> set[str]:
+        async with house(crowd, tmp_path, rehearsal(), decision="routine", patience_seconds=0.1) as home:
+            occupied = [asyncio.create_task(home.keeper.command("main", busy)) for _ in range(10)]
+            started = await asyncio.gather(*(start(home, number) for number in range(PAIRS)))
+            await asyncio.gather(*occupied)
+            return set(started)
+
+    assert len(asyncio.run(live())) == PAIRS
+
+
+def test_who_gives_up_while_waiting_keeps_nobody_waiting(crowd: Content, tmp_path: Path) -> None:
+    async def live() -> str:
+        async with house(crowd, tmp_path, rehearsal(), decision="routine") as home:
+            waiting = [asyncio.create_task(start(home, number)) for number in range(3)]
+            await asyncio.sleep(0)
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            async with asyncio.timeout(10):
+                return await start(home, 3)
+
+    assert asyncio.run(live())

@@ -33,9 +33,9 @@ from service.jobs.outbox import Outbox
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
-from service.memory.graph import Group, MemoryGraph
-from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
-from service.memory.graphiti.graph import GraphitiGraph
+from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.store import Group, MemoryStore
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -109,7 +109,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         graph = _graph(ingestion, server, embedder, fake.base_url)
         room = _room(Path(directory), graph, fake.base_url)
         outbox = Outbox(room)
-        group = Group(world_id=ingestion, character_id="aoi")
+        group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await room.database.write(lambda s: _talk(s, room, ingestion, 2))
         await close(room, warm_up)
         await outbox.deliver(group)
@@ -138,14 +138,14 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
     }
 
 
-def _graph(ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> MemoryGraph:
+def _graph(ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> MemoryStore:
     where = (server.uri, server.user, SecretStr(server.password), server.database)
     if ingestion == "direct":
-        return GraphitiGraph(*where, embedder)
-    return EpisodeGraphitiGraph(*where, embedder, ExtractionModel(model=MODEL, base_url=base_url, api_key=None))
+        return GraphitiMemory(*where, embedder)
+    return EpisodeGraphitiMemory(*where, embedder, ExtractionModel(model=MODEL, base_url=base_url, api_key=None))
 
 
-def _room(directory: Path, graph: MemoryGraph, base_url: str) -> Room:
+def _room(directory: Path, graph: MemoryStore, base_url: str) -> Room:
     settings = Settings(data_dir=directory, world={"language": "en"})
     model = OpenAIChat(base_url=base_url, api_key="none", model=MODEL)
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
@@ -154,7 +154,7 @@ def _room(directory: Path, graph: MemoryGraph, base_url: str) -> Room:
         settings=settings,
         stage=WorldRepository(load_content(bundled_content()), settings.world),
         database=database,
-        graph=graph,
+        memory=graph,
         models=Models(dict.fromkeys(ROLES, model)),
         stream=Stream(),
     )

@@ -1,4 +1,4 @@
-"""Measures recall: p50 and p95 at growing numbers of facts of one character, without and with 1,000 characters beside it.
+"""Measures recall by every filter, on SQLite, PostgreSQL and Neo4j: p50 and p95 with the index warm, and the cold load.
 
 The embedder is a fixed table of random unit vectors, so that embedding costs nothing and the search is what is timed.
 Facts are sentences over a skewed vocabulary of Japanese and English words; questions are made of words of a fact.
@@ -11,31 +11,47 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import SecretStr
 
 from benchmarks.neo4j import NotHere, neo4j_server
 from service.memory.embedding.embedder import Vectors
-from service.memory.graph import Episode, FactDraft, Group, MemoryGraph, episode_id, fact_id
-from service.memory.graphiti.graph import GraphitiGraph
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.index import IndexCache
+from service.memory.sql import SqlMemory
+from service.memory.store import Episode, FactDraft, Group, MemoryStore, fact_id
+from service.store.session import Database
+from tests.memory.memories import Memory
+from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
-SIZES = (100, 1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000)
 BESIDE_SIZE = 10_000
-BESIDE = 1_000
+BESIDE = 200
 BESIDE_FACTS = 20
 QUERIES = 60
 PER_EPISODE = 250
+SAID = ("Do you remember the bell?", "霧の夜に鐘が鳴った。", "Nobody rang it.", "祖母がそう話していた。")
+BACKENDS = ("sqlite", "postgresql", "neo4j")
 NOW = WorldTime(1_000_000_000)
 
 _JA = "船 鐘 霧 祖母 手紙 杉 港 旅館 薬 帳面 灯台 猫 豆 パン 祭り 神社 借金 約束 兄 娘 潮 釘 錨 日記 切手 瓦 粉 市場 医者 鍛冶".split()
 _EN = "boat bell fog letter cedar harbour inn medicine ledger lighthouse cat bread festival shrine debt promise".split()
 _ENDS = "を覚えている を失くした を探している を直した について話した を売った".split()
+
+FILTERS: Mapping[str, Mapping[str, Any]] = {
+    "anything": {},
+    "about": {"about": _JA[3]},
+    "partner": {"partner_id": "npc3"},
+    "either": {"about": _JA[3], "partner_id": "npc3"},
+    "as_of": {"at": WorldTime(NOW - 500)},
+    "history": {"history": True},
+}
 
 
 class TableEmbedder:
@@ -61,7 +77,7 @@ class TableEmbedder:
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How many facts a character has, and how many characters are beside the one with `beside_size` facts."""
+    """How many facts a person has, and how many people are beside the one with `beside_size` facts."""
 
     sizes: tuple[int, ...] = SIZES
     beside_size: int = BESIDE_SIZE
@@ -69,86 +85,130 @@ class Scale:
     queries: int = QUERIES
 
 
-def run(scale: Scale | None = None, *, with_neo4j: bool = True) -> dict[str, float]:
-    """Figures ``<graph>_<facts>_ms_p50|p95`` and, with other characters beside, ``<graph>_10000_beside_ms_p50|p95``."""
-    return asyncio.run(_run(scale or Scale(), with_neo4j=with_neo4j))
-
-
-async def _run(scale: Scale, *, with_neo4j: bool) -> dict[str, float]:
+def run(scale: Scale | None = None, *, backends: Collection[str] = BACKENDS) -> dict[str, float]:
+    """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others beside."""
     figures: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as directory:
-        graph = SqliteGraph(Path(directory) / "memory.db", TableEmbedder())
-        figures |= await _measure("sqlite", graph, scale)
-        await graph.aclose()
-    if not with_neo4j:
-        return figures
-    try:
-        with neo4j_server() as server:
-            where = (server.uri, server.user, SecretStr(server.password), server.database)
-            served = GraphitiGraph(*where, TableEmbedder())
-            figures |= await _measure("neo4j", served, scale)
-            await served.aclose()
-    except NotHere as exc:
-        print(f"recall: Neo4j is left out, {exc}", file=sys.stderr)
+    for name in backends:
+        try:
+            with _OPEN[name]() as bench:
+                figures |= asyncio.run(_measure(name, bench, scale or Scale()))
+        except NotHere as exc:
+            print(f"recall: {name} is left out, {exc}", file=sys.stderr)
     return figures
 
 
-async def _measure(name: str, graph: MemoryGraph, scale: Scale) -> dict[str, float]:
+class Bench:
+    """A store to be measured; `make` gives another one on the same data, with nothing in mind."""
+
+    def __init__(self, database: Database, make: Callable[[IndexCache], MemoryStore]) -> None:
+        self.database = database
+        self._make = make
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin with an empty mind."""
+        self.indexes = IndexCache()
+        self.store = self._make(self.indexes)
+
+
+@contextmanager
+def _sqlite() -> Iterator[Bench]:
+    with tempfile.TemporaryDirectory() as directory, _opened(f"sqlite:///{directory}/kataribe.db") as database:
+        yield Bench(database, lambda indexes: SqlMemory(database, TableEmbedder(), indexes))
+
+
+@contextmanager
+def _postgresql() -> Iterator[Bench]:
+    binaries = find_binaries()
+    if binaries is None:
+        raise NotHere("needs PostgreSQL's server: apt-get install postgresql")
+    with PostgresServer(binaries) as server, _opened(server.create_database()) as database:
+        yield Bench(database, lambda indexes: SqlMemory(database, TableEmbedder(), indexes))
+
+
+@contextmanager
+def _neo4j() -> Iterator[Bench]:
+    with (
+        neo4j_server() as server,
+        tempfile.TemporaryDirectory() as directory,
+        _opened(f"sqlite:///{directory}/kataribe.db") as database,
+    ):
+        where = (server.uri, server.user, SecretStr(server.password), server.database)
+        yield Bench(database, lambda _: GraphitiMemory(*where, TableEmbedder()))
+
+
+_OPEN: Mapping[str, Callable[[], AbstractContextManager[Bench]]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+    "neo4j": _neo4j,
+}
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Database]:
+    database = Database(url)
+    database.migrate()
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+async def _measure(name: str, bench: Bench, scale: Scale) -> dict[str, float]:
     figures: dict[str, float] = {}
     rng = random.Random(7)
     for size in scale.sizes:
-        group = Group(world_id="bench", character_id=f"c{size}")
-        await _fill(graph, group, size, rng)
-        figures |= await _timed(f"{name}_{size}", graph, group, scale.queries, rng)
+        group = Group(world_id="bench", person_id=f"c{size}")
+        await _fill(bench, group, size, rng)
+        figures |= await _cold(f"{name}_{size}", bench, group, rng)
+        for asked, given in FILTERS.items():
+            figures |= await _warm(f"{name}_{size}_{asked}", bench, group, rng, given, scale.queries)
     for other in range(scale.beside):
-        await _fill(graph, Group(world_id="bench", character_id=f"beside{other}"), BESIDE_FACTS, rng)
-    group = Group(world_id="bench", character_id=f"c{scale.beside_size}")
-    return figures | await _timed(f"{name}_{scale.beside_size}_beside", graph, group, scale.queries, rng)
+        await _fill(bench, Group(world_id="bench", person_id=f"beside{other}"), BESIDE_FACTS, rng)
+    group = Group(world_id="bench", person_id=f"c{scale.beside_size}")
+    figures |= await _warm(f"{name}_{scale.beside_size}_beside", bench, group, rng, {}, scale.queries)
+    await bench.store.aclose()
+    return figures
 
 
-async def _timed(name: str, graph: MemoryGraph, group: Group, queries: int, rng: random.Random) -> dict[str, float]:
-    def ask(about: str | None) -> Callable[[str], Awaitable[object]]:
-        return lambda query: graph.recall(group, query, at=NOW, about=about, limit=10)
-
-    await ask(None)(_sentence(rng))  # the first one reads the group's vectors
-    plain = await _times(ask(None), queries, rng)
-    about = await _times(ask(_JA[3]), queries, rng)
-    return {
-        f"{name}_ms_p50": statistics.median(plain),
-        f"{name}_ms_p95": plain[int(queries * 0.95)],
-        f"{name}_about_ms_p95": about[int(queries * 0.95)],
-    }
+async def _cold(name: str, bench: Bench, group: Group, rng: random.Random) -> dict[str, float]:
+    """The first recall of a process, and what it then holds in mind."""
+    await bench.store.aclose()
+    bench.forget()
+    begun = time.perf_counter()
+    await bench.store.recall(group, _sentence(rng), at=NOW)
+    took = time.perf_counter() - begun
+    return {f"{name}_cold_ms": took * 1000, f"{name}_mb": bench.indexes.bytes / 1_000_000}
 
 
-async def _times(ask: Callable[[str], Awaitable[object]], queries: int, rng: random.Random) -> list[float]:
+async def _warm(
+    name: str, bench: Bench, group: Group, rng: random.Random, given: Mapping[str, Any], queries: int
+) -> dict[str, float]:
     times = []
     for _ in range(queries):
         query = _sentence(rng)
         begun = time.perf_counter()
-        await ask(query)
+        await bench.store.recall(group, query, **{"at": NOW, "limit": 10, **given})
         times.append((time.perf_counter() - begun) * 1000)
-    return sorted(times)
+    times.sort()
+    return {f"{name}_ms_p50": statistics.median(times), f"{name}_ms_p95": times[int(queries * 0.95)]}
 
 
-async def _fill(graph: MemoryGraph, group: Group, size: int, rng: random.Random) -> None:
+async def _fill(bench: Bench, group: Group, size: int, rng: random.Random) -> None:
+    memory = Memory(bench.store, bench.database)
     for number in range(0, size, PER_EPISODE):
-        conversation = f"talk{number}"
+        conversation = f"{group.person_id}talk{number}"
         at = WorldTime(NOW - size + number)
         episode = Episode(
-            id=episode_id(group, conversation),
-            name="talk",
-            body=_sentence(rng),
-            partner_id=f"npc{rng.randrange(10)}",
-            conversation_id=conversation,
-            at=at,
+            conversation_id=conversation, partner_id=f"npc{rng.randrange(10)}", summary=_sentence(rng), topics=(), at=at
         )
-        drafts = [_draft(episode.id, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
-        await graph.remember(group, episode, drafts)
+        facts = [_draft(conversation, index, at, rng) for index in range(min(PER_EPISODE, size - number))]
+        await memory.remember(group, episode, facts, SAID)
 
 
-def _draft(episode: str, index: int, at: WorldTime, rng: random.Random) -> FactDraft:
+def _draft(conversation: str, index: int, at: WorldTime, rng: random.Random) -> FactDraft:
     return FactDraft(
-        id=fact_id(episode, index),
+        id=fact_id("", conversation, index),
         subject=_word(_JA, rng),
         relation="knows",
         object=_word(_JA, rng),

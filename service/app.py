@@ -1,6 +1,6 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
 
@@ -29,9 +29,9 @@ from service.errors import Misconfigured
 from service.jobs.runner import Runner
 from service.llm.choose import Models, choose_models
 from service.llm.rehearsal import RehearsalModel
-from service.memory.choose import choose_graph
-from service.memory.graph import MemoryGraph
+from service.memory.choose import choose_memory
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
+from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.lock import DataLock
@@ -50,8 +50,10 @@ that does not arrive), 413 (a body that is too long).
 """
 
 
-def create_app(settings: Settings, *, models: Models | None = None, graph: MemoryGraph | None = None) -> FastAPI:
-    """The service. `models` and `graph` stand in for those the settings would choose.
+def create_app(
+    settings: Settings, *, models: Models | None = None, memory: Callable[[Database], MemoryStore] | None = None
+) -> FastAPI:
+    """The service. `models` and `memory` stand in for those the settings would choose.
 
     Raises:
         ContentErrors: the game's files have errors; such a world does not start.
@@ -66,12 +68,12 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(settings) as database:
-            memory = graph or choose_graph(settings)
+            store = memory(database) if memory else choose_memory(settings, database)
             room = Room(
-                settings=settings, stage=stage, database=database, graph=memory, models=speaking, stream=Stream()
+                settings=settings, stage=stage, database=database, memory=store, models=speaking, stream=Stream()
             )
             runner = Runner(room)
-            desk = Desk(settings=settings, database=database, graph=memory, models=speaking)
+            desk = Desk(settings=settings, database=database, memory=store, models=speaking)
             keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
             ticker = Ticker(keeper)
             app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
@@ -85,7 +87,7 @@ def create_app(settings: Settings, *, models: Models | None = None, graph: Memor
                 await keeper.stop()
                 await runner.stop()
                 await speaking.aclose()
-                await memory.aclose()
+                await store.aclose()
 
     key = ApiKey.of(settings)
     app = FastAPI(

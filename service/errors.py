@@ -39,8 +39,6 @@ KataribeError
 │   ├── ModelBroken         502   content that is not the JSON asked for
 │   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
-    ├── MemoryDamaged       503   its file cannot be read as a database
-    ├── MemoryGone          503   its file was removed or replaced while the service runs
     └── MemoryMissing       503   it does not hold what a world has been through
 """
 
@@ -453,30 +451,6 @@ class GraphUnavailable(KataribeError):
     text = {
         "en": "The long-term memory ({backend}) cannot be reached: {reason}. Check {setting}. What was said is kept.",
         "ja": "長期記憶({backend})に接続できません: {reason}。{setting} を確認してください。会話の内容は保存されています。",
-    }
-
-
-class MemoryDamaged(GraphUnavailable):
-    """Facts: `file`, and those of GraphUnavailable."""
-
-    slug = "memory-damaged"
-    text = {
-        "en": "The long-term memory {file} ({setting}) is damaged ({reason}). Put a backup in its place and start the "
-        "service again; what is to be remembered waits until then.",
-        "ja": "長期記憶 {file}({setting})が壊れています({reason})。バックアップと置き換えて、サービスを起動し直してください。"
-        "それまでの記憶は書き込み待ちとして保存されます。",
-    }
-
-
-class MemoryGone(GraphUnavailable):
-    """Facts: `file`, and those of GraphUnavailable."""
-
-    slug = "memory-gone"
-    text = {
-        "en": "The long-term memory {file} ({setting}) was removed or replaced while the service runs. Put it back and "
-        "start the service again; what is to be remembered waits until then.",
-        "ja": "長期記憶 {file}({setting})がサービスの実行中に消されたか、置き換えられました。元に戻して、サービスを起動し直してください。"
-        "それまでの記憶は書き込み待ちとして保存されます。",
     }
 
 

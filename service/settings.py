@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -91,7 +91,7 @@ class MemorySettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    backend: Literal["sqlite", "graphiti"] = "sqlite"
+    backend: Annotated[Literal["sql", "graphiti"], BeforeValidator(lambda v: "sql" if v == "sqlite" else v)] = "sql"
     ingestion: Literal["direct", "episode"] = "direct"
     neo4j_uri: str = "bolt://127.0.0.1:7687"
     neo4j_user: str = "neo4j"

@@ -12,7 +12,7 @@ from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.sql import SqlMemory
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
@@ -79,12 +79,12 @@ def script() -> ScriptedModel:
 
 @pytest.fixture
 def room(database: Database, village: Content, settings: Settings, script: ScriptedModel) -> Room:
-    """Where conversations are held, with the scripted model and a memory graph of its own."""
+    """Where conversations are held, with the scripted model and a memory of its own."""
     return Room(
         settings=settings,
         stage=WorldRepository(village, settings.world),
         database=database,
-        graph=SqliteGraph(settings.data_dir / "memory.db"),
+        memory=SqlMemory(database),
         models=Models(dict.fromkeys(ROLES, script)),
         stream=Stream(),
     )

@@ -152,3 +152,9 @@ def test_a_file_that_is_no_text_is_named() -> None:
 def test_a_setting_given_in_code_needs_no_file() -> None:
     Path(".env").write_text("KATARIBE_LLM__SEED=5\n", encoding="utf-8")
     assert Settings(_env_file=None, llm=LlmSettings(attempts=1)).llm.seed == LlmSettings().seed
+
+
+@pytest.mark.parametrize("name", ["sql", "sqlite"])
+def test_the_memorys_former_name_is_taken_for_todays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("KATARIBE_MEMORY__BACKEND", name)
+    assert read_settings().memory.backend == "sql"

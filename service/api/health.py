@@ -61,8 +61,8 @@ async def _database_fault(house: House, language: Language) -> str | None:
 async def _memory_fault(house: House, language: Language) -> str | None:
     """A database that is away cannot say what the memory should hold; that is its own fault."""
     try:
-        await house.room.graph.check()
-        await require_complete(house.room.database, house.room.graph)
+        await house.room.memory.check()
+        await require_complete(house.room.database, house.room.memory)
     except GraphUnavailable as exc:
         return exc.sentence(language)
     except SQLAlchemyError:

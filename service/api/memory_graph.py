@@ -12,8 +12,8 @@ from service.api.deps import Serving, WorldId
 from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.views import told
-from service.memory.graph import Episode, Fact, Group
 from service.memory.lexical import normal
+from service.memory.store import Episode, Fact, Group
 from service.people.worlds import WorldView
 from world.time import WorldTime, iso
 
@@ -87,8 +87,8 @@ async def read_memory_graph(
     """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
     world = await house.room.database.read(lambda s: house.room.stage.open(s, world_id))
     character = world.character(character_id)
-    group = Group(world_id=world_id, character_id=character_id)
-    dump = await house.room.graph.export(group)
+    group = Group(world_id=world_id, person_id=character_id)
+    dump = await house.room.memory.export(group)
     known = [fact for fact in dump.facts if history or not _closed(fact, world.now)]
     facts = known[::-1][:limit]
     return MemoryGraphOut(
@@ -150,12 +150,13 @@ def _fact(group: Group, fact: Fact, now: WorldTime) -> FactEdgeOut:
 
 
 def _episode(episode: Episode, world: WorldView) -> EpisodeOut:
+    partner = world.name_of(episode.partner_id)
     return EpisodeOut(
-        id=episode.id,
-        name=episode.name,
-        summary=episode.body,
+        id=episode.conversation_id,
+        name=f"{partner}との会話" if world.language == "ja" else f"Conversation with {partner}",
+        summary=episode.summary,
         partner_id=episode.partner_id,
-        partner_name=world.name_of(episode.partner_id),
+        partner_name=partner,
         conversation_id=episode.conversation_id,
         at=iso(episode.at),
     )

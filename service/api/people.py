@@ -124,7 +124,7 @@ async def read_memory(
     world = await house.room.database.read(people)
     memory = await recall(
         house.room.database,
-        house.room.graph,
+        house.room.memory,
         world,
         character_id,
         npc_id,
@@ -151,7 +151,7 @@ async def read_memory(
 async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Response:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
-    await house.keeper.command(world_id, lambda s, living: forget_character(s, living, character_id))
+    await house.keeper.command(world_id, lambda s, living: forget_character(s, house.room.memory, living, character_id))
     await house.runner.forget(world_id, [character_id])
     return Response(status_code=204)
 

@@ -26,7 +26,7 @@ from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
-from service.memory.graph import Recalled
+from service.memory.store import Recalled
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
 from service.store.tables import (
@@ -152,8 +152,8 @@ def today(row: SummaryRow, world: WorldView) -> TodayOut:
     """A conversation of the day."""
     return TodayOut(
         conversation_id=row.conversation_id,
-        npc_id=row.npc_id,
-        npc_name=world.name_of(row.npc_id),
+        npc_id=row.partner_id,
+        npc_name=world.name_of(row.partner_id),
         summary=row.summary,
         at=iso(WorldTime(row.at)),
     )

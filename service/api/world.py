@@ -103,7 +103,7 @@ async def stop_world(house: Serving, world_id: WorldId) -> WorldOut:
 async def delete_world(house: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await house.ticker.forget(world_id)
-    forgotten = await house.keeper.remove(world_id, lambda s: forget_world(s, world_id))
+    forgotten = await house.keeper.remove(world_id, lambda s: forget_world(s, house.room.memory, world_id))
     await house.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 
@@ -220,7 +220,7 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
         tick_minutes=world.settings.tick_minutes,
         models=names,
         rehearsal=views.REHEARSAL in names.values(),
-        memory=house.room.graph.name,
+        memory=house.room.memory.name,
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),

@@ -42,9 +42,9 @@ class Crew:
         return await self.talks.turn(conversation_id, index, at)
 
     async def close(self, conversation_id: str) -> None:
-        """Remember the conversation, and hand what is remembered to the memory graph."""
-        for group in await self.talks.close(conversation_id):
-            await self.outbox.deliver(group)
+        """Remember the conversation, and hand what is remembered to a store outside our database."""
+        await self.talks.close(conversation_id)
+        await self.outbox.deliver_conversation(conversation_id)
 
     async def end_dropped(self, living: Living) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they went."""

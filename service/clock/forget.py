@@ -1,4 +1,4 @@
-"""Owns forgetting: a whole world, or all that one character lived through. The memory graph's part goes by the outbox."""
+"""Owns forgetting: a whole world, or all that one character lived through."""
 
 from typing import Any
 
@@ -9,15 +9,17 @@ from service.clock.free import require_free
 from service.clock.living import Living
 from service.decision.mind import Mind
 from service.errors import WorldInUse
-from service.memory.write import forget_entry
+from service.memory.store import Group, MemoryStore
 from service.store.events import note
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     EngagementRow,
     EventRow,
+    FactRow,
     IdempotencyRow,
     LifeRow,
+    MemoryOwnerRow,
     MidTermRow,
     MoodRow,
     MovementRow,
@@ -29,16 +31,14 @@ from service.store.tables import (
     TalkRow,
     UnsettledRow,
     UsageRow,
+    VectorRow,
     WorldRow,
 )
 
 _DUE = ("running", "closing")
 
-_MINE = (SummaryRow, OutboxRow)
+_MINE = (SummaryRow, OutboxRow, MidTermRow, MoodRow)
 """What a character keeps for itself of what it lived through."""
-
-_OWN = (MidTermRow, MoodRow)
-"""The same, of tables whose rows belong to a person of any kind."""
 
 _REST = (
     AttitudeChangeRow,
@@ -46,35 +46,38 @@ _REST = (
     PersonRow,
     EngagementRow,
     EventRow,
+    FactRow,
     IdempotencyRow,
     LifeRow,
+    MemoryOwnerRow,
     MovementRow,
     NoticeRow,
     SelfFactRow,
     TalkRow,
     UnsettledRow,
     UsageRow,
+    VectorRow,
 )
 
 
-def forget_world(session: Session, world_id: str) -> list[str]:
-    """Remove every row of a world that stands; the caller commits. Answers the characters whose memory the graph is yet
-    to forget.
+def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[str]:
+    """Remove every row of a world that stands; the caller commits. Answers those who remembered something.
 
     Raises:
         WorldInUse: conversations that clients started run or are being closed.
     """
     session.get(WorldRow, world_id, with_for_update=True)
     _require_quiet(session, world_id, col(ConversationRow.talk_id).is_(None))
-    characters = _who_lived(session, world_id)
-    for table in (*_MINE, *_OWN, *_REST):
+    people = _who_lived(session, world_id)
+    for table in (*_MINE, *_REST):
         session.execute(delete(table).where(col(table.world_id) == world_id))
     session.execute(delete(WorldRow).where(col(WorldRow.id) == world_id))
-    session.add_all(forget_entry(world_id, character_id) for character_id in characters)
-    return characters
+    for person_id in people:
+        memory.forget(session, Group(world_id=world_id, person_id=person_id))
+    return people
 
 
-def forget_character(session: Session, living: Living, character_id: str) -> None:
+def forget_character(session: Session, memory: MemoryStore, living: Living, character_id: str) -> None:
     """Remove all that the character lived through, and that NPCs met it; what NPCs told about themselves stays, and so
     does what other characters remember of their talks with it.
 
@@ -91,14 +94,12 @@ def forget_character(session: Session, living: Living, character_id: str) -> Non
     mine = col(ConversationRow.character_id) == character_id
     _require_quiet(session, world.id, or_(mine, col(ConversationRow.npc_id) == character_id))
     for table in _MINE:
-        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.character_id) == character_id))
-    for own in _OWN:
-        session.execute(delete(own).where(col(own.world_id) == world.id, col(own.person_id) == character_id))
+        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == character_id))
     _forget_talks(session, living, character_id)
     _forget_attitudes(session, living, character_id)
     living.minds[character_id] = Mind()
     living.core.changed_people.add(character_id)
-    session.add(forget_entry(world.id, character_id))
+    memory.forget(session, Group(world_id=world.id, person_id=character_id))
     note(session, world.id, world.now, "forgot", character_id)
 
 
@@ -125,7 +126,7 @@ def _forget_attitudes(session: Session, living: Living, character_id: str) -> No
 
 def _who_lived(session: Session, world_id: str) -> list[str]:
     began = session.exec(select(ConversationRow.character_id).where(ConversationRow.world_id == world_id).distinct())
-    remember = session.exec(select(SummaryRow.character_id).where(SummaryRow.world_id == world_id).distinct())
+    remember = session.exec(select(SummaryRow.person_id).where(SummaryRow.world_id == world_id).distinct())
     return sorted({*began, *remember})
 
 

@@ -82,7 +82,7 @@ def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
     """The character's day is over: the next one begins without its conversations. Answers how many they were."""
     row = person_row(session, world_id, character_id, lock=True)
     day = select(func.count()).where(
-        SummaryRow.world_id == world_id, SummaryRow.character_id == character_id, SummaryRow.night == row.sleeps
+        SummaryRow.world_id == world_id, SummaryRow.person_id == character_id, SummaryRow.night == row.sleeps
     )
     row.sleeps += 1
     return session.exec(day).one()

@@ -121,11 +121,11 @@ class Brief:
 
     def _own(self, partner_id: str, mind: CharacterMind) -> _Own:
         recent = mind.memory.recent
-        others = (row for row in recent.today if row.npc_id != partner_id)
+        others = (row for row in recent.today if row.partner_id != partner_id)
         return {
             "known": tuple(remembered_as(self.world, found) for found in mind.memory.facts),
             "mid_term": tuple(row.content for row in recent.mid_term),
-            "today": tuple(f"{self.world.name_of(row.npc_id)}: {row.summary}" for row in others),
+            "today": tuple(f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others),
             "stance": recent.attitude.stance,
             "items": mind.items,
         }
@@ -184,5 +184,5 @@ def _npc_mind(session: Session, room: Room, world: WorldView, npc_id: str) -> Np
 async def _character_mind(room: Room, world: WorldView, character_id: str, other_id: str, query: str) -> CharacterMind:
     items = await room.database.read(lambda s: tuple(person_row(s, world.id, character_id).items))
     limit = room.settings.memory.recall_limit
-    memory = await recall(room.database, room.graph, world, character_id, other_id, query=query, limit=limit)
+    memory = await recall(room.database, room.memory, world, character_id, other_id, query=query, limit=limit)
     return CharacterMind(memory=memory, items=items)

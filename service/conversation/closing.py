@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
@@ -15,6 +16,7 @@ from service.llm.chat import Usage
 from service.memory.extract import closing_prompt, extract, pair_prompt, prepare, prepare_pair
 from service.memory.gate import gate, gate_pair
 from service.memory.recall import CharacterMemory, recall
+from service.memory.store import Remember
 from service.memory.write import settle, settle_pair
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, TurnRow
@@ -28,10 +30,11 @@ MEMORIES_SHOWN = 10
 
 @dataclass(frozen=True, kw_only=True)
 class _Recollected:
-    """What the one model call gave: its cost, and how to write what of it passed the gate."""
+    """What the one model call gave: its cost, and how to write what of it passed the gate. `texts` are to be embedded."""
 
     usage: Usage
-    settle: Callable[[Session, WorldView, ConversationRow], dict[str, Any]]
+    texts: tuple[str, ...]
+    settle: Callable[[Session, WorldView, ConversationRow, Remember], dict[str, Any]]
 
 
 async def close(room: Room, conversation_id: str) -> ConversationRow:
@@ -50,7 +53,8 @@ async def close(room: Room, conversation_id: str) -> ConversationRow:
         return await _fail(room, row, exc, paid)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
-    return await room.database.write(lambda s: _settle(s, room, row.id, recollected))
+    remember = partial(room.memory.remember, embedded=await room.memory.embed(recollected.texts))
+    return await room.database.write(lambda s: _settle(s, room, row.id, recollected, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -91,7 +95,11 @@ async def _of_one(room: Room, world: WorldView, row: ConversationRow, turns: lis
     )
     answer = await extract(room.models.for_role("closing"), closing_prompt(question.scene))
     kept = gate(answer.value, question.scene, affinity_step=settings.affinity_step)
-    return _Recollected(usage=answer.usage, settle=lambda s, w, r: settle(s, w, r, question, kept, settings))
+    return _Recollected(
+        usage=answer.usage,
+        texts=kept.texts,
+        settle=lambda s, w, r, remember: settle(s, w, r, question, kept, settings, remember),
+    )
 
 
 async def _of_two(room: Room, world: WorldView, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
@@ -102,17 +110,23 @@ async def _of_two(room: Room, world: WorldView, row: ConversationRow, turns: lis
     question = prepare_pair(world, row, turns, first, second)
     answer = await extract(room.models.for_role("closing"), pair_prompt(question.scene))
     kept = gate_pair(answer.value, question.scene, affinity_step=room.settings.memory.affinity_step)
-    return _Recollected(usage=answer.usage, settle=lambda s, w, r: settle_pair(s, w, r, question, kept))
+    return _Recollected(
+        usage=answer.usage,
+        texts=(*kept[0].texts, *kept[1].texts),
+        settle=lambda s, w, r, remember: settle_pair(s, w, r, question, kept, remember),
+    )
 
 
 async def _memory(
     room: Room, world: WorldView, character_id: str, partner_id: str, turns: list[TurnRow]
 ) -> CharacterMemory:
     query = " ".join(turn.text for turn in turns)
-    return await recall(room.database, room.graph, world, character_id, partner_id, query=query, limit=MEMORIES_SHOWN)
+    return await recall(room.database, room.memory, world, character_id, partner_id, query=query, limit=MEMORIES_SHOWN)
 
 
-def _settle(session: Session, room: Room, conversation_id: str, recollected: _Recollected) -> ConversationRow:
+def _settle(
+    session: Session, room: Room, conversation_id: str, recollected: _Recollected, remember: Remember
+) -> ConversationRow:
     row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
     world = world_at(session, room.stage, row, row.ended_at)
     usage = recollected.usage
@@ -122,7 +136,7 @@ def _settle(session: Session, room: Room, conversation_id: str, recollected: _Re
     row.completion_tokens += usage.completion_tokens
     if row.phase != Phase.CLOSING:
         return row
-    row.changes = recollected.settle(session, world, row)
+    row.changes = recollected.settle(session, world, row, remember)
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     tell(session, row, _no_earlier(world, row), "conversation_closed", row.character_id, npc_id=row.npc_id)
     return row

@@ -6,7 +6,7 @@ from typing import Protocol
 from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Role
-from service.memory.graph import MemoryGraph
+from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
@@ -35,6 +35,6 @@ class Room:
     settings: Settings
     stage: WorldRepository
     database: Database
-    graph: MemoryGraph
+    memory: MemoryStore
     models: Models
     stream: Stream

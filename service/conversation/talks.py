@@ -17,8 +17,6 @@ from service.conversation.stream import Settled
 from service.conversation.transcript import failure_of, spoken, turns_of
 from service.errors import NotFound
 from service.llm.chat import Role
-from service.memory.graph import Group
-from service.memory.write import waiting_groups
 from service.people.person import night_of
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, EngagementRow, TurnRow
@@ -93,17 +91,16 @@ class Talks:
         """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
         self._briefs = {i: known for i, known in self._briefs.items() if known.world.id != world_id}
 
-    async def close(self, conversation_id: str) -> tuple[Group, ...]:
-        """Remember it, by one model call. Answers whose memories now wait to be delivered to the memory graph.
+    async def close(self, conversation_id: str) -> None:
+        """Remember it, by one model call.
 
         Doing it twice changes nothing. A closing that failed is left as `closing_failed`.
         """
         room = self._room
         if await room.database.read(lambda s: s.get(ConversationRow, conversation_id)) is None:
-            return ()
+            return
         row = await close(room, conversation_id)
         room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
-        return await room.database.read(lambda s: waiting_groups(s, conversation_id))
 
     async def _turn(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
         row, turns = await self._room.database.read(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.llm.chat import ChatModel, Role
-from service.memory.graph import MemoryGraph
+from service.memory.store import MemoryStore
 from service.settings import Settings
 from service.store.session import Database
 
@@ -23,5 +23,5 @@ class Desk:
 
     settings: Settings
     database: Database
-    graph: MemoryGraph
+    memory: MemoryStore
     models: ModelOfRole

@@ -9,8 +9,8 @@ from sqlmodel import Session, col
 
 from service.decision.desk import Desk
 from service.errors import GraphUnavailable
-from service.memory.graph import Group
 from service.memory.recall import remembered_as
+from service.memory.store import Group
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
@@ -64,9 +64,9 @@ async def remembered(
     limit = desk.settings.memory.recall_limit
     if not limit:
         return ()
-    group = Group(world_id=world.id, character_id=character_id)
+    group = Group(world_id=world.id, person_id=character_id)
     try:
-        found = await desk.graph.recall(group, query, at=world.now, limit=2 * limit)
+        found = await desk.memory.recall(group, query, at=world.now, limit=2 * limit)
     except GraphUnavailable as exc:
         _log.warning("a decision without long-term memory: %s", exc)
         return ()
@@ -89,8 +89,8 @@ _NIGHT = (
     .scalar_subquery()
 )
 _TODAY = (
-    select(col(SummaryRow.conversation_id), col(SummaryRow.npc_id), col(SummaryRow.summary))
-    .where(col(SummaryRow.world_id) == _WORLD, col(SummaryRow.character_id) == _CHARACTER)
+    select(col(SummaryRow.conversation_id), col(SummaryRow.partner_id), col(SummaryRow.summary))
+    .where(col(SummaryRow.world_id) == _WORLD, col(SummaryRow.person_id) == _CHARACTER)
     .where(col(SummaryRow.night) == func.coalesce(_NIGHT, 0), col(SummaryRow.at) <= _NOW)
     .order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))
 )

@@ -12,6 +12,8 @@ from sqlmodel import Session, select
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS, suffix_of
+from service.memory.owners import next_epoch
+from service.memory.store import Group
 from service.store.tables import ConversationRow, EventRow, LifeRow, MovementRow, SummaryRow, TurnRow, WorldRow
 
 ENDED_NIGHT = -1
@@ -56,6 +58,7 @@ class _Reader:
         # Ids of conversations are the whole store's: where there are others, those of this story name their world too.
         self._suffix = "" if session.exec(select(ConversationRow.id).limit(1)).first() is None else suffix_of(world_id)
         self._events: list[dict[str, Any]] = []
+        self._people: set[str] = set()
 
     def read(self, lines: Iterator[bytes]) -> Imported:
         try:
@@ -84,6 +87,8 @@ class _Reader:
                 conversations += 1
                 self._hold(line)
         self._flush()
+        for person_id in sorted(self._people):
+            next_epoch(self._session, Group(world_id=self._world_id, person_id=person_id))
         return Imported(events=events, conversations=conversations)
 
     def _begin(self, lines: Iterator[bytes]) -> Header:
@@ -136,16 +141,18 @@ class _Reader:
             {
                 "conversation_id": row_id,
                 "world_id": self._world_id,
-                "npc_id": summary.partner_id,
+                "person_id": summary.character_id,
                 "night": ENDED_NIGHT,
-                **summary.model_dump(exclude={"partner_id"}),
+                **summary.model_dump(exclude={"character_id"}),
                 "at": summary.at,
+                "revision": 0,
             }
             for summary in line.summaries
         ]
         for table, rows in ((TurnRow, turns), (SummaryRow, summaries)):
             if rows:
                 self._session.execute(insert(table), rows)
+        self._people.update(summary.character_id for summary in line.summaries)
 
 
 def _read_line(raw: bytes) -> EventLine | ConversationLine:

@@ -123,11 +123,9 @@ def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[Conve
     of_turns = select(TurnRow).where(col(TurnRow.conversation_id).in_(ids)).order_by(col(TurnRow.turn))
     for turn in session.exec(of_turns):
         turns[turn.conversation_id].append(TurnLine.model_construct(**_columns(turn, TurnLine)))
-    character_id = _bytewise(session, col(SummaryRow.character_id))
-    for summary in session.exec(
-        select(SummaryRow).where(col(SummaryRow.conversation_id).in_(ids)).order_by(character_id)
-    ):
-        line = SummaryLine.model_construct(**_columns(summary, SummaryLine), partner_id=summary.npc_id)
+    person_id = _bytewise(session, col(SummaryRow.person_id))
+    for summary in session.exec(select(SummaryRow).where(col(SummaryRow.conversation_id).in_(ids)).order_by(person_id)):
+        line = SummaryLine.model_construct(**_columns(summary, SummaryLine), character_id=summary.person_id)
         summaries[summary.conversation_id].append(line)
     for row_id in ids:
         row = rows[row_id]

@@ -1,4 +1,4 @@
-"""Owns the way of memories from SQL into the memory graph: in order per character, tried until they are there."""
+"""Owns the way of memories into a store outside our database: in order per person, tried until they are there."""
 
 import asyncio
 import logging
@@ -9,8 +9,8 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
-from service.memory.graph import Group
-from service.memory.write import is_forget, outbox_entry
+from service.memory.outbox import is_forget, outbox_entry, waiting_groups
+from service.memory.store import Delivery, Group
 from service.store.tables import ConversationRow, OutboxRow, SummaryRow
 
 _log = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ LONGEST_WAIT_SECONDS = 30.0
 
 
 class Outbox:
-    """Delivers what conversations left in the outbox.
+    """Delivers what conversations left in the outbox; nothing where the memory is in our own database.
 
-    The graph takes a second delivery of the same episode for nothing new, so a crash between delivery and deletion,
+    The store takes a second delivery of the same episode for nothing new, so a crash between delivery and deletion,
     or two replicas at once, do no harm.
     """
 
@@ -30,24 +30,34 @@ class Outbox:
         self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def deliver_due(self) -> None:
-        """Deliver for every character whose oldest entry is due."""
-        for group in await self._room.database.read(_due_groups):
-            await self.deliver(group)
+        """Deliver for every person whose oldest entry is due."""
+        if self._room.memory.delivery is not None:
+            for group in await self._room.database.read(_due_groups):
+                await self.deliver(group)
+
+    async def deliver_conversation(self, conversation_id: str) -> None:
+        """Deliver for all who were in the conversation."""
+        if self._room.memory.delivery is not None:
+            for group in await self._room.database.read(lambda s: waiting_groups(s, conversation_id)):
+                await self.deliver(group)
 
     async def deliver(self, group: Group) -> None:
-        """Deliver the character's entries, oldest first, until none is left or the graph is away."""
+        """Deliver the person's entries, oldest first, until none is left or the store is away."""
+        delivery = self._room.memory.delivery
+        if delivery is None:
+            return
         async with self._locks[group]:
             while row := await self._room.database.read(lambda s: _oldest(s, group)):
-                if not await self._hand_over(row):
+                if not await self._hand_over(delivery, row):
                     return
 
-    async def _hand_over(self, row: OutboxRow) -> bool:
-        group = Group(world_id=row.world_id, character_id=row.character_id)
+    async def _hand_over(self, delivery: Delivery, row: OutboxRow) -> bool:
+        group = Group(world_id=row.world_id, person_id=row.person_id)
         try:
             if is_forget(row):
-                await self._room.graph.forget(group)
+                await delivery.erase(group)
             else:
-                await self._room.graph.remember(*outbox_entry(row))
+                await delivery.deliver(*outbox_entry(row))
         except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
             level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
             _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
@@ -56,30 +66,30 @@ class Outbox:
             return False
         if not await self._room.database.write(lambda s: _done(s, row)):
             # It was forgotten while it was on the way: the group holds what came before, and is to hold nothing.
-            await self._room.graph.forget(group)
+            await delivery.erase(group)
         return True
 
 
 def waiting(session: Session, world_id: str) -> int:
-    """How many conversations' memories of a world the graph still has to be given."""
+    """How many conversations' memories of a world the store still has to be given."""
     query = select(func.count()).select_from(OutboxRow).where(OutboxRow.world_id == world_id)
     return session.exec(query).one()
 
 
 def _due_groups(session: Session) -> list[Group]:
-    heads = select(func.min(OutboxRow.id)).group_by(col(OutboxRow.world_id), col(OutboxRow.character_id))
+    heads = select(func.min(OutboxRow.id)).group_by(col(OutboxRow.world_id), col(OutboxRow.person_id))
     query = select(OutboxRow).where(col(OutboxRow.id).in_(heads), OutboxRow.due <= time.time())
-    return [Group(world_id=row.world_id, character_id=row.character_id) for row in session.exec(query)]
+    return [Group(world_id=row.world_id, person_id=row.person_id) for row in session.exec(query)]
 
 
 def _oldest(session: Session, group: Group) -> OutboxRow | None:
-    query = select(OutboxRow).where(OutboxRow.world_id == group.world_id, OutboxRow.character_id == group.character_id)
+    query = select(OutboxRow).where(OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
     return session.exec(query.order_by(col(OutboxRow.id)).limit(1)).first()
 
 
 def _entry(session: Session, row: OutboxRow) -> OutboxRow | None:
-    """The row as it stands: of two characters each has one of the same conversation."""
-    mine = (OutboxRow.conversation_id == row.conversation_id, OutboxRow.character_id == row.character_id)
+    """The row as it stands: of two people each has one of the same conversation."""
+    mine = (OutboxRow.conversation_id == row.conversation_id, OutboxRow.person_id == row.person_id)
     return session.exec(select(OutboxRow).where(*mine)).first()
 
 
@@ -88,7 +98,7 @@ def _done(session: Session, delivered: OutboxRow) -> bool:
     row = _entry(session, delivered)
     if row is not None:
         session.delete(row)
-    summary = session.get(SummaryRow, (delivered.conversation_id, delivered.character_id))
+    summary = session.get(SummaryRow, (delivered.world_id, delivered.person_id, delivered.conversation_id))
     if summary is not None:
         summary.delivered = True
     return is_forget(delivered) or session.get(ConversationRow, delivered.conversation_id) is not None

@@ -20,8 +20,7 @@ from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.conversation.stream import Settled
 from service.jobs.outbox import Outbox
-from service.memory.graph import Group
-from service.memory.write import waiting_groups
+from service.memory.store import Group
 from service.store.ids import new_id
 from service.store.tables import ConversationRow
 
@@ -75,9 +74,9 @@ class Runner:
         self.submit(conversation_id)
 
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
-        """Let the memory graph forget these now; where it is away, the outbox sees to it when it is back."""
+        """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is back."""
         for character_id in character_ids:
-            await self.outbox.deliver(Group(world_id=world_id, character_id=character_id))
+            await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
     async def wait(self, conversation_id: str) -> None:
         """Return when the conversation is closed, its closing has failed, or it is forgotten."""
@@ -104,8 +103,7 @@ class Runner:
     async def _advance(self, conversation_id: str) -> None:
         await converse(self._room, conversation_id)
         await close(self._room, conversation_id)
-        for group in await self._room.database.read(lambda s: waiting_groups(s, conversation_id)):
-            await self.outbox.deliver(group)
+        await self.outbox.deliver_conversation(conversation_id)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries."""

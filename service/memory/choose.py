@@ -1,36 +1,37 @@
-"""Owns the choice of the memory graph, and the closing of what it was made with."""
+"""Owns the choice of the memory store."""
 
 from service.errors import Misconfigured
 from service.llm.openai import is_openai
 from service.memory.embedding.choose import choose_embedder
 from service.memory.embedding.embedder import Embedder
-from service.memory.graph import MemoryGraph
-from service.memory.resting import Resting
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.resting import FarMemory, Resting
+from service.memory.sql import SqlMemory
+from service.memory.store import MemoryStore
 from service.settings import Settings
+from service.store.session import Database
 
 
-def choose_graph(settings: Settings) -> MemoryGraph:
-    """The memory graph the settings name.
+def choose_memory(settings: Settings, database: Database) -> MemoryStore:
+    """The memory store the settings name.
 
     Raises:
         Misconfigured: the embedder or the extraction model it needs is not configured.
     """
     embedder = choose_embedder(settings)
-    if settings.memory.backend == "sqlite":
-        return SqliteGraph(settings.data_dir / "memory.db", embedder)
+    if settings.memory.backend == "sql":
+        return SqlMemory(database, embedder)
     return Resting(_graphiti(settings, embedder))
 
 
-def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:
-    # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQLite needs neither.
-    from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
-    from service.memory.graphiti.graph import GraphitiGraph
+def _graphiti(settings: Settings, embedder: Embedder | None) -> FarMemory:
+    # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
+    from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+    from service.memory.graphiti.graph import GraphitiMemory
 
     memory = settings.memory
     where = (memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
     if memory.ingestion == "direct":
-        return GraphitiGraph(*where, embedder)
+        return GraphitiMemory(*where, embedder)
     closing = settings.llm.of("closing")
     key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)
     if embedder is None:
@@ -47,4 +48,4 @@ def _graphiti(settings: Settings, embedder: Embedder | None) -> MemoryGraph:
         )
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
     model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
-    return EpisodeGraphitiGraph(*where, embedder, model)
+    return EpisodeGraphitiMemory(*where, embedder, model)

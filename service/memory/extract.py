@@ -9,7 +9,6 @@ from sqlmodel import Session
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
-from service.memory.graph import Recalled
 from service.memory.recall import CharacterMemory, RecentMemory
 from service.memory.recollection import (
     ClosingScene,
@@ -21,6 +20,7 @@ from service.memory.recollection import (
     SpokenLine,
 )
 from service.memory.self_facts import self_facts
+from service.memory.store import Recalled
 from service.people.attitude import mood
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, TurnRow

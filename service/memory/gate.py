@@ -85,6 +85,11 @@ class Kept:
     stance: str
     rejected: tuple[Rejected, ...]
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is remembered for long, as it is embedded."""
+        return (self.summary, *(one.fact.statement for one in self.remembered))
+
 
 def gate(recollection: Recollection, scene: ClosingScene, *, affinity_step: int) -> Kept:
     """What of the recollection may be stored."""

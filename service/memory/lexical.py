@@ -1,8 +1,9 @@
-"""Owns what full text search sees of a text: words, and character bigrams of Japanese; the same for facts and queries."""
+"""Owns what the search sees of a text: words, and character bigrams of Japanese; the same for memories and queries."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 
 MAX_QUERY_TOKENS = 64
 _MAX_WORD = 64
@@ -33,24 +34,19 @@ def normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def tokens(text: str, *, limit: int | None = None) -> tuple[str, ...]:
-    """The distinct tokens of a text, in order, the first `limit` of them.
+def tokens(text: str) -> list[str]:
+    """The tokens of a text, in order, each as often as it occurs.
 
     Words are folded, without possessive and plural `s`. A run of Japanese, Chinese or Korean characters becomes its
     bigrams; a kanji that stands alone between kana (妻 in 太郎の妻は) is a token of its own, for a bigram would
     bind it to a particle that the question does not share.
     """
-    found: dict[str, None] = {}
-    for token in _pieces(normal(text)):
-        found[token] = None
-        if limit is not None and len(found) >= limit:
-            break
-    return tuple(found)
+    return list(_pieces(normal(text)))
 
 
 def query_tokens(text: str) -> tuple[str, ...]:
-    """The tokens of a question: any of them may match. Bounded, so that a pasted novel costs no more than a page."""
-    return tokens(text, limit=MAX_QUERY_TOKENS)
+    """The distinct tokens of a question: any of them may match. Bounded: a pasted novel costs no more than a page."""
+    return tuple(islice(dict.fromkeys(_pieces(normal(text))), MAX_QUERY_TOKENS))
 
 
 def says_little(token: str) -> bool:

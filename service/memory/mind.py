@@ -1,20 +1,19 @@
-"""Owns what one who was there takes away of a settled conversation: summary, day, mid-term memories, the graph's part."""
+"""Owns what one who was there takes away of a settled conversation: summary, mid-term memories, facts."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlmodel import Session
 
 from service.memory.extract import Extraction
 from service.memory.gate import Kept, Remembered
-from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
 from service.memory.mid_term import add_mid_term, expires_at
+from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.tables import (
     ConversationRow,
     MidTermRow,
-    OutboxRow,
     SummaryRow,
     TurnRow,
     WorldRow,
@@ -48,26 +47,13 @@ class Side:
 
 
 def take_away(
-    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime
+    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime, remember: Remember
 ) -> dict[str, Any]:
     """Write what the character remembers; the answer is what of it people are shown. The caller commits."""
-    changes = {
+    return {
         "mid_term": _mid_term(session, world, conversation, side, at),
-        "facts": _graph(session, world, conversation, side, at),
+        "facts": _long_term(session, conversation, side, at, remember),
     }
-    session.add(
-        SummaryRow(
-            conversation_id=conversation.id,
-            world_id=world.id,
-            character_id=side.character_id,
-            npc_id=side.partner_id,
-            summary=side.kept.summary,
-            topics=list(side.kept.topics),
-            at=at,
-            night=_began(conversation, side),
-        )
-    )
-    return changes
 
 
 def tell_rejected(session: Session, conversation: ConversationRow, side: Side, at: WorldTime, person_id: str) -> None:
@@ -120,28 +106,37 @@ def _began(conversation: ConversationRow, side: Side) -> int:
     return conversation.sleeps if side.character_id == conversation.character_id else conversation.partner_sleeps
 
 
-def _graph(
-    session: Session, world: WorldView, conversation: ConversationRow, side: Side, at: WorldTime
+def _long_term(
+    session: Session, conversation: ConversationRow, side: Side, at: WorldTime, remember: Remember
 ) -> list[dict[str, Any]]:
-    group = Group(world_id=world.id, character_id=side.character_id)
     episode = Episode(
-        id=episode_id(group, conversation.id),
-        name=_episode_name(world, side.partner_id),
-        body=side.kept.summary,
-        partner_id=side.partner_id,
         conversation_id=conversation.id,
+        partner_id=side.partner_id,
+        summary=side.kept.summary,
+        topics=side.kept.topics,
         at=at,
     )
     facts = [
-        _draft(remembered, fact_id(episode.id, index), side, said_at(session, conversation, remembered.fact.turn))
+        _draft(
+            remembered,
+            fact_id(side.character_id, conversation.id, index),
+            side,
+            said_at(session, conversation, remembered.fact.turn),
+        )
         for index, remembered in enumerate(side.kept.remembered)
     ]
+    group = Group(world_id=conversation.world_id, person_id=side.character_id)
     session.add(
-        OutboxRow(
+        SummaryRow(
+            world_id=group.world_id,
+            person_id=group.person_id,
             conversation_id=conversation.id,
-            world_id=world.id,
-            character_id=side.character_id,
-            payload={"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]},
+            partner_id=episode.partner_id,
+            summary=episode.summary,
+            topics=list(episode.topics),
+            at=at,
+            night=_began(conversation, side),
+            revision=remember(session, group, episode, facts),
         )
     )
     return [{"id": fact.id, "statement": fact.statement, "turn": fact.turn} for fact in facts]
@@ -167,8 +162,3 @@ def _valid_at(valid_on: str, spoken_at: WorldTime) -> WorldTime:
         return min(parse_time(valid_on), spoken_at) if valid_on else spoken_at
     except BadWorldTime:
         return spoken_at
-
-
-def _episode_name(world: WorldView, partner_id: str) -> str:
-    name = world.name_of(partner_id)
-    return f"{name}との会話" if world.language == "ja" else f"Conversation with {name}"

@@ -1,4 +1,4 @@
-"""Owns what a character knows before it speaks: from SQL what is recent, from the memory graph what lasts."""
+"""Owns what a character knows before it speaks: what is recent, and of what lasts that which answers."""
 
 import logging
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, or_, select
 
 from service.errors import GraphUnavailable
-from service.memory.graph import Group, MemoryGraph, Recalled
 from service.memory.mid_term import mid_term_memories
+from service.memory.store import Group, MemoryStore, Recalled
 from service.people.attitude import Attitude, attitudes_between
 from service.people.person import night_of
 from service.people.worlds import WorldView
@@ -44,7 +44,7 @@ class RecentMemory:
 
 @dataclass(frozen=True, kw_only=True)
 class CharacterMemory:
-    """All a character remembers about its partner. `unavailable`: the graph could not be asked, so `facts` is empty."""
+    """All a character remembers about its partner. `unavailable`: the store could not be asked, so `facts` is empty."""
 
     recent: RecentMemory
     facts: tuple[Recalled, ...]
@@ -53,7 +53,7 @@ class CharacterMemory:
 
 async def recall(
     database: Database,
-    graph: MemoryGraph,
+    memory: MemoryStore,
     world: WorldView,
     character_id: str,
     npc_id: str,
@@ -69,8 +69,8 @@ async def recall(
     """
     recent = await database.read(lambda session: recent_memory(session, world, character_id, npc_id))
     try:
-        facts = await graph.recall(
-            Group(world_id=world.id, character_id=character_id),
+        facts = await memory.recall(
+            Group(world_id=world.id, person_id=character_id),
             query,
             at=world.now if at is None else at,
             about=world.name_of(npc_id),
@@ -101,7 +101,7 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
     """The conversations of the day the person lives at the moment of `world`, since it last slept; oldest first."""
     query = select(SummaryRow).where(
         SummaryRow.world_id == world.id,
-        SummaryRow.character_id == person_id,
+        SummaryRow.person_id == person_id,
         SummaryRow.night == night_of(session, world, person_id),
         SummaryRow.at <= world.now,
     )
@@ -118,8 +118,8 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
 def _last_summary(session: Session, world: WorldView, character_id: str, npc_id: str) -> SummaryRow | None:
     query = select(SummaryRow).where(
         SummaryRow.world_id == world.id,
-        SummaryRow.character_id == character_id,
-        SummaryRow.npc_id == npc_id,
+        SummaryRow.person_id == character_id,
+        SummaryRow.partner_id == npc_id,
         SummaryRow.at <= world.now,
     )
     return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()

@@ -1,25 +1,42 @@
-"""Owns patience with a memory graph that is away: who has just waited for it in vain spares the others the wait."""
+"""Owns patience with a memory store that is away: who has just waited for it in vain spares the others the wait."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Protocol, TypeVar
+
+from sqlmodel import Session
 
 from service.errors import GraphUnavailable
-from service.memory.graph import Episode, Fact, FactDraft, Group, GroupDump, MemoryGraph, Recalled
+from service.memory.store import (
+    FACTS,
+    Delivery,
+    Embedded,
+    Episode,
+    FactDraft,
+    Group,
+    GroupDump,
+    Kind,
+    MemoryStore,
+    Recalled,
+)
 from world.time import WorldTime
 
 T = TypeVar("T")
 
 REST_SECONDS = 3.0
-"""Machine time. A world whose graph is away asks it at every decision: each would wait for the connection to fail."""
+"""Machine time. A world whose memory is away asks it at every decision: each would wait for the connection to fail."""
+
+
+class FarMemory(MemoryStore, Delivery, Protocol):
+    """A store that lies outside our database."""
 
 
 class Resting:
-    """A MemoryGraph that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always asks."""
+    """A FarMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always asks."""
 
     def __init__(
         self,
-        inner: MemoryGraph,
+        inner: FarMemory,
         *,
         rest_seconds: float = REST_SECONDS,
         seconds: Callable[[], float] = time.monotonic,
@@ -35,9 +52,36 @@ class Resting:
         """The inner one's."""
         return self._inner.name
 
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
-        """See MemoryGraph."""
-        await self._ask(lambda: self._inner.remember(group, episode, facts))
+    @property
+    def delivery(self) -> Delivery:
+        """Itself."""
+        return self
+
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """See MemoryStore."""
+        return await self._inner.embed(texts)
+
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        """See MemoryStore."""
+        return self._inner.remember(session, group, episode, facts, embedded)
+
+    def forget(self, session: Session, group: Group) -> None:
+        """See MemoryStore."""
+        self._inner.forget(session, group)
+
+    async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """See Delivery."""
+        await self._ask(lambda: self._inner.deliver(group, episode, facts))
+
+    async def holds(self, group: Group, conversation_id: str) -> bool:
+        """See Delivery."""
+        return await self._ask(lambda: self._inner.holds(group, conversation_id))
+
+    async def erase(self, group: Group) -> None:
+        """See Delivery."""
+        await self._ask(lambda: self._inner.erase(group))
 
     async def recall(
         self,
@@ -45,53 +89,30 @@ class Resting:
         query: str,
         *,
         at: WorldTime,
+        kinds: Collection[Kind] = FACTS,
         about: str | None = None,
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
     ) -> list[Recalled]:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         return await self._ask(
             lambda: self._inner.recall(
-                group, query, at=at, about=about, partner_id=partner_id, limit=limit, history=history
+                group, query, at=at, kinds=kinds, about=about, partner_id=partner_id, limit=limit, history=history
             )
         )
 
-    async def holds(self, group: Group, episode_id: str) -> bool:
-        """See MemoryGraph."""
-        return await self._ask(lambda: self._inner.holds(group, episode_id))
-
-    async def history(self, group: Group, fact_id: str) -> list[Fact]:
-        """See MemoryGraph."""
-        return await self._ask(lambda: self._inner.history(group, fact_id))
-
-    async def episodes(self, group: Group, *, partner_id: str | None = None, limit: int = 20) -> list[Episode]:
-        """See MemoryGraph."""
-        return await self._ask(lambda: self._inner.episodes(group, partner_id=partner_id, limit=limit))
-
     async def export(self, group: Group) -> GroupDump:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         return await self._ask(lambda: self._inner.export(group))
 
-    async def load(self, group: Group, dump: GroupDump) -> None:
-        """See MemoryGraph."""
-        await self._ask(lambda: self._inner.load(group, dump))
-
-    async def forget(self, group: Group) -> None:
-        """See MemoryGraph."""
-        await self._ask(lambda: self._inner.forget(group))
-
-    async def forget_world(self, world_id: str) -> None:
-        """See MemoryGraph."""
-        await self._ask(lambda: self._inner.forget_world(world_id))
-
     async def check(self) -> None:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         self._away = None
         await self._ask(self._inner.check)
 
     async def aclose(self) -> None:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         await self._inner.aclose()
 
     async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:

@@ -3,15 +3,13 @@
 from sqlmodel import Session, col, select
 
 from service.errors import MemoryMissing
-from service.memory.graph import Group, MemoryGraph, episode_id
+from service.memory.store import Group, MemoryStore
 from service.store.session import Database
 from service.store.tables import SummaryRow, WorldRow
 
-_SETTINGS = {"sqlite": "KATARIBE_DATA_DIR", "graphiti": "KATARIBE_MEMORY__NEO4J_URI"}
 
-
-async def require_complete(database: Database, graph: MemoryGraph) -> None:
-    """Ask for the first and the last conversation of each world that the memory has been given.
+async def require_complete(database: Database, memory: MemoryStore) -> None:
+    """Ask a memory outside our database for the first and the last conversation of each world that the memory has been given.
 
     A memory that was emptied or replaced by another world's lacks the first, one replaced by an older copy the last.
 
@@ -19,15 +17,18 @@ async def require_complete(database: Database, graph: MemoryGraph) -> None:
         MemoryMissing: it does not hold one of them.
         GraphUnavailable.
     """
+    delivery = memory.delivery
+    if delivery is None:
+        return
     for summary in await database.read(_witnesses):
-        group = Group(world_id=summary.world_id, character_id=summary.character_id)
-        if not await graph.holds(group, episode_id(group, summary.conversation_id)):
+        group = Group(world_id=summary.world_id, person_id=summary.person_id)
+        if not await delivery.holds(group, summary.conversation_id):
             raise MemoryMissing(
-                backend=graph.name,
-                setting=_SETTINGS.get(graph.name, ""),
+                backend=memory.name,
+                setting="KATARIBE_MEMORY__NEO4J_URI",
                 reason="missing",
                 world_id=summary.world_id,
-                character_id=summary.character_id,
+                character_id=summary.person_id,
                 conversation_id=summary.conversation_id,
             )
 

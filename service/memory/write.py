@@ -1,22 +1,22 @@
-"""Owns the one transaction that settles a conversation: all its memories, or none, and the graph's part in the outbox."""
+"""Owns the one transaction that settles a conversation: all its memories, or none."""
 
 from dataclasses import asdict
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from service.memory.extract import Extraction, PairExtraction
 from service.memory.gate import Kept, Learned
-from service.memory.graph import Episode, FactDraft, Group
 from service.memory.grounding import are_same, contradict
 from service.memory.mind import Side, said_at, take_away, tell_rejected
 from service.memory.self_facts import self_facts
+from service.memory.store import Remember
 from service.people.attitude import attitude, mood
 from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
-from service.store.ids import derived_id, new_id
-from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, OutboxRow, SelfFactRow
+from service.store.ids import derived_id
+from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SelfFactRow
 from world.time import WorldTime
 
 
@@ -27,6 +27,7 @@ def settle(
     extraction: Extraction,
     kept: Kept,
     settings: MemorySettings,
+    remember: Remember,
 ) -> dict[str, Any]:
     """Write what was kept of a talk with an NPC; the answer is what changed, for people to see. The caller commits."""
     at = _parted(world, conversation)
@@ -38,7 +39,7 @@ def settle(
         "affinity": _stands(session, conversation, at, side.partner_id, side.character_id, moved=side.moved),
         "mood": _mood(session, world, conversation, kept, at, settings),
         "learned_facts": _npc_facts(session, world, conversation, extraction, kept.learned),
-        **take_away(session, world, conversation, side, at),
+        **take_away(session, world, conversation, side, at, remember),
     }
     tell_rejected(session, conversation, side, at, conversation.npc_id)
     return changes
@@ -50,6 +51,7 @@ def settle_pair(
     conversation: ConversationRow,
     extraction: PairExtraction,
     kept: tuple[Kept, Kept],
+    remember: Remember,
 ) -> dict[str, Any]:
     """Write what two characters kept of their talk, each for itself; the caller commits.
 
@@ -66,7 +68,7 @@ def settle_pair(
         {
             **_shown(side.kept),
             "affinity": affinity,
-            **take_away(session, world, conversation, side, at),
+            **take_away(session, world, conversation, side, at, remember),
         }
         for side, affinity in zip((first, second), liked, strict=True)
     )
@@ -173,28 +175,3 @@ def _supersede(old: SelfFactRow, new: SelfFactRow) -> None:
     earlier, later = (old, new) if old.valid_at <= new.valid_at else (new, old)
     if earlier.invalid_at is None:
         earlier.invalid_at, earlier.replaced_by = later.valid_at, later.id
-
-
-def forget_entry(world_id: str, character_id: str) -> OutboxRow:
-    """An outbox row that makes the graph forget the character's group, after all that was left for it before."""
-    return OutboxRow(
-        conversation_id=f"forget-{new_id()}", world_id=world_id, character_id=character_id, payload={"forget": True}
-    )
-
-
-def is_forget(row: OutboxRow) -> bool:
-    """Whether the row asks to forget."""
-    return "forget" in row.payload
-
-
-def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
-    """What an outbox row holds, as the graph wants it."""
-    facts = [FactDraft(**{**fact, "replaces": tuple(fact["replaces"])}) for fact in row.payload["facts"]]
-    group = Group(world_id=row.world_id, character_id=row.character_id)
-    return group, Episode(**row.payload["episode"]), facts
-
-
-def waiting_groups(session: Session, conversation_id: str) -> tuple[Group, ...]:
-    """Whose memories of the conversation wait to be delivered, in the order they were written."""
-    query = select(OutboxRow).where(OutboxRow.conversation_id == conversation_id).order_by(col(OutboxRow.id))
-    return tuple(Group(world_id=row.world_id, character_id=row.character_id) for row in session.exec(query))

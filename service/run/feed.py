@@ -120,7 +120,7 @@ class Feed:
         return [head, *turns, say("over", language, reason=reason)]
 
     def _remembered(self, told: Told) -> str | None:
-        found = {row.character_id: row.summary for row in told.summaries}
+        found = {row.person_id: row.summary for row in told.summaries}
         summary = found.get(told.event.person_id or "")
         return self._say("conversation_closed", told, summary=one_line(summary)) if summary else None
 

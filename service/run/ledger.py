@@ -89,9 +89,11 @@ class Ledger:
             return
         changes = talk.changes or {}
         for summary in told.summaries:
-            day = self.days[summary.character_id][self._day(summary.at)]
-            day.talks.append(Talked(at=WorldTime(talk.started_at), partner_id=summary.npc_id, summary=summary.summary))
-            taken = changes if summary.character_id == talk.character_id else changes.get("partner", {})
+            day = self.days[summary.person_id][self._day(summary.at)]
+            day.talks.append(
+                Talked(at=WorldTime(talk.started_at), partner_id=summary.partner_id, summary=summary.summary)
+            )
+            taken = changes if summary.person_id == talk.character_id else changes.get("partner", {})
             day.learned += [fact["statement"] for fact in taken.get("facts", ())]
             day.mid_term += [memory["content"] for memory in taken.get("mid_term", ())]
 

@@ -213,26 +213,91 @@ class EngagementRow(SQLModel, table=True):
 
 
 class SummaryRow(SQLModel, table=True):
-    """What a closed conversation was about, for the character: of two characters each has a row.
+    """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
-    `night` is the day of its life the conversation began in: while it lives that day it has it in mind. `delivered`: the long-term memory was given what the character took from it.
+    Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
+    day it has it in mind. `revision`: of the person's memory, when this was written (MemoryOwnerRow). `delivered`: a long-term memory outside this database was given what the person took from it.
     """
 
     __tablename__ = "summaries"
     __table_args__ = (
         ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
-        Index("ix_summaries_pair", "world_id", "character_id", "npc_id", "at"),
+        Index("ix_summaries_pair", "world_id", "person_id", "partner_id", "at"),
+        Index("ix_summaries_revision", "world_id", "person_id", "revision"),
+        Index("ix_summaries_conversation", "conversation_id"),
     )
 
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
-    character_id: str = Field(primary_key=True)
-    world_id: str
-    npc_id: str
+    partner_id: str
     summary: str
     topics: list[str] = _json()
     at: int = Field(sa_type=BigInteger)
     night: int = 0
+    revision: int
     delivered: bool = False
+
+
+class MemoryOwnerRow(SQLModel, table=True):
+    """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
+    what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
+    in mind reads it anew.
+    """
+
+    __tablename__ = "memory_owners"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    revision: int
+    epoch: int = Field(sa_type=BigInteger)
+
+
+class FactRow(SQLModel, table=True):
+    """A fact that a person remembers: true from `valid_at` until before `invalid_at`, known from `created_at` until
+    before `expired_at`. A fact that is replaced is closed and stays.
+
+    `words` are the ones it was said in, `mode` how they were meant (asserted, planned, …), `importance` 1 to 10.
+    """
+
+    __tablename__ = "facts"
+    __table_args__ = (Index("ix_facts_revision", "world_id", "person_id", "revision"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    subject: str
+    relation: str
+    object: str
+    statement: str
+    words: str = ""
+    mode: str = "asserted"
+    importance: int = 5
+    confidence: float | None = None
+    partner_id: str
+    conversation_id: str
+    turn: int | None = None
+    valid_at: int = Field(sa_type=BigInteger)
+    invalid_at: int | None = Field(default=None, sa_type=BigInteger)
+    created_at: int = Field(sa_type=BigInteger)
+    expired_at: int | None = Field(default=None, sa_type=BigInteger)
+    replaced_by: str | None = None
+    revision: int
+
+
+class VectorRow(SQLModel, table=True):
+    """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
+
+    __tablename__ = "vectors"
+    __table_args__ = (Index("ix_vectors_revision", "world_id", "person_id", "revision"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    item_id: str = Field(primary_key=True)
+    model: str = Field(primary_key=True)
+    vector: bytes
+    revision: int
 
 
 class MidTermRow(SQLModel, table=True):
@@ -320,18 +385,18 @@ class SelfFactRow(SQLModel, table=True):
 
 
 class OutboxRow(SQLModel, table=True):
-    """What the long-term memory still has to be given; gone once it is there. `due` is machine time."""
+    """What a long-term memory outside this database still has to be given; gone once it is there. `due` is machine time."""
 
     __tablename__ = "outbox"
     __table_args__ = (
-        Index("ix_outbox_group", "world_id", "character_id"),
-        UniqueConstraint("conversation_id", "character_id"),
+        Index("ix_outbox_group", "world_id", "person_id"),
+        UniqueConstraint("conversation_id", "person_id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     conversation_id: str
     world_id: str
-    character_id: str
+    person_id: str
     payload: dict[str, Any] = _json()
     attempts: int = 0
     due: float = 0.0

@@ -1,24 +1,23 @@
 """Owns the tests of the endpoints for those who run the service."""
 
-import shutil
+import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.errors import GraphUnavailable, ModelRejected, ModelServerError
+from service.errors import ModelRejected, ModelServerError
 from service.export.files import export_to, import_from
+from service.export.read import read_story
 from service.export.write import Span
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Episode, FactDraft, Group, Recalled
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.store import Group, Kind
 from tests.api.play import (
     TALK,
     problem,
@@ -27,7 +26,7 @@ from tests.api.play import (
     settings_for,
     talk,
 )
-from tests.end_to_end.damage import overwrite_middle
+from tests.memory.far import FarMemory
 from world.time import Language
 
 
@@ -65,34 +64,12 @@ def test_without_a_model_the_world_still_turns_but_is_not_ready(unconfigured: Te
     assert answer.json()["checks"]["models"] != "ok"
 
 
-class LostGraph(SqliteGraph):
-    """A memory graph whose server has gone away until `back`."""
-
-    back = False
-
-    async def check(self) -> None:
-        """Raises: GraphUnavailable: while it is away."""
-        if not self.back:
-            raise GraphUnavailable(backend="graphiti", reason="no connection", setting="KATARIBE_MEMORY__NEO4J_URI")
-        await super().check()
-
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
-        """Raises: GraphUnavailable: while it is away."""
-        await self.check()
-        await super().remember(group, episode, facts)
-
-    async def recall(self, group: Group, query: str, **how: Any) -> list[Recalled]:
-        """Raises: GraphUnavailable: while it is away."""
-        await self.check()
-        return await super().recall(group, query, **how)
-
-
-def test_a_memory_graph_that_is_away_shows_and_talks_go_on(
-    tmp_path: Path, millbrook: Path, script: ScriptedModel
-) -> None:
+def test_a_memory_that_is_away_shows_and_talks_go_on(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
     settings = settings_for(tmp_path, millbrook)
-    graph = LostGraph(settings.data_dir / "memory.db")
-    with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)), graph=graph)) as client:
+    far = FarMemory()
+    far.away = True
+    models = Models(dict.fromkeys(ROLES, script))
+    with TestClient(create_app(settings, models=models, memory=lambda _: far)) as client:
         answer = client.get("/readyz")
         assert (answer.status_code, answer.json()["status"]) == (503, "degraded")
         assert "KATARIBE_MEMORY__NEO4J_URI" in answer.json()["checks"]["memory"]
@@ -104,7 +81,7 @@ def test_a_memory_graph_that_is_away_shows_and_talks_go_on(
         assert (told["long_term_available"], told["facts"]) == (False, [])
         assert told["last_meeting"]["summary"]
         assert client.get("/world").json()["memories_waiting"] == 1
-        graph.back = True
+        far.away = False
         deadline = time.monotonic() + 15
         while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
             time.sleep(0.1)
@@ -157,9 +134,10 @@ def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: 
 
 
 @contextmanager
-def service(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[TestClient]:
-    """The service on the same data, started anew."""
-    app = create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)))
+def service(tmp_path: Path, millbrook: Path, script: ScriptedModel, far: FarMemory) -> Iterator[TestClient]:
+    """The service on the same data, started anew, with that long-term memory."""
+    models = Models(dict.fromkeys(ROLES, script))
+    app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
     with TestClient(app) as client:
         yield client
 
@@ -169,100 +147,57 @@ def service(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[
 def test_a_memory_that_vanished_under_a_world_that_talked_shows_until_it_is_back(
     tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
 ) -> None:
-    kept, other = tmp_path / "data" / "memory.db", tmp_path / "elsewhere"
-    with service(tmp_path, millbrook, script) as client:
+    kept, other = FarMemory(), FarMemory()
+    with service(tmp_path, millbrook, script, kept) as client:
         assert ready(client)[0] == 200, "a world without a conversation has nothing to remember"
         script_short(script)
         conversation_id = talk(client)["id"]
         assert ready(client)[0] == 200
-    backup = shutil.copy(kept, tmp_path / "backup.db")
-    kept.unlink()
     if instead == "another":
-        with service(other, millbrook, script) as client:
+        with service(tmp_path / "elsewhere", millbrook, script, other) as client:
             script_short(script)
             talk(client)
-        shutil.copy(other / "data" / "memory.db", kept)
-    with service(tmp_path, millbrook, script) as client:
+    with service(tmp_path, millbrook, script, other) as client:
         for _ in range(2):  # also when something new is remembered
             status, checks = ready(client, accepted)
             assert (status, checks["database"], checks["models"]) == (503, "ok", "scripted")
-            for part in ("main", "sora", conversation_id, "KATARIBE_DATA_DIR"):
+            for part in ("main", "sora", conversation_id, "KATARIBE_MEMORY__NEO4J_URI"):
                 assert part in checks["memory"]
             assert ("長期記憶" in checks["memory"]) == (accepted == "ja")
             script_short(script)
             talk(client)
-    for leftover in kept.parent.glob("memory.db*"):
-        leftover.unlink()
-    shutil.copy(backup, kept)
-    with service(tmp_path, millbrook, script) as client:
-        assert ready(client)[0] == 503, "of what was remembered after the backup it knows nothing"
+    with service(tmp_path, millbrook, script, kept) as client:
+        assert ready(client)[0] == 503, "of what was remembered since it knows nothing"
         assert client.delete("/characters/sora/memory").status_code == 204
-        assert ready(client)[0] == 200
-
-
-@BOTH
-@pytest.mark.parametrize("instead", ["nothing", "another"])
-def test_a_memory_that_is_taken_away_from_the_running_service_shows_and_nothing_is_written_into_the_void(
-    tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
-) -> None:
-    kept, aside = tmp_path / "data" / "memory.db", tmp_path / "aside.db"
-    with service(tmp_path, millbrook, script) as client:
-        script_short(script)
-        talk(client)
-        kept.rename(aside)
-        if instead == "another":
-            shutil.copy(aside, kept)
-        status, checks = ready(client, accepted)
-        assert (status, checks["database"]) == (503, "ok")
-        assert str(kept) in checks["memory"]
-        assert ("長期記憶" in checks["memory"]) == (accepted == "ja")
-        script_short(script)
-        talk(client)
-        assert client.get("/world").json()["memories_waiting"] == 1
-    aside.replace(kept)
-    with service(tmp_path, millbrook, script) as client:
-        deadline = time.monotonic() + 15
-        while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert ready(client)[0] == 200
-
-
-@BOTH
-def test_a_damaged_memory_shows_and_what_is_to_be_remembered_waits(
-    tmp_path: Path, millbrook: Path, script: ScriptedModel, accepted: Language
-) -> None:
-    kept = tmp_path / "data" / "memory.db"
-    with service(tmp_path, millbrook, script) as client:
-        for _ in range(3):
-            script_sister(script)
-            talk(client)
-    backup = shutil.copy(kept, tmp_path / "backup.db")
-    overwrite_middle(kept)
-    with service(tmp_path, millbrook, script) as client:
-        status, checks = ready(client, accepted)
-        assert (status, checks["database"]) == (503, "ok")
-        assert str(kept) in checks["memory"]
-        assert ("壊れて" in checks["memory"]) == (accepted == "ja")
-        script_short(script)
-        assert talk(client)["phase"] == "closed"
-        assert client.get("/world").json()["memories_waiting"] == 1
-    shutil.copy(backup, kept)
-    with service(tmp_path, millbrook, script) as client:
-        deadline = time.monotonic() + 15
-        while client.get("/world").json()["memories_waiting"] and time.monotonic() < deadline:
-            time.sleep(0.1)
         assert ready(client)[0] == 200
 
 
 def test_what_an_import_brought_was_never_given_to_the_memory(
     tmp_path: Path, millbrook: Path, script: ScriptedModel
 ) -> None:
-    with service(tmp_path, millbrook, script) as client:
+    far = FarMemory()
+    with service(tmp_path, millbrook, script, far) as client:
         script_short(script)
         talk(client)
     told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
     export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
     import_from(settings, "copy", told)
-    with service(tmp_path, millbrook, script) as client:
+    with service(tmp_path, millbrook, script, far) as client:
         assert len(client.get("/conversations", headers={"X-World-Id": "copy"}).json()["items"]) == 1
         assert ready(client)[0] == 200
+
+
+def test_what_an_import_brought_can_be_searched_in_our_own_database(
+    client: TestClient, tmp_path: Path, millbrook: Path, script: ScriptedModel
+) -> None:
+    script_short(script, "The heron stands in the reeds")
+    talk(client)
+    told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
+    house = client.app.state.house  # type: ignore[attr-defined]
+    with told.open("rb") as lines:
+        house.room.database.write_now(lambda s: read_story(s, "copy", told, lines))
+    heard = house.room.memory.recall(
+        Group(world_id="copy", person_id="sora"), "heron", at=house.room.stage.start, kinds={Kind.TURN}
+    )
+    assert [one.item.text for one in asyncio.run(heard)] == ["The heron stands in the reeds"]

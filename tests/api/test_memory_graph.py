@@ -9,36 +9,22 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.errors import GraphUnavailable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Episode, FactDraft, Group, GroupDump, episode_id, fact_id
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.store import Episode, FactDraft, Group, fact_id
 from tests.api.play import SISTER, problem, script_sister, settings_for, talk
+from tests.memory.far import FarMemory
+from tests.memory.memories import Memory
 from world.time import parse_time
 
-SORA = Group(world_id="main", character_id="sora")
+SORA = Group(world_id="main", person_id="sora")
 BEFORE = "2026-03-01T07:00"
 
 
-class Away(SqliteGraph):
-    """A memory that does not answer."""
-
-    async def export(self, group: Group) -> GroupDump:
-        """Raises: GraphUnavailable: always."""
-        raise GraphUnavailable(backend="sqlite", reason="told to fail", setting="KATARIBE_DATA_DIR")
-
-
 @pytest.fixture
-def graph(tmp_path: Path) -> SqliteGraph:
-    """The memory behind the client."""
-    return SqliteGraph(tmp_path / "memory.db")
-
-
-@pytest.fixture
-def client(tmp_path: Path, millbrook: Path, script: ScriptedModel, graph: SqliteGraph) -> Iterator[TestClient]:
-    """A client of the app with that memory."""
-    app = create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)), graph=graph)
+def client(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> Iterator[TestClient]:
+    """A client of the app."""
+    app = create_app(settings_for(tmp_path, millbrook), models=Models(dict.fromkeys(ROLES, script)))
     with TestClient(app, raise_server_exceptions=False) as http:
         yield http
 
@@ -51,21 +37,20 @@ def graph_of(client: TestClient, who: str = "sora", *, world: str = "main", **qu
     return told
 
 
-def remember(graph: SqliteGraph, number: int, *facts: tuple[str, str, str], at: str, **more: Any) -> list[str]:
+def remember(client: TestClient, number: int, *facts: tuple[str, str, str], at: str, **more: Any) -> list[str]:
     """An episode with the baker and its facts (subject, relation, object); the ids of the facts."""
     conversation_id = f"talk-{number}"
     episode = Episode(
-        id=episode_id(SORA, conversation_id),
-        name=conversation_id,
-        body=f"They spoke, {number}.",
-        partner_id="baker",
         conversation_id=conversation_id,
+        partner_id="baker",
+        summary=f"They spoke, {number}.",
+        topics=(),
         at=parse_time(at),
     )
     drafts = [
         FactDraft(
             **{
-                "id": fact_id(episode.id, index),
+                "id": fact_id("sora", conversation_id, index),
                 "subject": subject,
                 "relation": relation,
                 "object": thing,
@@ -77,7 +62,8 @@ def remember(graph: SqliteGraph, number: int, *facts: tuple[str, str, str], at: 
         )
         for index, (subject, relation, thing) in enumerate(facts)
     ]
-    asyncio.run(graph.remember(SORA, episode, drafts))
+    room = client.app.state.house.room  # type: ignore[attr-defined]
+    asyncio.run(Memory(room.memory, room.database).remember(SORA, episode, drafts))
     return [draft.id for draft in drafts]
 
 
@@ -136,10 +122,10 @@ def test_after_a_talk_its_facts_are_edges_between_entities(client: TestClient, s
     }
 
 
-def test_a_name_spelled_otherwise_is_the_same_entity(client: TestClient, graph: SqliteGraph) -> None:
-    remember(graph, 1, ("Ｌｏｔｔｅ", "lives in", "town"), at=BEFORE)
+def test_a_name_spelled_otherwise_is_the_same_entity(client: TestClient) -> None:
+    remember(client, 1, ("Ｌｏｔｔｅ", "lives in", "town"), at=BEFORE)
     before = {one["facts"]: one["id"] for one in graph_of(client)["entities"] if one["name"] != "town"}
-    remember(graph, 2, ("lotte", "likes", "tea"), ("Sora", "knows", "LOTTE"), at="2026-03-02T07:00")
+    remember(client, 2, ("lotte", "likes", "tea"), ("Sora", "knows", "LOTTE"), at="2026-03-02T07:00")
     told = graph_of(client)
     first = told["entities"][0]
     assert (first["facts"], first["id"]) == (3, before[1])
@@ -147,14 +133,14 @@ def test_a_name_spelled_otherwise_is_the_same_entity(client: TestClient, graph: 
     assert len(told["entities"]) == 4
 
 
-def test_a_fact_about_itself_is_counted_once(client: TestClient, graph: SqliteGraph) -> None:
-    remember(graph, 1, ("Lotte", "is", "lotte"), at=BEFORE)
+def test_a_fact_about_itself_is_counted_once(client: TestClient) -> None:
+    remember(client, 1, ("Lotte", "is", "lotte"), at=BEFORE)
     assert [one["facts"] for one in graph_of(client)["entities"]] == [1]
 
 
-def test_a_replaced_fact_is_there_unless_only_what_holds_is_asked_for(client: TestClient, graph: SqliteGraph) -> None:
-    (old,) = remember(graph, 1, ("Lotte", "lives in", "town"), at=BEFORE)
-    (new,) = remember(graph, 2, ("Lotte", "lives in", "harbour"), at="2026-03-09T07:00", replaces=(old,))
+def test_a_replaced_fact_is_there_unless_only_what_holds_is_asked_for(client: TestClient) -> None:
+    (old,) = remember(client, 1, ("Lotte", "lives in", "town"), at=BEFORE)
+    (new,) = remember(client, 2, ("Lotte", "lives in", "harbour"), at="2026-03-09T07:00", replaces=(old,))
     told = graph_of(client)
     assert [(fact["id"], fact["holds"]) for fact in told["facts"]] == [(new, True), (old, False)]
     closed = told["facts"][1]
@@ -167,15 +153,15 @@ def test_a_replaced_fact_is_there_unless_only_what_holds_is_asked_for(client: Te
     assert len(held["episodes"]) == 2
 
 
-def test_what_has_yet_to_come_true_is_no_past(client: TestClient, graph: SqliteGraph) -> None:
-    remember(graph, 1, ("Lotte", "moves to", "harbour"), at=BEFORE, valid_at=parse_time("2026-06-01T00:00"))
+def test_what_has_yet_to_come_true_is_no_past(client: TestClient) -> None:
+    remember(client, 1, ("Lotte", "moves to", "harbour"), at=BEFORE, valid_at=parse_time("2026-06-01T00:00"))
     (fact,) = graph_of(client, history=False)["facts"]
     assert fact["holds"] is False
 
 
-def test_the_newest_facts_come_first_and_the_limit_keeps_those(client: TestClient, graph: SqliteGraph) -> None:
+def test_the_newest_facts_come_first_and_the_limit_keeps_those(client: TestClient) -> None:
     for number in range(1, 6):
-        remember(graph, number, ("Hanna", "sold", f"loaf {number}"), at=f"2026-03-0{number}T07:00")
+        remember(client, number, ("Hanna", "sold", f"loaf {number}"), at=f"2026-03-0{number}T07:00")
     told = graph_of(client, limit=2)
     assert statements(told) == ["Hanna sold loaf 5.", "Hanna sold loaf 4."]
     assert told["facts_total"] == 5
@@ -184,8 +170,8 @@ def test_the_newest_facts_come_first_and_the_limit_keeps_those(client: TestClien
     assert statements(graph_of(client))[-1] == "Hanna sold loaf 1."
 
 
-def test_a_memory_belongs_to_one_character_of_one_world(client: TestClient, graph: SqliteGraph) -> None:
-    remember(graph, 1, ("Lotte", "lives in", "town"), at=BEFORE)
+def test_a_memory_belongs_to_one_character_of_one_world(client: TestClient) -> None:
+    remember(client, 1, ("Lotte", "lives in", "town"), at=BEFORE)
     assert graph_of(client, "umi")["facts"] == []
     assert graph_of(client, world="other")["facts"] == []
 
@@ -202,7 +188,9 @@ def test_nobody_has_no_memory(client: TestClient) -> None:
 
 def test_while_the_memory_is_away_the_answer_says_so(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
     models = Models(dict.fromkeys(ROLES, script))
-    app = create_app(settings_for(tmp_path, millbrook), models=models, graph=Away(tmp_path / "memory.db"))
+    far = FarMemory()
+    far.away = True
+    app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
     with TestClient(app, raise_server_exceptions=False) as client:
         told = problem(client.get("/characters/sora/memory/graph"), 503, "memory-graph-unavailable")
-    assert "told to fail" in told["detail"]
+    assert "connection refused" in told["detail"]

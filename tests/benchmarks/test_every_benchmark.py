@@ -20,7 +20,7 @@ SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, cr
 SMALLEST: Mapping[str, Run] = {
     "turn": lambda: turn.run(conversations=1, warm_up=1),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
-    "recall": lambda: recall.run(FEW_FACTS, with_neo4j=False),
+    "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",)),
     "world": lambda: world.run(SHORT_LIVES),
     "size": size.run,
     "footprint": lambda: footprint.run(times=1),

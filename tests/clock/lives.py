@@ -24,7 +24,7 @@ from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.sql import SqlMemory
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
@@ -95,7 +95,7 @@ class House:
             "events": rows(EventRow, EventRow.id, without=frozenset({"id"})),
             "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
             "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
-            "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.character_id),
+            "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.person_id),
             "attitudes": rows(
                 AttitudeChangeRow, AttitudeChangeRow.owner_id, AttitudeChangeRow.other_id, AttitudeChangeRow.id
             ),
@@ -130,17 +130,17 @@ async def house(
     )
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
-    graph = SqliteGraph(directory / "memory.db")
+    memory = SqlMemory(database)
     models = Models(dict.fromkeys(ROLES, model))
     room = Room(
         settings=settings,
         stage=WorldRepository(content, settings.world),
         database=database,
-        graph=graph,
+        memory=memory,
         models=models,
         stream=Stream(),
     )
-    desk = Desk(settings=settings, database=database, graph=graph, models=models)
+    desk = Desk(settings=settings, database=database, memory=memory, models=models)
     crew = Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room))
     keeper = Keeper(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await keeper.start()
@@ -148,5 +148,4 @@ async def house(
         yield House(room=room, keeper=keeper)
     finally:
         await keeper.stop()
-        await graph.aclose()
         database.close()

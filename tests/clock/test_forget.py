@@ -1,7 +1,7 @@
 """Owns the tests of forgetting: a whole world, or all that one character lived through."""
 
 import asyncio
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -14,54 +14,56 @@ from service.llm.scripted import ScriptedModel
 from service.store.tables import ConversationRow
 from tests.clock.worlds import command, converse_silently, fill, of_world, snapshot
 from tests.conversation.talks import rows, talk
-
-
-def _owner(row: dict[str, Any], key: str) -> tuple[str, str]:
-    return row["world_id"], row.get(key, "")
+from tests.memory.far import FarMemory
 
 
 def _forget(room: Room, world_id: str) -> None:
-    room.database.write_now(lambda s: forget_world(s, world_id))
+    room.database.write_now(lambda s: forget_world(s, room.memory, world_id))
 
 
 def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: Room, script: ScriptedModel) -> None:
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    assert set(before) - filled == {"engagements", "talks"}
+    assert set(before) - filled == {"engagements", "outbox", "talks", "vectors"}
     _forget(room, "main")
     after = snapshot(room)
-    left = of_world(after, "main")
-    asked = {row["character_id"]: row["payload"] for row in left.pop("outbox")}
-    assert asked == {"aoi": {"forget": True}, "mio": {"forget": True}}, "the memory graph is yet to forget"
-    assert not any(left.values())
+    assert not any(of_world(after, "main").values())
     assert of_world(after, "other") == of_world(before, "other")
 
 
 def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room, script: ScriptedModel) -> None:
     fill(room, script)
     before = snapshot(room)
-    command(room, lambda s, living: forget_character(s, living, "aoi"))
+    command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
     after = snapshot(room)
     talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
     assert talks
     assert [row for row in before["turns"] if row["conversation_id"] not in talks] == after["turns"]
-    for name in ("conversations", "summaries", "mid_term_memories"):
-        kept = [
-            row
-            for row in before[name]
-            if ("main", "aoi") not in (_owner(row, "character_id"), _owner(row, "person_id"))
-        ]
+    for name in ("facts", "summaries", "mid_term_memories"):
+        kept = [row for row in before[name] if (row["world_id"], row["person_id"]) != ("main", "aoi")]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
-    assert [row["payload"] for row in of_world(after, "main")["outbox"] if row["character_id"] == "aoi"] == [
-        {"forget": True}
+    conversations = [
+        row for row in before["conversations"] if (row["world_id"], row["character_id"]) != ("main", "aoi")
     ]
+    assert conversations == after["conversations"]
     kept = [row for row in before["attitude_changes"] if row["world_id"] != "main" or "aoi" not in row.values()]
     assert len(kept) == len(before["attitude_changes"]) - 2
     assert kept == after["attitude_changes"]
     for name in ("moods", "self_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
+
+
+def test_a_memory_outside_the_database_is_asked_to_forget(room: Room, script: ScriptedModel) -> None:
+    away = replace(room, memory=FarMemory())
+    fill(away, script)
+    command(away, lambda s, living: forget_character(s, away.memory, living, "aoi"))
+    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
+    assert ("aoi", {"forget": True}) in left
+    away.database.write_now(lambda s: forget_world(s, away.memory, "main"))
+    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
+    assert ("mio", {"forget": True}) in left
 
 
 def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
@@ -88,7 +90,7 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
         lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSING_FAILED)
     )
     _forget(room, "main")
-    assert {name for name, found in of_world(snapshot(room), "main").items() if found} == {"outbox"}
+    assert not any(of_world(snapshot(room), "main").values())
 
 
 def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
@@ -102,5 +104,5 @@ def test_who_talks_forgets_nothing(room: Room, script: ScriptedModel) -> None:
     converse_silently(room, script, "main")
     before = snapshot(room)
     with pytest.raises(Busy):
-        command(room, lambda s, living: forget_character(s, living, "ren"))
+        command(room, lambda s, living: forget_character(s, room.memory, living, "ren"))
     assert snapshot(room) == before

@@ -43,7 +43,7 @@ def test_nothing_of_one_world_shows_in_another(room: Room, script: ScriptedModel
     untouched = _answers(room, "third")
     fill(room, script)
     before = _answers(room, "other")
-    assert all(before[key] for key in ("where", "last", "mid_term", "today", "learned", "events", "usage", "waiting"))
+    assert all(before[key] for key in ("where", "last", "mid_term", "today", "learned", "events", "usage"))
     command(room, lambda s, living: sleep(s, living, "aoi"))
     tick(room, 999)
     room.database.write_now(lambda s: once(s, Once.of("main", "k2", "x", {}), dict))

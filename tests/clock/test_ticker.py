@@ -179,7 +179,7 @@ async def test_a_removed_world_does_not_begin_anew(village: Content, tmp_path: P
         await stopped(home, ticker)
         await ticker.set("main", mode="running")
         await ticker.forget("main")
-        await home.keeper.remove("main", lambda s: forget_world(s, "main"))
+        await home.keeper.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
         await asyncio.sleep(0.2)
         assert home.room.database.read_now(lambda s: s.get(WorldRow, "main")) is None
 

@@ -51,7 +51,7 @@ def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
     """Let the world live on; the answer is what happened."""
 
     async def live() -> int:
-        desk = Desk(settings=room.settings, database=room.database, graph=room.graph, models=room.models)
+        desk = Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
         keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)))
         await keeper.start()
         try:

@@ -185,13 +185,14 @@ def remember_talk(
     session.flush()
     remembered = SummaryRow(
         conversation_id=conversation_id,
-        character_id=person_id,
+        person_id=person_id,
         world_id="main",
-        npc_id=partner_id,
+        partner_id=partner_id,
         summary=summary,
         topics=[],
         at=at,
         night=night,
+        revision=0,
     )
     session.add(remembered)
 

@@ -24,6 +24,8 @@ from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
     EngagementRow,
+    FactRow,
+    MemoryOwnerRow,
     MidTermRow,
     MoodRow,
     OutboxRow,
@@ -50,7 +52,7 @@ from tests.conversation.talks import (
 )
 from world.time import WorldTime
 
-SETTLED = (SummaryRow, MidTermRow, SelfFactRow, MoodRow, OutboxRow)
+SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
 
@@ -117,7 +119,8 @@ def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel
     assert changes == {"aoi": ("npc_taro", 0, "fond of him"), "npc_taro": ("aoi", 8, "")}
     assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("npc_taro", "happy")]
     assert todays(room, "aoi") == [conversation_id]
-    assert [r["conversation_id"] for r in rows(room, OutboxRow)] == [conversation_id]
+    assert [r["conversation_id"] for r in rows(room, FactRow)] == [conversation_id]
+    assert rows(room, OutboxRow) == []
     closed = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
 

@@ -17,18 +17,17 @@ from service.jobs.runner import Runner
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Group
 from service.memory.recollection import PairRecollection, PairScene, SideRecollection
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
-from service.memory.write import outbox_entry
+from service.memory.store import Group
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
+    FactRow,
     MidTermRow,
-    OutboxRow,
     SelfFactRow,
     SummaryRow,
     UsageRow,
@@ -54,7 +53,7 @@ GREEN = "I have painted my boat green. The hull is next, if you help me to paint
 TOWER = "I will gladly help. I keep a photograph of a tower, have a look at the photograph some day."
 GOODBYE = "A tower, how strange! See you soon, then."
 SECRET = Goal(goal="Find out whether Mio is trustworthy", success_criteria="Mio keeps a small promise")
-AOI, MIO = Group(world_id="main", character_id="aoi"), Group(world_id="main", character_id="mio")
+AOI, MIO = Group(world_id="main", person_id="aoi"), Group(world_id="main", person_id="mio")
 
 
 def _meet(room: Room, **wanted: Any) -> str:
@@ -154,7 +153,7 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
     row = _settled(room, script)
     assert row.phase == Phase.CLOSED
     summary = pair_recollection().summary
-    assert [(r["character_id"], r["npc_id"], r["summary"]) for r in rows(room, SummaryRow)] == [
+    assert [(r["person_id"], r["partner_id"], r["summary"]) for r in rows(room, SummaryRow)] == [
         ("aoi", "mio", summary),
         ("mio", "aoi", summary),
     ]
@@ -172,20 +171,15 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
     assert rows(room, SelfFactRow) == []
 
 
-def test_each_has_its_own_part_for_the_graph(room: Room, script: ScriptedModel) -> None:
+def test_each_has_its_own_long_term_memory(room: Room, script: ScriptedModel) -> None:
     _settled(room, script)
-    entries = [outbox_entry(OutboxRow(**row)) for row in rows(room, OutboxRow)]
-    assert [group for group, _, _ in entries] == [AOI, MIO]
-    assert [(episode.name, episode.partner_id) for _, episode, _ in entries] == [
-        ("Conversation with Mio", "mio"),
-        ("Conversation with Aoi", "aoi"),
-    ]
-    assert [[fact.statement for fact in facts] for _, _, facts in entries] == [
+    dumps = [asyncio.run(room.memory.export(group)) for group in (AOI, MIO)]
+    assert [[episode.partner_id for episode in dump.episodes] for dump in dumps] == [["mio"], ["aoi"]]
+    assert [[fact.statement for fact in dump.facts] for dump in dumps] == [
         ["Mio has painted her boat green"],
         ["Aoi keeps a photograph of a tower"],
     ]
-    ids = [episode.id for _, episode, _ in entries] + [fact.id for _, _, facts in entries for fact in facts]
-    assert len(set(ids)) == 4
+    assert len({fact.id for dump in dumps for fact in dump.facts}) == 2
     assert len({row["id"] for row in rows(room, MidTermRow)}) == 2
 
 
@@ -250,7 +244,6 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
         return second
 
     asyncio.run(run())
-    assert rows(room, OutboxRow) == []
     mio, aoi = _seen(script)
     for scene in (mio, aoi):
         assert scene.last_meeting is not None
@@ -289,7 +282,7 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: 
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
     assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSING_FAILED
-    assert rows(room, AttitudeChangeRow) == rows(room, OutboxRow) == []
+    assert rows(room, AttitudeChangeRow) == rows(room, FactRow) == []
     room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
     assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSED
     assert [r["met"] for r in rows(room, AttitudeChangeRow)] == [True, True]

@@ -22,7 +22,7 @@ NINE = parse_time("2026-04-01T09:00")
 
 def desk_of(room: Room) -> Desk:
     """The room's database, graph and models, to decide with."""
-    return Desk(settings=room.settings, database=room.database, graph=room.graph, models=room.models)
+    return Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
 
 
 def world_of(room: Room, language: Language = "en") -> WorldView:

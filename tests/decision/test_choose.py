@@ -15,8 +15,8 @@ from service.decision.routine import by_routine
 from service.decision.wording import MAX_REFUSALS
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Episode, FactDraft, Group, Recalled
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.sql import SqlMemory
+from service.memory.store import Episode, FactDraft, Group, Recalled
 from service.store.tables import MidTermRow, PersonRow
 from tests.conversation.talks import remember_talk
 from tests.decision.desks import (
@@ -32,6 +32,7 @@ from tests.decision.desks import (
     snapshot_of,
     world_of,
 )
+from tests.memory.memories import Memory
 from world.actions import TALK, WAIT
 from world.possible import possible
 from world.step import World as Core
@@ -39,7 +40,7 @@ from world.step import newcomer
 from world.time import Language, WorldTime, iso, parse_time
 
 AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")
-GRAPH_AWAY = GraphUnavailable(backend="sqlite", reason="gone", setting="KATARIBE_DATA_DIR")
+MEMORY_AWAY = GraphUnavailable(backend="sql", reason="gone", setting="KATARIBE_DATA_DIR")
 FUMI = {"target": "Fumi", "goal": "Ask Fumi how the spring is", "success_criteria": "She tells of it"}
 
 
@@ -307,17 +308,12 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, scr
         valid_at=WorldTime(NINE - 60),
     )
     told_today = replace(fact, id="g", statement="Fumi drinks tea at the inn")
-    group = Group(world_id="main", character_id="aoi")
-    for conversation_id, one in (("yesterday", fact), ("c", told_today)):
+    group = Group(world_id="main", person_id="aoi")
+    for conversation_id, one in (("b", fact), ("c", told_today)):
         episode = Episode(
-            id=conversation_id,
-            name="n",
-            body="b",
-            partner_id="npc_fumi",
-            conversation_id=conversation_id,
-            at=WorldTime(NINE - 60),
+            conversation_id=conversation_id, partner_id="npc_fumi", summary="b", topics=(), at=WorldTime(NINE - 60)
         )
-        asyncio.run(room.graph.remember(group, episode, [one]))
+        asyncio.run(Memory(room.memory, room.database).remember(group, episode, [one]))
     script.enqueue(decides(1))
     sitting(room).choose(snapshot_of(world))
     asked = script.history[0].messages[-1].content
@@ -328,15 +324,15 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, scr
     assert "Fumi drinks tea" not in asked, "what was talked of today is told once, as that talk's summary"
 
 
-class _NoGraph(SqliteGraph):
+class _NoMemory(SqlMemory):
     async def recall(self, group: Group, query: str, **_: Any) -> list[Recalled]:
-        raise GRAPH_AWAY
+        raise MEMORY_AWAY
 
 
-def test_the_memory_graph_being_away_keeps_nobody_from_deciding(
+def test_the_memory_being_away_keeps_nobody_from_deciding(
     room: Room, script: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk = replace(desk_of(room), graph=_NoGraph(room.settings.data_dir / "away.db"))
+    desk = replace(desk_of(room), memory=_NoMemory(room.database))
     world = world_of(room)
     script.enqueue(decides(1))
     chosen = asyncio.run(choose(desk, world.at(NINE), snapshot_of(world), PLANNED))

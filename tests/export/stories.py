@@ -99,11 +99,12 @@ def tell(session: Session, story: dict[str, Any], world_id: str = "main") -> Non
             SummaryRow(
                 conversation_id=row_id,
                 world_id=world_id,
-                character_id=character_id,
-                npc_id="npc_taro",
+                person_id=character_id,
+                partner_id="npc_taro",
                 summary=summary,
                 topics=[summary],
                 at=at,
+                revision=0,
             )
             for character_id, (summary, at) in summaries.items()
         )

@@ -52,7 +52,6 @@ def _promises(described: Mapping[str, Any], name: str, operation: Mapping[str, A
         for kind, content in response.get("content", {}).items():
             yield f"{name} answers {status} {kind}"
             yield from _fields(described, content.get("schema", {}), f"{name} answers {status} ")
-            yield from _fields(described, content.get("itemSchema", {}), f"{name} answers {status} event")
 
 
 def _demands(described: Mapping[str, Any], name: str, operation: Mapping[str, Any]) -> Iterator[str]:

@@ -53,11 +53,6 @@ def _without_word(described: dict[str, Any]) -> None:
     described["components"]["schemas"]["Phase"]["enum"].remove("closed")
 
 
-def _without_event_field(described: dict[str, Any]) -> None:
-    answer = described["paths"]["/conversations/{conversation_id}/events"]["get"]["responses"]["200"]
-    del answer["content"]["text/event-stream"]["itemSchema"]["properties"]["id"]
-
-
 @pytest.mark.parametrize(
     ("take_away", "lost"),
     [
@@ -66,7 +61,6 @@ def _without_event_field(described: dict[str, Any]) -> None:
         (_without_status, f"GET {MEMORY} answers 404"),
         (_without_field, f"GET {MEMORY} answers 200 .facts[].turn"),
         (_without_type, "POST /conversations/start takes .goal: null"),
-        (_without_event_field, "GET /conversations/{conversation_id}/events answers 200 event.id"),
         (_without_word, "GET /conversations answers 200 .items[].phase: 'closed'"),
     ],
 )

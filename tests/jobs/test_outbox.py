@@ -1,7 +1,6 @@
 """Owns the tests of the way of memories into the memory graph."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,73 +10,39 @@ from service.clock.forget import forget_character, forget_world
 from service.clock.living import load
 from service.conversation.phase import Phase
 from service.conversation.room import Room
-from service.errors import GraphUnavailable
 from service.jobs import outbox as outbox_module
 from service.jobs.outbox import Outbox, waiting
 from service.jobs.runner import Runner
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Episode, FactDraft, Group
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.store import Group
 from service.store.tables import ConversationRow, OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.jobs.patience import until
-from world.time import WorldTime
+from tests.memory.far import FarMemory
 
-AOI = Group(world_id="main", character_id="aoi")
-MIO = Group(world_id="main", character_id="mio")
-
-
-class Graph(SqliteGraph):
-    """A real memory graph that can be away, refuse one memory, be slow, or die just after it has written."""
-
-    away = False
-    dies_after = False
-    refused = ""
-    slow: asyncio.Event | None = None
-    taken: list[str]
-
-    async def forget(self, group: Group) -> None:
-        self._require()
-        await super().forget(group)
-
-    def _require(self) -> None:
-        if self.away:
-            raise GraphUnavailable(backend="fake", reason="connection refused", setting="KATARIBE_MEMORY__NEO4J_URI")
-
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
-        self._require()
-        if episode.conversation_id == self.refused:
-            raise ValueError("cannot be written, ever")
-        if self.slow is not None:
-            await self.slow.wait()
-        await super().remember(group, episode, facts)
-        self.taken.append(episode.conversation_id)
-        if self.dies_after:
-            raise KeyboardInterrupt
+AOI = Group(world_id="main", person_id="aoi")
+MIO = Group(world_id="main", person_id="mio")
 
 
 @pytest.fixture
-def graph(room: Room) -> Graph:
-    """The graph of `house`."""
-    graph = Graph(room.settings.data_dir / "fake.db")
-    graph.taken = []
-    return graph
+def graph() -> FarMemory:
+    """The memory of `house`, outside its database."""
+    return FarMemory()
 
 
 @pytest.fixture
-def house(room: Room, graph: Graph) -> Room:
-    """A room with that graph."""
-    return replace(room, graph=graph)
+def house(room: Room, graph: FarMemory) -> Room:
+    """A room with that memory."""
+    return replace(room, memory=graph)
 
 
 def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
     """Leave the memory of a conversation in the outbox."""
     episode = {
-        "id": f"episode-{conversation_id}",
-        "name": "Conversation with Taro",
-        "body": f"They spoke of {conversation_id}.",
-        "partner_id": "npc_taro",
         "conversation_id": conversation_id,
+        "partner_id": "npc_taro",
+        "summary": f"They spoke of {conversation_id}.",
+        "topics": [],
         "at": 1000,
     }
     fact = {
@@ -93,7 +58,7 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
     row = OutboxRow(
         conversation_id=conversation_id,
         world_id=group.world_id,
-        character_id=group.character_id,
+        person_id=group.person_id,
         payload={"episode": episode, "facts": [fact]},
     )
 
@@ -102,7 +67,7 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
             ConversationRow(
                 id=conversation_id,
                 world_id=group.world_id,
-                character_id=group.character_id,
+                character_id=group.person_id,
                 npc_id="npc_taro",
                 node_id="tavern_door",
                 language="en",
@@ -122,10 +87,12 @@ def _waiting(house: Room) -> list[str]:
 
 
 def _episodes(house: Room, group: Group = AOI) -> list[str]:
-    return [episode.conversation_id for episode in asyncio.run(house.graph.episodes(group))]
+    delivery = house.memory
+    assert isinstance(delivery, FarMemory)
+    return list(delivery.held.get(group, {}))
 
 
-def test_memories_are_delivered_in_order(house: Room, graph: Graph) -> None:
+def test_memories_are_delivered_in_order(house: Room, graph: FarMemory) -> None:
     for conversation_id in ("c1", "c2", "c3"):
         _leave(house, conversation_id)
     asyncio.run(Outbox(house).deliver(AOI))
@@ -133,7 +100,7 @@ def test_memories_are_delivered_in_order(house: Room, graph: Graph) -> None:
     assert _waiting(house) == []
 
 
-def test_everybodys_due_memories_are_delivered(house: Room, graph: Graph) -> None:
+def test_everybodys_due_memories_are_delivered(house: Room, graph: FarMemory) -> None:
     _leave(house, "c1", AOI)
     _leave(house, "c2", MIO)
     asyncio.run(Outbox(house).deliver_due())
@@ -142,7 +109,7 @@ def test_everybodys_due_memories_are_delivered(house: Room, graph: Graph) -> Non
 
 
 def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
-    house: Room, graph: Graph, script: ScriptedModel
+    house: Room, graph: FarMemory, script: ScriptedModel
 ) -> None:
     graph.away = True
     script.enqueue(*talk_of_family())
@@ -166,7 +133,7 @@ def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
 
 
 def test_when_the_graph_is_back_the_runner_delivers_by_itself(
-    house: Room, graph: Graph, monkeypatch: pytest.MonkeyPatch
+    house: Room, graph: FarMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "LONGEST_WAIT_SECONDS", 0.02)
     graph.away = True
@@ -184,7 +151,7 @@ def test_when_the_graph_is_back_the_runner_delivers_by_itself(
     assert _episodes(house) == ["c1"]
 
 
-def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(house: Room, graph: Graph) -> None:
+def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(house: Room, graph: FarMemory) -> None:
     graph.away = True
     _leave(house, "c1")
     outbox = Outbox(house)
@@ -198,7 +165,7 @@ def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before
     assert second["due"] > first["due"]
 
 
-def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: Room, graph: Graph) -> None:
+def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: Room, graph: FarMemory) -> None:
     graph.refused = "c1"
     _leave(house, "c1", AOI)
     _leave(house, "c2", AOI)
@@ -209,7 +176,7 @@ def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: 
     assert rows(house, OutboxRow)[0]["last_error"] == "cannot be written, ever"
 
 
-def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room, graph: Graph) -> None:
+def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room, graph: FarMemory) -> None:
     _leave(house, "c1")
     graph.dies_after = True
     with pytest.raises(KeyboardInterrupt):
@@ -219,17 +186,16 @@ def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room,
     asyncio.run(Outbox(house).deliver(AOI))
     assert _waiting(house) == []
     assert _episodes(house) == ["c1"]
-    found = asyncio.run(graph.recall(AOI, "", at=WorldTime(2000), limit=9))
-    assert [recalled.fact.statement for recalled in found] == ["Taro told of c1"]
+    assert graph.facts(AOI) == ["Taro told of c1"]
 
 
-def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house: Room, graph: Graph) -> None:
+def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house: Room, graph: FarMemory) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
         _leave(house, "c1")
         delivery = asyncio.create_task(Outbox(house).deliver(AOI))
         await asyncio.sleep(0.05)
-        assert await house.database.write(lambda s: forget_world(s, "main")) == ["aoi"]
+        assert await house.database.write(lambda s: forget_world(s, graph, "main")) == ["aoi"]
         graph.slow.set()
         await delivery
 
@@ -239,11 +205,13 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house:
     assert _waiting(house) == []
 
 
-def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house: Room, graph: Graph) -> None:
+def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house: Room, graph: FarMemory) -> None:
     _leave(house, "c1")
     asyncio.run(Outbox(house).deliver(AOI))
     graph.away = True
-    house.database.write_now(lambda s: forget_character(s, load(s, house.stage, "main", models_missing=True), "aoi"))
+    house.database.write_now(
+        lambda s: forget_character(s, graph, load(s, house.stage, "main", models_missing=True), "aoi")
+    )
     asyncio.run(Outbox(house).deliver(AOI))
     assert _episodes(house) == ["c1"]
     graph.away = False
@@ -251,29 +219,27 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house
     assert (_episodes(house), _waiting(house)) == ([], [])
 
 
-def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(house: Room, graph: Graph) -> None:
+def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(house: Room, graph: FarMemory) -> None:
     """Both have a row of the same conversation: neither is taken for the other's."""
     _leave(house, "c1")
 
     def also_mio(session: Session) -> None:
         row = session.get_one(OutboxRow, 1)
-        session.add(
-            OutboxRow(conversation_id="c1", world_id="main", character_id="mio", payload=row.payload, attempts=3)
-        )
+        session.add(OutboxRow(conversation_id="c1", world_id="main", person_id="mio", payload=row.payload, attempts=3))
 
     house.database.write_now(also_mio)
     graph.away = True
     asyncio.run(Outbox(house).deliver(MIO))
-    assert {r["character_id"]: r["attempts"] for r in rows(house, OutboxRow)} == {"aoi": 0, "mio": 4}
+    assert {r["person_id"]: r["attempts"] for r in rows(house, OutboxRow)} == {"aoi": 0, "mio": 4}
     graph.away = False
     asyncio.run(Outbox(house).deliver(MIO))
-    assert [r["character_id"] for r in rows(house, OutboxRow)] == ["aoi"]
+    assert [r["person_id"] for r in rows(house, OutboxRow)] == ["aoi"]
     asyncio.run(Outbox(house).deliver(AOI))
     assert rows(house, OutboxRow) == []
     assert graph.taken == ["c1", "c1"]
 
 
-def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) -> None:
+def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: FarMemory) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
         outbox = Outbox(house)
@@ -289,7 +255,7 @@ def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: Graph) 
 
 
 def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
-    house: Room, graph: Graph, script: ScriptedModel
+    house: Room, graph: FarMemory, script: ScriptedModel
 ) -> None:
     _leave(house, "c1", MIO)
     script.enqueue(*talk_of_family())

@@ -21,8 +21,8 @@ from service.jobs import runner as runner_module
 from service.jobs.runner import Runner
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.graph import Group
 from service.memory.recollection import Recollection
+from service.memory.store import Group
 from service.store.tables import AttitudeChangeRow, ConversationRow, EngagementRow, OutboxRow, SummaryRow, UsageRow
 from tests.conversation.talks import (
     FAMILY,
@@ -41,7 +41,7 @@ from tests.conversation.talks import (
 from tests.jobs.patience import until
 
 WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]
-AOI = Group(world_id="main", character_id="aoi")
+AOI = Group(world_id="main", person_id="aoi")
 
 
 @asynccontextmanager
@@ -82,7 +82,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(room: 
                 heard = []
                 while (moment := await listener.next(0.01)) is not None:
                     heard.append(moment)
-            facts = await room.graph.recall(AOI, "", at=room.stage.start, limit=9)
+            facts = await room.memory.recall(AOI, "", at=room.stage.start, limit=9)
         return conversation_id, [found.fact.statement for found in facts], heard
 
     conversation_id, facts, heard = asyncio.run(run())

@@ -1,14 +1,16 @@
 """Owns conversations in a database that are due to be closed: rows as the loop leaves them, for the tests of closing."""
 
+from functools import partial
 from typing import Any
 
 from sqlmodel import Session
 
 from service.memory.extract import Extraction, prepare
 from service.memory.gate import Kept, gate
-from service.memory.graph import Recalled
 from service.memory.recall import recent_memory
 from service.memory.recollection import Recollection
+from service.memory.sql import write
+from service.memory.store import Embedded, Recalled, Remember
 from service.memory.write import settle
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
@@ -17,6 +19,8 @@ from world.time import parse_time
 
 CHARACTER, NPC = "mio", "npc_taro"
 START = parse_time("2026-04-01T07:00")
+
+in_the_database: Remember = partial(write, embedded=Embedded())
 
 
 def set_clock(
@@ -98,11 +102,12 @@ def closed(
     answered: Recollection,
     memories: tuple[Recalled, ...] = (),
     extraction: Extraction | None = None,
+    remember: Remember = in_the_database,
 ) -> tuple[Kept, dict[str, Any]]:
     """Gate the answer and settle it, as the closing does."""
     question = extraction or prepared(session, world, row, memories)
     kept = gate(answered, question.scene, affinity_step=20)
-    changes = settle(session, world, row, question, kept, MemorySettings())
+    changes = settle(session, world, row, question, kept, MemorySettings(), remember)
     session.flush()
     return kept, changes
 

@@ -17,8 +17,8 @@ from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extract import Extraction, closing_prompt, extract, pair_prompt
-from service.memory.graph import Fact, Recalled
 from service.memory.recollection import KnownFact, PairRecollection, Recollection
+from service.memory.store import Fact, Recalled
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
@@ -54,12 +54,11 @@ def recalled(fact_id: str, statement: str, at: str) -> Recalled:
         created_at=since,
         expired_at=None,
         replaced_by=None,
-        episode_id="e",
         partner_id=NPC,
         conversation_id="old",
         turn=1,
     )
-    return Recalled(fact=fact, score=1.0)
+    return Recalled(item=fact, score=1.0)
 
 
 def known(session: Session, fact_id: str, statement: str, at: str, invalid_at: WorldTime | None = None) -> None:

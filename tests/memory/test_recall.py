@@ -1,34 +1,34 @@
 """What a character knows before it speaks: tests of service/memory/recall.py, on both databases."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import GraphUnavailable
-from service.memory.graph import Episode, FactDraft, Group, Recalled, episode_id, fact_id
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.sql import SqlMemory
+from service.memory.store import Episode, FactDraft, Group, Recalled, fact_id
 from service.people.attitude import STRANGERS
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import MidTermRow
 from tests.memory.closings import CHARACTER, NPC, closed, set_clock, talk
+from tests.memory.memories import Memory
 from tests.memory.scenes import answer
 from world.time import WorldTime, ago, parse_time
 
 LINES = ("Hello, Taro.", "I have twin daughters.", "How nice.", "They keep me busy.")
 
 
-class AwayGraph(SqliteGraph):
-    """A memory graph that cannot be reached."""
+class AwayMemory(SqlMemory):
+    """A memory that cannot be reached."""
 
     async def recall(self, *_: object, **__: object) -> list[Recalled]:
         """Raises: GraphUnavailable."""
-        raise GraphUnavailable(backend="sqlite", reason="gone", setting="KATARIBE_DATA_DIR")
+        raise GraphUnavailable(backend="sql", reason="gone", setting="KATARIBE_DATA_DIR")
 
 
 @pytest.fixture
@@ -117,11 +117,11 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
 
     recent = database.write_now(work)
     assert recent.unsettled == ()
-    assert [(row.npc_id, row.summary) for row in recent.today] == [(NPC, "They met.")]
+    assert [(row.partner_id, row.summary) for row in recent.today] == [(NPC, "They met.")]
     assert recent.attitude.times_met == 1
 
 
-def test_two_worlds_never_see_each_other(database: Database, stage: WorldRepository, tmp_path: Path) -> None:
+def test_two_worlds_never_see_each_other(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, stage, "2026-04-01T07:00", world_id="one")
         closed(session, world, talk(session, "a", LINES, world_id="one"), answer(affinity=20))
@@ -134,54 +134,42 @@ def test_two_worlds_never_see_each_other(database: Database, stage: WorldReposit
     assert recent.attitude == recent.partners == STRANGERS
 
     async def facts(world_id: str) -> list[str]:
-        graph = SqliteGraph(tmp_path / "memory.db")
-        group = Group(world_id="one", character_id=CHARACTER)
-        await graph.remember(group, *_told(group))
         world = database.read_now(lambda s: stage.open(s, world_id))
-        memory = await recall(database, graph, world, CHARACTER, NPC, query="daughters", limit=5)
-        await graph.aclose()
+        memory = await recall(database, SqlMemory(database), world, CHARACTER, NPC, query="daughters", limit=5)
         return [found.fact.statement for found in memory.facts]
 
+    remembers(database, "one")
     assert asyncio.run(facts("one")) == ["Taro has twin daughters"]
     assert asyncio.run(facts("two")) == []
 
 
-def test_a_memory_graph_that_is_away_leaves_the_facts_empty_and_says_so(
-    database: Database, stage: WorldRepository, tmp_path: Path
-) -> None:
+def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Database, stage: WorldRepository) -> None:
     world = database.write_now(lambda s: set_clock(s, stage, "2026-04-01T07:00"))
-    memory = asyncio.run(
-        recall(database, AwayGraph(tmp_path / "memory.db"), world, CHARACTER, NPC, query="daughters", limit=5)
-    )
+    memory = asyncio.run(recall(database, AwayMemory(database), world, CHARACTER, NPC, query="daughters", limit=5))
     assert memory.facts == ()
     assert memory.unavailable is not None
     assert memory.unavailable.facts["setting"] == "KATARIBE_DATA_DIR"
     assert memory.recent.attitude == STRANGERS
 
 
-def test_a_fact_is_told_with_the_world_time_since_it_was_learned(
-    database: Database, stage: WorldRepository, tmp_path: Path
-) -> None:
+def test_a_fact_is_told_with_the_world_time_since_it_was_learned(database: Database, stage: WorldRepository) -> None:
     world = database.write_now(lambda s: set_clock(s, stage, "2026-04-03T07:00"))
 
     async def told() -> list[str]:
-        graph = SqliteGraph(tmp_path / "memory.db")
-        group = Group(world_id="main", character_id=CHARACTER)
-        await graph.remember(group, *_told(group))
-        memory = await recall(database, graph, world, CHARACTER, NPC, query="daughters", limit=5)
-        await graph.aclose()
+        memory = await recall(database, SqlMemory(database), world, CHARACTER, NPC, query="daughters", limit=5)
         return [remembered_as(world, found) for found in memory.facts]
 
+    remembers(database, "main")
     assert asyncio.run(told()) == ["(2 days ago) Taro has twin daughters"]
 
 
-def _told(group: Group) -> tuple[Episode, list[FactDraft]]:
+def remembers(database: Database, world_id: str) -> None:
+    """Let the character remember a talk with the NPC."""
+    group = Group(world_id=world_id, person_id=CHARACTER)
     at = parse_time("2026-04-01T07:00")
-    episode = Episode(
-        id=episode_id(group, "a"), name="Talk", body="They met.", partner_id=NPC, conversation_id="a", at=at
-    )
+    episode = Episode(conversation_id="told", partner_id=NPC, summary="They met.", topics=(), at=at)
     fact = FactDraft(
-        id=fact_id(episode.id, 0),
+        id=fact_id(CHARACTER, "told", 0),
         subject="Taro",
         relation="has",
         object="daughters",
@@ -189,4 +177,4 @@ def _told(group: Group) -> tuple[Episode, list[FactDraft]]:
         turn=1,
         valid_at=at,
     )
-    return episode, [fact]
+    asyncio.run(Memory(SqlMemory(database), database).remember(group, episode, [fact]))

@@ -1,4 +1,4 @@
-"""Owns the tests of patience with a memory graph that is away."""
+"""Owns the tests of patience with a memory store that is away."""
 
 import asyncio
 from typing import Any, cast
@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 
 from service.errors import GraphUnavailable
-from service.memory.graph import Group, MemoryGraph
-from service.memory.resting import Resting
+from service.memory.resting import FarMemory, Resting
+from service.memory.store import Group
 from world.time import WorldTime
 
-WHO = Group(world_id="main", character_id="aoi")
+WHO = Group(world_id="main", person_id="aoi")
 
 
 class Away:
@@ -41,7 +41,7 @@ def recall(graph: Resting) -> Any:
 
 def test_who_asks_while_it_rests_is_told_the_same_at_once() -> None:
     inner, now = Away(), [0.0]
-    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: now[0])
+    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: now[0])
     for now[0] in (0.0, 1.0, 2.9):
         with pytest.raises(GraphUnavailable) as told:
             recall(graph)
@@ -51,7 +51,7 @@ def test_who_asks_while_it_rests_is_told_the_same_at_once() -> None:
 
 def test_it_is_asked_again_after_the_rest_and_then_as_ever() -> None:
     inner, now = Away(), [0.0]
-    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: now[0])
+    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: now[0])
     with pytest.raises(GraphUnavailable):
         recall(graph)
     inner.is_back, now[0] = True, 3.0
@@ -62,7 +62,7 @@ def test_it_is_asked_again_after_the_rest_and_then_as_ever() -> None:
 
 def test_a_check_asks_even_while_it_rests_and_ends_the_rest() -> None:
     inner = Away()
-    graph = Resting(cast("MemoryGraph", inner), rest_seconds=3, seconds=lambda: 0.0)
+    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: 0.0)
     with pytest.raises(GraphUnavailable):
         recall(graph)
     inner.is_back = True

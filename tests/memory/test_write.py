@@ -8,11 +8,11 @@ from sqlmodel import Session, SQLModel, select
 
 from service.content.load import Content
 from service.content.profile import Mood
-from service.memory.graph import Group, episode_id, fact_id
+from service.memory.outbox import leave_episode, outbox_entry
 from service.memory.recall import todays_summaries
 from service.memory.recollection import MidTermDraft
 from service.memory.self_facts import self_facts
-from service.memory.write import outbox_entry
+from service.memory.store import Group, fact_id
 from service.people.attitude import attitude, attitudes_between, mood, set_affinity
 from service.people.worlds import WorldRepository
 from service.settings import Settings
@@ -21,6 +21,8 @@ from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
     EventRow,
+    FactRow,
+    MemoryOwnerRow,
     MidTermRow,
     MoodRow,
     OutboxRow,
@@ -36,6 +38,8 @@ from world.time import WorldTime, iso, parse_time
 LINES = ("Do you keep animals?", "I have three goats behind the mill.", "Shall we meet?", "Come to the mill tomorrow.")
 WRITTEN: Sequence[type[SQLModel]] = (
     SummaryRow,
+    FactRow,
+    MemoryOwnerRow,
     MidTermRow,
     SelfFactRow,
     MoodRow,
@@ -84,7 +88,7 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
     ]
 
     def check(session: Session) -> None:
-        assert session.get_one(SummaryRow, ("a", CHARACTER)).topics == ["goats"]
+        assert session.get_one(SummaryRow, ("main", CHARACTER, "a")).topics == ["goats"]
         own, partners = attitudes_between(session, "main", CHARACTER, NPC, START)
         assert (own.affinity, own.times_met, own.stance) == (0, 1, "curious")
         assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
@@ -131,21 +135,53 @@ def test_ids_are_the_same_on_every_retry(database: Database, stage: WorldReposit
     assert database.read_now(read) == database.read_now(read)
 
 
-def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, stage: WorldRepository) -> None:
+def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
+    database: Database, stage: WorldRepository
+) -> None:
+    def work(session: Session) -> list[dict[str, Any]]:
+        closed(session, set_clock(session, stage, "2026-04-02T07:00"), talk(session, "a", LINES), FULL)
+        return [row.model_dump() for row in session.exec(select(FactRow))]
+
+    (fact,) = database.write_now(work)
+    assert fact == {
+        "world_id": "main",
+        "person_id": CHARACTER,
+        "id": fact_id(CHARACTER, "a", 0),
+        "subject": "Taro",
+        "relation": "said",
+        "object": "it",
+        "statement": "Taro has three goats",
+        "words": "",
+        "mode": "asserted",
+        "importance": 5,
+        "confidence": None,
+        "partner_id": NPC,
+        "conversation_id": "a",
+        "turn": 1,
+        "valid_at": parse_time("2026-01-15T00:00"),
+        "invalid_at": None,
+        "created_at": parse_time("2026-04-01T07:00"),
+        "expired_at": None,
+        "replaced_by": None,
+        "revision": 1,
+    }
+
+
+def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Database, stage: WorldRepository) -> None:
     def work(session: Session) -> None:
         world = set_clock(session, stage, "2026-04-02T07:00")
         row = talk(session, "a", LINES, "2026-04-02T07:00")
         older = recalled("old-fact", "Taro has two goats", "2026-04-01T07:00")
-        closed(session, world, row, FULL, memories=(older,))
+        closed(session, world, row, FULL, memories=(older,), remember=leave_episode)
 
     database.write_now(work)
+    assert database.read_now(lambda s: s.exec(select(FactRow)).all()) == []
     row = database.read_now(lambda s: s.exec(select(OutboxRow)).one())
     group, episode, facts = outbox_entry(row)
-    assert group == Group(world_id="main", character_id=CHARACTER)
-    assert episode.id == episode_id(group, "a")
-    assert (episode.name, episode.body) == ("Conversation with Taro", "Taro told Mio of his goats.")
+    assert group == Group(world_id="main", person_id=CHARACTER)
+    assert (episode.summary, episode.topics) == ("Taro told Mio of his goats.", ("goats",))
     assert (episode.partner_id, episode.conversation_id, iso(episode.at)) == (NPC, "a", "2026-04-02T07:00")
-    assert [(fact.id, fact.turn, fact.replaces) for fact in facts] == [(fact_id(episode.id, 0), 1, ("old-fact",))]
+    assert [(fact.id, fact.turn, fact.replaces) for fact in facts] == [(fact_id(CHARACTER, "a", 0), 1, ("old-fact",))]
     assert iso(facts[0].valid_at) == "2026-01-15T00:00"
 
 
@@ -165,14 +201,13 @@ def test_the_outbox_entry_comes_back_as_the_graph_wants_it(database: Database, s
 def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
     database: Database, stage: WorldRepository, valid_on: str, valid_at: str
 ) -> None:
-    def work(session: Session) -> OutboxRow:
+    def work(session: Session) -> int:
         world = set_clock(session, stage, "2026-04-01T07:00")
         claimed = answer(remembered=(heard("Taro has three goats", 1, valid_on=valid_on),))
         closed(session, world, talk(session, "a", LINES), claimed)
-        return session.exec(select(OutboxRow)).one()
+        return session.exec(select(FactRow)).one().valid_at
 
-    _, _, facts = outbox_entry(database.write_now(work))
-    assert [iso(fact.valid_at) for fact in facts] == [valid_at]
+    assert iso(WorldTime(database.write_now(work))) == valid_at
 
 
 def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(

@@ -113,7 +113,7 @@ def test_the_service_waits_until_its_databases_are_healthy() -> None:
 
 def test_the_profile_starts_neo4j_and_switches_the_memory_to_it() -> None:
     assert SERVICES["neo4j"]["profiles"] == ["graphiti"]
-    assert SERVICES["kataribe"]["environment"]["KATARIBE_MEMORY__BACKEND"] == "${COMPOSE_PROFILES:-sqlite}"
+    assert SERVICES["kataribe"]["environment"]["KATARIBE_MEMORY__BACKEND"] == "${COMPOSE_PROFILES:-sql}"
 
 
 def test_the_service_runs_without_root_or_a_writable_image() -> None:
@@ -130,7 +130,7 @@ def test_every_setting_of_the_models_is_passed_on() -> None:
     assert {name: environment[name] for name in wanted if environment[name] is not None} == {}
 
 
-@pytest.mark.parametrize("backend", ["sqlite", "graphiti"])
+@pytest.mark.parametrize("backend", ["sql", "graphiti"])
 def test_the_service_understands_what_the_file_tells_it(
     backend: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -109,7 +109,15 @@ def test_a_talk_that_is_over_is_told_whole_and_what_its_model_failed_of(village:
 
 def test_what_a_character_remembers_is_its_own_summary(village: Content) -> None:
     rows = tuple(
-        SummaryRow(conversation_id="a1", character_id=who, world_id="main", npc_id="x", summary=f"as {who}", at=NOW)
+        SummaryRow(
+            conversation_id="a1",
+            person_id=who,
+            world_id="main",
+            partner_id="x",
+            summary=f"as {who}",
+            at=NOW,
+            revision=0,
+        )
         for who in ("mio", "aoi")
     )
     told = happened("conversation_closed", {"conversation_id": "a1"}, conversation=talk(), summaries=rows)
@@ -153,7 +161,7 @@ def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None
         "partner": {"facts": [], "mid_term": [{"content": "Visit Aoi"}]},
     }
     rows = tuple(
-        SummaryRow(conversation_id="a1", character_id=a, world_id="main", npc_id=b, summary="s", at=NOW)
+        SummaryRow(conversation_id="a1", person_id=a, world_id="main", partner_id=b, summary="s", at=NOW, revision=0)
         for a, b in (("aoi", "mio"), ("mio", "aoi"))
     )
     ledger = Ledger(opened(village, "en"), NOW)

@@ -9,14 +9,16 @@ from typing import TypedDict
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from service.memory.graph import Episode, FactDraft, Group, episode_id, fact_id
-from service.memory.sqlite.graph import SqliteGraph
+from service.memory.sql import SqlMemory
+from service.memory.store import Episode, FactDraft, Group, fact_id
+from service.store.session import Database
+from tests.memory.memories import Memory
 from tests.viewer.test_browser import is_wider_than_the_screen, looking, playing, serving
 from world.time import parse_time
 
 pytestmark = pytest.mark.server
 
-GROUP = Group(world_id="main", character_id="aoi")
+GROUP = Group(world_id="main", person_id="aoi")
 LONG = "いつか沖へ出て、帰らなかった船のことを、誰かに話しておきたいと思っていたんだ。"
 
 Told = tuple[str, str, str, str]
@@ -36,21 +38,15 @@ def remember(data_dir: Path, *talks: tuple[str, str, list[Told], bool]) -> None:
     """Talks of Aoi: the partner's id, the time, what was told, and whether the first of it replaces all told before."""
 
     async def write() -> None:
-        graph = SqliteGraph(data_dir / "memory.db")
+        database = Database(f"sqlite:///{data_dir / 'kataribe.db'}")
+        memory = Memory(SqlMemory(database), database)
         before: list[str] = []
         for number, (partner_id, at, told, replaces) in enumerate(talks):
             name = f"talk-{number}"
-            episode = Episode(
-                id=episode_id(GROUP, name),
-                name=name,
-                body=name,
-                partner_id=partner_id,
-                conversation_id=name,
-                at=parse_time(at),
-            )
+            episode = Episode(conversation_id=name, partner_id=partner_id, summary=name, topics=(), at=parse_time(at))
             drafts = [
                 FactDraft(
-                    id=fact_id(episode.id, index),
+                    id=fact_id("aoi", name, index),
                     subject=subject,
                     relation=relation,
                     object=thing,
@@ -61,9 +57,9 @@ def remember(data_dir: Path, *talks: tuple[str, str, list[Told], bool]) -> None:
                 )
                 for index, (subject, relation, thing, statement) in enumerate(told)
             ]
-            await graph.remember(GROUP, episode, drafts)
+            await memory.remember(GROUP, episode, drafts)
             before.extend(draft.id for draft in drafts)
-        await graph.aclose()
+        database.close()
 
     # In a thread of its own, for Playwright's loop runs in this one.
     with ThreadPoolExecutor(1) as thread:

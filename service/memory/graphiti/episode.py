@@ -17,10 +17,9 @@ from pydantic import SecretStr, ValidationError
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.failure import failure
 from service.memory.embedding.embedder import Embedder
-from service.memory.graph import Episode, FactDraft, Group
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
-from service.memory.graphiti.graph import GraphitiGraph
-from service.memory.graphiti.rows import episode_marks, episode_node, episode_uuid, moment, pack, term
+from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.rows import episode_marks, episode_name, episode_node, episode_uuid, moment, pack, term
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -31,11 +30,12 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.graphiti.write import GroupWriter, Write
 from service.memory.lexical import tokens
+from service.memory.store import Episode, FactDraft, Group
 
 PREVIOUS_EPISODES = 10
 
 _BEFORE = """
-    MATCH (n:Episodic {group_id: $group}) WHERE n.episode_id IS NOT NULL AND n.valid_at <= $at
+    MATCH (n:Episodic {group_id: $group}) WHERE n.conversation_id IS NOT NULL AND n.valid_at <= $at
     RETURN n.uuid AS uuid ORDER BY n.valid_at DESC LIMIT $limit
 """
 # Graphiti writes entities, facts and mentions of an episode in one transaction: one mention tells that it did.
@@ -59,7 +59,7 @@ _CLOSED = """
     MATCH (n:Episodic {uuid: $uuid})
     UNWIND n.entity_edges AS uuid
     MATCH ()-[e:RELATES_TO]->()
-    WHERE e.uuid = uuid AND e.group_id = $group AND e.episode_id <> $episode AND e.expired_at IS NOT NULL
+    WHERE e.uuid = uuid AND e.group_id = $group AND e.conversation_id <> $episode AND e.expired_at IS NOT NULL
         AND e.replaced_by IS NULL AND e.closed_in IS NULL
     SET e.expired_at = CASE WHEN $at < e.created_at THEN e.created_at ELSE $at END,
         e.invalid_at = CASE WHEN e.invalid_at < e.valid_at THEN e.valid_at ELSE e.invalid_at END,
@@ -82,8 +82,8 @@ class ExtractionModel:
     timeout_seconds: float = 60
 
 
-class EpisodeGraphitiGraph(GraphitiGraph):
-    """A GraphitiGraph whose `remember` leaves the finding of facts to Graphiti and passes over the drafts it is given.
+class EpisodeGraphitiMemory(GraphitiMemory):
+    """A GraphitiMemory whose `deliver` leaves the finding of facts to Graphiti and passes over the drafts it is given.
 
     Everything else is the same. Facts found this way cite no turn, and Graphiti does not say which fact closed which:
     `replaced_by` of those it closed is None.
@@ -103,17 +103,17 @@ class EpisodeGraphitiGraph(GraphitiGraph):
         self._passage_embedder = embedder
         self._extraction = extraction
 
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
-        """See MemoryGraph. An episode that Graphiti has read already is not read again.
+    async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """See Delivery. An episode that Graphiti has read already is not read again.
 
         Raises:
             GraphUnavailable.
             ModelError: the model or its server failed; the same call may be made again.
         """
         async with self._connection.one_at_a_time(group.id):
-            if await self.holds(group, episode.id):
+            if await self.holds(group, episode.conversation_id):
                 return
-            uuid = episode_uuid(group, episode.id)
+            uuid = episode_uuid(group, episode.conversation_id)
             rows = await self._connection.read(_EXTRACTED, uuid=uuid)
             if not rows or not rows[0]["extracted"]:
                 await _announce(self._connection, group, episode)
@@ -136,9 +136,9 @@ class EpisodeGraphitiGraph(GraphitiGraph):
                 cross_encoder=_NoReranker(),
             )
             await graphiti.add_episode(
-                uuid=episode_uuid(group, episode.id),
-                name=episode.name,
-                episode_body=episode.body,
+                uuid=episode_uuid(group, episode.conversation_id),
+                name=episode_name(episode),
+                episode_body=episode.summary,
                 source_description=episode.partner_id,
                 reference_time=at,
                 source=EpisodeType.message,
@@ -210,9 +210,9 @@ class _Adoption:
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await GroupWriter(self._connection, self._group).lock(tx)
             given = {
-                "uuid": episode_uuid(self._group, self._episode.id),
+                "uuid": episode_uuid(self._group, self._episode.conversation_id),
                 "group": self._group.id,
-                "episode": self._episode.id,
+                "episode": self._episode.conversation_id,
                 "at": moment(self._episode.at),
                 "revision": write.revision,
                 "marks": episode_marks(self._group, self._episode),
@@ -226,14 +226,12 @@ class _Adoption:
         await self._connection.write(work)
 
     def _row(self, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
-        text = f"{found['subject']} {found['relation']} {found['object']} {found['statement']}"
-        words = tokens(text.replace("_", " "))
+        words = list(dict.fromkeys(tokens(f"{found['subject']} {found['object']} {found['statement']}")))
         return {
             "uuid": found["uuid"],
             "fact_id": found["uuid"],
             "subject": found["subject"],
             "object": found["object"],
-            "episode_id": self._episode.id,
             "partner_id": self._episode.partner_id,
             "conversation_id": self._episode.conversation_id,
             "lexical": " ".join(term(self._group, word) for word in words),

@@ -5,27 +5,29 @@ so that its tools, Neo4j's browser and `add_episode` (episode.py) see one graph.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import SecretStr
+from sqlmodel import Session
 
 from service.errors import KataribeError
 from service.memory.embedding.embedder import Embedder, Vectors
-from service.memory.graph import Episode, Fact, FactDraft, Group, GroupDump, Recalled
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.index import DEFAULT_BYTES, GroupIndexes
-from service.memory.graphiti.search import GroupReader, Question, read_world
-from service.memory.graphiti.write import Embedded, GroupWriter
+from service.memory.graphiti.search import GroupReader, Question
+from service.memory.graphiti.write import Embedded as Delivered
+from service.memory.graphiti.write import GroupWriter
 from service.memory.lexical import normal
+from service.memory.outbox import leave_episode, leave_forgetting
+from service.memory.store import FACTS, Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Kind, Recalled
 from world.time import WorldTime
 
 FILL_BATCH = 64
-LOAD_BATCH = 500
 
 log = logging.getLogger(__name__)
 
 
-class GraphitiGraph:
+class GraphitiMemory:
     """The memory graph of many processes on one Neo4j (5.26 or later is what it is tested with).
 
     Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: the facts are written
@@ -53,11 +55,30 @@ class GraphitiGraph:
         """``graphiti``."""
         return "graphiti"
 
-    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
-        """See MemoryGraph."""
+    @property
+    def delivery(self) -> Delivery:
+        """Itself: what it keeps is not in our database."""
+        return self
+
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """Nothing: vectors are made when the facts are delivered."""
+        return Embedded()
+
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        """See MemoryStore. What is to be delivered goes by the outbox."""
+        return leave_episode(session, group, episode, facts)
+
+    def forget(self, session: Session, group: Group) -> None:
+        """See MemoryStore. What was delivered is erased by the outbox."""
+        leave_forgetting(session, group)
+
+    async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """See Delivery."""
         drafts = list(facts)
         async with self._connection.one_at_a_time(group.id):
-            if await self.holds(group, episode.id):
+            if await self.holds(group, episode.conversation_id):
                 return
             embedded = await self._embed([(one.statement, one.subject, one.object) for one in drafts])
             await self._writer(group).remember(episode, drafts, embedded)
@@ -68,12 +89,13 @@ class GraphitiGraph:
         query: str,
         *,
         at: WorldTime,
+        kinds: Collection[Kind] = FACTS,
         about: str | None = None,
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
     ) -> list[Recalled]:
-        """See MemoryGraph. Where the embedder fails, words alone are searched."""
+        """See MemoryStore. Where the embedder fails, words alone are searched."""
         if limit <= 0:
             return []
         asked = Question(
@@ -92,46 +114,22 @@ class GraphitiGraph:
             found = await reader.search(self._indexes, asked)
         return found.facts
 
-    async def holds(self, group: Group, episode_id: str) -> bool:
-        """See MemoryGraph."""
-        return await GroupReader(self._connection, group).has_episode(episode_id)
-
-    async def history(self, group: Group, fact_id: str) -> list[Fact]:
-        """See MemoryGraph."""
-        return await GroupReader(self._connection, group).chain(fact_id)
-
-    async def episodes(self, group: Group, *, partner_id: str | None = None, limit: int = 20) -> list[Episode]:
-        """See MemoryGraph."""
-        return await GroupReader(self._connection, group).episodes(partner_id, limit)
-
     async def export(self, group: Group) -> GroupDump:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         return await GroupReader(self._connection, group).dump()
 
-    async def load(self, group: Group, dump: GroupDump) -> None:
-        """See MemoryGraph. Written `LOAD_BATCH` facts a transaction; one that was cut off is finished by another."""
-        async with self._connection.one_at_a_time(group.id):
-            writer = self._writer(group)
-            if dump.episodes and not dump.facts:
-                await writer.load(dump.episodes, (), await self._embed([]))
-            for start in range(0, len(dump.facts), LOAD_BATCH):
-                facts = dump.facts[start : start + LOAD_BATCH]
-                embedded = await self._embed([(one.statement, one.subject, one.object) for one in facts])
-                await writer.load(dump.episodes if start == 0 else (), facts, embedded)
+    async def holds(self, group: Group, conversation_id: str) -> bool:
+        """See Delivery."""
+        return await GroupReader(self._connection, group).has_episode(conversation_id)
 
-    async def forget(self, group: Group) -> None:
-        """See MemoryGraph."""
+    async def erase(self, group: Group) -> None:
+        """See Delivery."""
         async with self._connection.one_at_a_time(group.id):
             await self._writer(group).forget()
         self._indexes.drop(group.id)
 
-    async def forget_world(self, world_id: str) -> None:
-        """See MemoryGraph."""
-        for group in await read_world(self._connection, world_id):
-            await self.forget(group)
-
     async def check(self) -> None:
-        """See MemoryGraph."""
+        """See MemoryStore."""
         await self._connection.check()
 
     async def aclose(self) -> None:
@@ -151,15 +149,15 @@ class GraphitiGraph:
             await self._writer(group).add_vectors(list(facts), vectors, self._model)
         return True
 
-    async def _embed(self, told: Sequence[tuple[str, str, str]]) -> Embedded:
+    async def _embed(self, told: Sequence[tuple[str, str, str]]) -> Delivered:
         """Vectors of (statement, subject, object) and of the names in them, in one call of the embedder."""
         names = {normal(name): name for _, subject, obj in told for name in (subject, obj)}
         statements = [statement for statement, _, _ in told]
         vectors = await self._passages([*statements, *names.values()])
         if vectors is None:
-            return Embedded(facts={}, names={}, model=self._model)
+            return Delivered(facts={}, names={}, model=self._model)
         by_name: Mapping[str, Vectors] = dict(zip(names, vectors[len(statements) :], strict=True))
-        return Embedded(facts=dict(enumerate(vectors[: len(statements)])), names=by_name, model=self._model)
+        return Delivered(facts=dict(enumerate(vectors[: len(statements)])), names=by_name, model=self._model)
 
     async def _query(self, query: str) -> Vectors | None:
         if self._embedder is None or not query.strip():

@@ -31,7 +31,7 @@ NEVER = np.iinfo(np.int64).max
 COLUMNS = """
     e.seq AS seq, e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at, e.subject AS subject,
-    e.object AS object, e.episode_id AS episode_id, e.partner_id AS partner_id,
+    e.object AS object, e.conversation_id AS conversation_id, e.partner_id AS partner_id,
     e.token_count AS token_count, e.fact_id AS id, CASE e.vector_model WHEN $model THEN e.vector END AS vector
 """
 
@@ -233,7 +233,7 @@ class GroupIndex:
             NEVER if row["expired_at"] is None else row["expired_at"],
             self._intern("entity", normal(row["subject"])),
             self._intern("entity", normal(row["object"])),
-            self._intern("episode", row["episode_id"]),
+            self._intern("episode", row["conversation_id"]),
             self._intern("partner", row["partner_id"]),
             row["token_count"],
         ]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.graph import Episode, Fact, FactDraft, Group
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicEdge, EpisodicNode
 from service.memory.lexical import normal, tokens
-from world.time import WorldTime, parse_time, to_datetime
+from service.memory.store import Episode, Fact, FactDraft, Group
+from world.time import WorldTime, iso, parse_time, to_datetime
 
 _NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")
 _MINUTES_BEFORE_1970 = parse_time("1970-01-01T00:00")
@@ -28,12 +28,12 @@ FACT_COLUMNS = """
     e.seq AS seq, e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object, e.fact AS statement,
     e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
-    e.replaced_by AS replaced_by, e.episode_id AS episode_id, e.partner_id AS partner_id,
+    e.replaced_by AS replaced_by, e.partner_id AS partner_id,
     e.conversation_id AS conversation_id, e.turn AS turn
 """
 EPISODE_COLUMNS = """
-    n.episode_id AS id, n.name AS name, n.content AS body, n.partner_id AS partner_id,
-    n.conversation_id AS conversation_id, n.valid_at.epochSeconds AS at
+    n.conversation_id AS conversation_id, n.partner_id AS partner_id, n.content AS summary, n.topics AS topics,
+    n.valid_at.epochSeconds AS at
 """
 
 
@@ -69,9 +69,9 @@ def entity_uuid(group: Group, name: str) -> str:
     return derived(group, "entity", normal(name))
 
 
-def episode_uuid(group: Group, episode_id: str) -> str:
+def episode_uuid(group: Group, conversation_id: str) -> str:
     """The uuid of an episode of the group."""
-    return derived(group, "episode", episode_id)
+    return derived(group, "episode", conversation_id)
 
 
 def fact_uuid(group: Group, fact_id: str) -> str:
@@ -81,7 +81,7 @@ def fact_uuid(group: Group, fact_id: str) -> str:
 
 def fact_tokens(fact: Fact) -> tuple[str, ...]:
     """What full text finds a fact by."""
-    return tokens(f"{fact.subject} {fact.relation} {fact.object} {fact.statement}".replace("_", " "))
+    return tuple(dict.fromkeys(tokens(f"{fact.subject} {fact.object} {fact.statement}")))
 
 
 def term(group: Group, token: str) -> str:
@@ -107,23 +107,27 @@ def new_fact(draft: FactDraft, episode: Episode) -> Fact:
         created_at=episode.at,
         expired_at=None,
         replaced_by=None,
-        episode_id=episode.id,
         partner_id=episode.partner_id,
         conversation_id=episode.conversation_id,
         turn=draft.turn,
     )
 
 
+def episode_name(episode: Episode) -> str:
+    """What Graphiti and Neo4j's browser call it: with whom, and when."""
+    return f"{episode.partner_id}, {iso(episode.at)}"
+
+
 def episode_node(group: Group, episode: Episode, fact_ids: Sequence[str]) -> EpisodicNode:
     """Graphiti's episode. What it has no field for is set by `episode_marks`."""
     return EpisodicNode(
-        uuid=episode_uuid(group, episode.id),
-        name=episode.name,
+        uuid=episode_uuid(group, episode.conversation_id),
+        name=episode_name(episode),
         group_id=group.id,
         labels=[],
         source=EpisodeType.message,
         source_description=episode.partner_id,
-        content=episode.body,
+        content=episode.summary,
         created_at=moment(episode.at),
         valid_at=moment(episode.at),
         entity_edges=[fact_uuid(group, one) for one in fact_ids],
@@ -133,10 +137,10 @@ def episode_node(group: Group, episode: Episode, fact_ids: Sequence[str]) -> Epi
 def episode_marks(group: Group, episode: Episode) -> dict[str, Any]:
     """What Graphiti's episode has no field for."""
     return {
-        "uuid": episode_uuid(group, episode.id),
-        "episode_id": episode.id,
+        "uuid": episode_uuid(group, episode.conversation_id),
         "partner_id": episode.partner_id,
         "conversation_id": episode.conversation_id,
+        "topics": list(episode.topics),
     }
 
 
@@ -153,12 +157,12 @@ def entity_node(group: Group, name: str, at: WorldTime, vector: Vectors | None) 
     )
 
 
-def mention(group: Group, episode_id: str, name: str, at: WorldTime) -> EpisodicEdge:
+def mention(group: Group, conversation_id: str, name: str, at: WorldTime) -> EpisodicEdge:
     """Graphiti's link from an episode to an entity it names."""
     return EpisodicEdge(
-        uuid=derived(group, "mention", f"{episode_id}/{normal(name)}"),
+        uuid=derived(group, "mention", f"{conversation_id}/{normal(name)}"),
         group_id=group.id,
-        source_node_uuid=episode_uuid(group, episode_id),
+        source_node_uuid=episode_uuid(group, conversation_id),
         target_node_uuid=entity_uuid(group, name),
         created_at=moment(at),
     )
@@ -175,7 +179,7 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
         target_node_uuid=entity_uuid(group, fact.object),
         name=fact.relation,
         fact=fact.statement,
-        episodes=[episode_uuid(group, fact.episode_id)],
+        episodes=[episode_uuid(group, fact.conversation_id)],
         created_at=moment(fact.created_at),
         valid_at=moment(fact.valid_at),
         invalid_at=None if fact.invalid_at is None else moment(fact.invalid_at),
@@ -187,7 +191,6 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "subject": fact.subject,
             "object": fact.object,
             "replaced_by": fact.replaced_by,
-            "episode_id": fact.episode_id,
             "partner_id": fact.partner_id,
             "conversation_id": fact.conversation_id,
             "turn": fact.turn,
@@ -214,7 +217,6 @@ def read_fact(row: Mapping[str, Any]) -> Fact:
         created_at=world_time(row["created_at"]),
         expired_at=_maybe(row["expired_at"]),
         replaced_by=row["replaced_by"],
-        episode_id=row["episode_id"],
         partner_id=row["partner_id"],
         conversation_id=row["conversation_id"],
         turn=row["turn"],
@@ -224,11 +226,10 @@ def read_fact(row: Mapping[str, Any]) -> Fact:
 def read_episode(row: Mapping[str, Any]) -> Episode:
     """An episode from `EPISODE_COLUMNS`."""
     return Episode(
-        id=row["id"],
-        name=row["name"],
-        body=row["body"],
-        partner_id=row["partner_id"],
         conversation_id=row["conversation_id"],
+        partner_id=row["partner_id"],
+        summary=row["summary"],
+        topics=tuple(row["topics"]),
         at=world_time(row["at"]),
     )
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.memory.embedding.embedder import Vectors
-from service.memory.graph import Episode, Fact, Group, GroupDump, Recalled
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.index import COLUMNS, GroupIndex, GroupIndexes, Wanted
 from service.memory.graphiti.rows import (
@@ -19,6 +18,7 @@ from service.memory.graphiti.rows import (
 )
 from service.memory.graphiti.schema import FACT_TEXT
 from service.memory.lexical import query_tokens
+from service.memory.store import Fact, Group, GroupDump, Recalled
 from world.time import WorldTime
 
 READ_BATCH = 5_000
@@ -47,40 +47,24 @@ _FROM = f"""
 _BY_SEQ = f"""
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.seq IN $seqs RETURN {FACT_COLUMNS}
 """
-_BY_ID = f"""
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IN $ids RETURN {FACT_COLUMNS}
-"""
-_REPLACED_BY = f"""
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.replaced_by IN $ids RETURN {FACT_COLUMNS}
-"""
 _ALL_FACTS = f"""
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.seq >= 0
     RETURN {FACT_COLUMNS} ORDER BY e.created_at, e.valid_at, e.fact_id
 """
-_HAS_EPISODE = "MATCH (n:Episodic {uuid: $uuid}) WHERE n.episode_id IS NOT NULL RETURN 1 AS held"
-_EPISODES = f"""
-    MATCH (n:Episodic {{group_id: $group}})
-    WHERE n.episode_id IS NOT NULL AND ($partner IS NULL OR n.partner_id = $partner)
-    RETURN {EPISODE_COLUMNS} ORDER BY n.valid_at DESC, n.episode_id LIMIT $limit
-"""
+_HAS_EPISODE = "MATCH (n:Episodic {uuid: $uuid}) WHERE n.conversation_id IS NOT NULL RETURN 1 AS held"
 _ALL_EPISODES = f"""
-    MATCH (n:Episodic {{group_id: $group}}) WHERE n.episode_id IS NOT NULL
-    RETURN {EPISODE_COLUMNS} ORDER BY n.valid_at, n.episode_id
+    MATCH (n:Episodic {{group_id: $group}}) WHERE n.conversation_id IS NOT NULL
+    RETURN {EPISODE_COLUMNS} ORDER BY n.valid_at, n.conversation_id
 """
-_WORLD = "MATCH (g:KataribeGroup {world_id: $world}) RETURN g.character_id AS character_id"
 
 QUERIES: Mapping[str, str] = {
     "state": _STATE,
     "since": _SINCE,
     "from": _FROM,
     "by seq": _BY_SEQ,
-    "by id": _BY_ID,
-    "replaced by": _REPLACED_BY,
     "all facts": _ALL_FACTS,
     "has episode": _HAS_EPISODE,
-    "episodes": _EPISODES,
     "all episodes": _ALL_EPISODES,
-    "world": _WORLD,
 }
 """Every reading query by name; a test asks Neo4j for their plans."""
 
@@ -141,7 +125,7 @@ class GroupReader:
             )
         )
         facts = await self.facts([seq for seq, _ in ranked.best])
-        found = [Recalled(fact=facts[seq], score=score) for seq, score in ranked.best if seq in facts]
+        found = [Recalled(item=facts[seq], score=score) for seq, score in ranked.best if seq in facts]
         return Found(facts=found, unembedded=ranked.unembedded)
 
     async def facts(self, seqs: Sequence[int]) -> dict[int, Fact]:
@@ -149,28 +133,9 @@ class GroupReader:
         rows = await self._rows(_BY_SEQ, seqs=list(seqs)) if seqs else []
         return {row["seq"]: read_fact(row) for row in rows}
 
-    async def has_episode(self, episode_id: str) -> bool:
+    async def has_episode(self, conversation_id: str) -> bool:
         """Whether the group holds it."""
-        return bool(await self._rows(_HAS_EPISODE, uuid=episode_uuid(self._group, episode_id)))
-
-    async def episodes(self, partner_id: str | None, limit: int) -> list[Episode]:
-        """The newest `limit` episodes."""
-        return [read_episode(row) for row in await self._rows(_EPISODES, partner=partner_id, limit=max(limit, 0))]
-
-    async def chain(self, fact_id: str) -> list[Fact]:
-        """The fact, those it came to replace and those that came to replace it, oldest first."""
-        found = {row["id"]: read_fact(row) for row in await self._rows(_BY_ID, ids=[fact_id])}
-        start = list(found.values())
-        wanted = start
-        while wanted:
-            rows = await self._rows(_REPLACED_BY, ids=[fact.id for fact in wanted])
-            wanted = [read_fact(row) for row in rows if row["id"] not in found]
-            found.update({fact.id: fact for fact in wanted})
-        wanted = start
-        while later := [fact.replaced_by for fact in wanted if fact.replaced_by and fact.replaced_by not in found]:
-            wanted = [read_fact(row) for row in await self._rows(_BY_ID, ids=later)]
-            found.update({fact.id: fact for fact in wanted})
-        return sorted(found.values(), key=lambda fact: (fact.created_at, fact.valid_at, fact.id))
+        return bool(await self._rows(_HAS_EPISODE, uuid=episode_uuid(self._group, conversation_id)))
 
     async def dump(self) -> GroupDump:
         """All of it, oldest first."""
@@ -195,9 +160,3 @@ class GroupReader:
 
     async def _rows(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
         return await self._connection.read(query, group=self._group.id, **given)
-
-
-async def read_world(connection: Neo4jConnection, world_id: str) -> list[Group]:
-    """The groups of a world."""
-    rows = await connection.read(_WORLD, world=world_id)
-    return [Group(world_id=world_id, character_id=row["character_id"]) for row in rows]

@@ -12,9 +12,7 @@ from typing import Any
 
 from neo4j import AsyncManagedTransaction
 
-from service.errors import Invalid
 from service.memory.embedding.embedder import Vectors
-from service.memory.graph import Episode, Fact, FactDraft, Group
 from service.memory.graphiti.connection import Neo4jConnection, run
 from service.memory.graphiti.rows import (
     NewFact,
@@ -31,13 +29,14 @@ from service.memory.graphiti.rows import (
 )
 from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
 from service.memory.lexical import normal
+from service.memory.store import Episode, Fact, FactDraft, Group
 
 DELETE_BATCH = 5_000
 
 # Setting a property, even to itself, takes the lock.
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
-    ON CREATE SET g.world_id = $world, g.character_id = $character, g.epoch = $epoch, g.revision = 0, g.next_seq = 0
+    ON CREATE SET g.world_id = $world, g.person_id = $person, g.epoch = $epoch, g.revision = 0, g.next_seq = 0
     SET g.revision = g.revision
     RETURN g.revision AS revision, g.next_seq AS next_seq
 """
@@ -108,25 +107,6 @@ class GroupWriter:
 
         await self._connection.write(work)
 
-    async def load(self, episodes: Sequence[Episode], facts: Sequence[Fact], embedded: Embedded) -> None:
-        """What the group does not hold yet of these, as it is.
-
-        Raises:
-            Invalid: a fact whose episode the group does not hold.
-        """
-
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
-            await write.add_episodes(episodes, facts)
-            held = await write.held_episodes({fact.episode_id for fact in facts})
-            for index, fact in enumerate(facts):
-                if fact.episode_id not in held:
-                    raise Invalid(field=f"facts[{index}].episode_id", reason=f"there is no episode {fact.episode_id!r}")
-            await write.add_facts(facts, embedded)
-            await write.unlock()
-
-        await self._connection.write(work)
-
     async def add_vectors(self, seqs: Sequence[int], vectors: Vectors, model: str) -> None:
         """Give facts the vectors they lack; a fact that was forgotten meanwhile gets none."""
         rows = [
@@ -158,7 +138,7 @@ class GroupWriter:
         """Begin a write: what follows in the transaction has the group for itself."""
         group = self._group
         (row,) = await run(
-            tx, _LOCK, group=group.id, world=group.world_id, character=group.character_id, epoch=str(uuid.uuid4())
+            tx, _LOCK, group=group.id, world=group.world_id, person=group.person_id, epoch=str(uuid.uuid4())
         )
         graphiti = await self._connection.graphiti()
         return Write(tx, graphiti, group, revision=row["revision"] + 1, next_seq=row["next_seq"])
@@ -188,12 +168,12 @@ class Write:
 
     async def add_episodes(self, episodes: Sequence[Episode], facts: Sequence[Fact]) -> int:
         """How many of them were new. `facts` are those that follow."""
-        held = await self.held_episodes({one.id for one in episodes})
-        new = [one for one in episodes if one.id not in held]
+        held = await self.held_episodes({one.conversation_id for one in episodes})
+        new = [one for one in episodes if one.conversation_id not in held]
         told: dict[str, list[str]] = {}
         for fact in facts:
-            told.setdefault(fact.episode_id, []).append(fact.id)
-        await self.add_nodes([episode_node(self._group, one, told.get(one.id, ())) for one in new])
+            told.setdefault(fact.conversation_id, []).append(fact.id)
+        await self.add_nodes([episode_node(self._group, one, told.get(one.conversation_id, ())) for one in new])
         await run(self._tx, _MARK_EPISODES, marks=[episode_marks(self._group, one) for one in new])
         return len(new)
 
@@ -226,7 +206,7 @@ class Write:
         for fact in facts:
             for name in (fact.subject, fact.object):
                 spelled.setdefault(entity_uuid(self._group, name), (name, fact))
-                edge = mention(self._group, fact.episode_id, name, fact.created_at)
+                edge = mention(self._group, fact.conversation_id, name, fact.created_at)
                 mentions.setdefault(edge.uuid, edge)
         there = {row["uuid"] for row in await run(self._tx, _ENTITIES_THERE, uuids=list(spelled))}
         vectors = {key: embedded.names.get(normal(name)) for key, (name, _) in spelled.items()}

@@ -34,7 +34,7 @@ def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> 
     desk = Desk(
         settings=room.settings,
         database=room.database,
-        graph=room.graph,
+        memory=room.memory,
         models=Models(dict.fromkeys(ROLES, model)),
     )
     world = world_of(room, language)

@@ -8,9 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from service.errors import ModelRejected
-from service.memory.graph import Group
-from service.memory.graphiti.episode import EpisodeGraphitiGraph, ExtractionModel
-from tests.memory.contract import MONDAY, TARO, TUESDAY, all_of, episode, statements
+from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+from service.memory.store import Group
+from tests.memory.contract import MONDAY, TARO, TUESDAY, episode, statements
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import empty
 from tests.servers.fake_openai import FakeOpenAI, failing
@@ -43,11 +43,11 @@ def extraction(body: dict[str, Any]) -> str:
     return json.dumps(answers[asked], ensure_ascii=False)
 
 
-def graph_on(server: Neo4jServer, model: FakeOpenAI) -> EpisodeGraphitiGraph:
+def graph_on(server: Neo4jServer, model: FakeOpenAI) -> EpisodeGraphitiMemory:
     """A graph whose facts are found by that model."""
     asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=10)
     password = SecretStr(server.password)
-    return EpisodeGraphitiGraph(server.uri, server.user, password, server.database, FakeEmbedder(), asked)
+    return EpisodeGraphitiMemory(server.uri, server.user, password, server.database, FakeEmbedder(), asked)
 
 
 @pytest.fixture
@@ -61,27 +61,26 @@ def test_facts_that_graphiti_finds_bear_world_time_and_provenance_and_are_read_o
     async def work() -> None:
         with FakeOpenAI(answer=extraction) as model:
             graph = graph_on(server, model)
-            heard = episode(TARO, "c1", MONDAY, body="太郎は花子と結婚していると話した。")
-            await graph.remember(TARO, heard, [])
+            heard = episode(TARO, "c1", MONDAY, summary="太郎は花子と結婚していると話した。")
+            await graph.deliver(TARO, heard, [])
             calls = len(model.requests)
             assert calls > 0
             before = await graph.export(TARO)
-            await graph.remember(TARO, heard, [])
+            await graph.deliver(TARO, heard, [])
             assert len(model.requests) == calls
             assert await graph.export(TARO) == before
             assert before.episodes == (heard,)
             (fact,) = before.facts
             assert (fact.subject, fact.relation, fact.object, fact.statement) == ("太郎", "MARRIED_TO", "花子", MARRIED)
             assert (fact.created_at, fact.valid_at, fact.invalid_at, fact.expired_at) == (MONDAY, MONDAY, None, None)
-            assert (fact.episode_id, fact.partner_id, fact.conversation_id, fact.turn) == (
-                heard.id,
+            assert (fact.partner_id, fact.conversation_id, fact.turn) == (
                 "hanako",
                 "c1",
                 None,
             )
             assert statements(await graph.recall(TARO, "太郎の結婚", at=MONDAY)) == [MARRIED]
             assert statements(await graph.recall(TARO, "", at=MONDAY, about="花子")) == [MARRIED]
-            assert await graph.recall(Group(world_id="main", character_id="jiro"), "太郎", at=MONDAY) == []
+            assert await graph.recall(Group(world_id="main", person_id="jiro"), "太郎", at=MONDAY) == []
             await graph.aclose()
 
     asyncio.run(work())
@@ -93,11 +92,11 @@ def test_a_model_that_fails_leaves_no_episode_and_the_retry_remembers_it(server:
             graph = graph_on(server, model)
             heard = episode(TARO, "c1", TUESDAY)
             with pytest.raises(ModelRejected, match="KATARIBE_LLM__API_KEY"):
-                await graph.remember(TARO, heard, [])
-            assert await graph.episodes(TARO) == []
-            await graph.remember(TARO, heard, [])
-            assert await graph.episodes(TARO) == [heard]
-            assert set(await all_of(graph, TARO)) == {MARRIED}
+                await graph.deliver(TARO, heard, [])
+            assert (await graph.export(TARO)).episodes == ()
+            await graph.deliver(TARO, heard, [])
+            assert (await graph.export(TARO)).episodes == (heard,)
+            assert [fact.statement for fact in (await graph.export(TARO)).facts] == [MARRIED]
             await graph.aclose()
 
     asyncio.run(work())
@@ -108,16 +107,16 @@ def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_aga
         with FakeOpenAI(answer=extraction) as model:
             graph = graph_on(server, model)
             heard = episode(TARO, "c1", MONDAY)
-            await graph.remember(TARO, heard, [])
+            await graph.deliver(TARO, heard, [])
             whole, calls = await graph.export(TARO), len(model.requests)
 
             async def undo(tx: Any) -> None:
-                await tx.run("MATCH (n:Episodic) REMOVE n.episode_id, n.conversation_id")
+                await tx.run("MATCH (n:Episodic) REMOVE n.conversation_id")
                 await tx.run("MATCH ()-[e:RELATES_TO]->() REMOVE e.fact_id, e.seq, e.lexical, e.revision")
 
             await graph._connection.write(undo)
             assert (await graph.export(TARO)).episodes == ()
-            await graph.remember(TARO, heard, [])
+            await graph.deliver(TARO, heard, [])
             assert await graph.export(TARO) == whole
             assert len(model.requests) == calls
             await graph.aclose()

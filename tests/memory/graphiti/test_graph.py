@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,13 @@ from pydantic import SecretStr
 from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Embedder
 from service.memory.graphiti.connection import Neo4jConnection
-from service.memory.graphiti.graph import GraphitiGraph
+from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.graphiti.rows import fact_uuid, moment
 from service.memory.graphiti.schema import FACT_TEXT, major
 from service.memory.graphiti.search import QUERIES
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodicNode
+from service.memory.store import Episode, FactDraft, Group
+from service.store.session import Database
 from tests.memory.contract import (
     BRIDGE,
     MONDAY,
@@ -30,7 +32,7 @@ from tests.memory.contract import (
     TOWN,
     TUESDAY,
     WEDNESDAY,
-    MemoryGraphContract,
+    MemoryStoreContract,
     draft,
     episode,
     statements,
@@ -38,6 +40,7 @@ from tests.memory.contract import (
 )
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.servers.neo4j import Neo4jServer, neo4j_server, require_neo4j
+from tests.servers.sqlite import put_migrated
 from world.time import WorldTime
 
 __all__ = ["neo4j_server"]
@@ -45,9 +48,9 @@ __all__ = ["neo4j_server"]
 pytestmark = pytest.mark.server
 
 
-def graph_on(server: Neo4jServer, embedder: Embedder | None = None, **given: Any) -> GraphitiGraph:
+def graph_on(server: Neo4jServer, embedder: Embedder | None = None, **given: Any) -> GraphitiMemory:
     """A graph of our settings on that server."""
-    return GraphitiGraph(server.uri, server.user, SecretStr(server.password), server.database, embedder, **given)
+    return GraphitiMemory(server.uri, server.user, SecretStr(server.password), server.database, embedder, **given)
 
 
 def empty(server: Neo4jServer) -> None:
@@ -56,19 +59,38 @@ def empty(server: Neo4jServer) -> None:
         driver.execute_query("MATCH (n) DETACH DELETE n", database_=server.database)
 
 
-class TestWithoutEmbedder(MemoryGraphContract):
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """The outbox lies in SQLite: what is asked here is Neo4j."""
+    put_migrated(tmp_path / "kataribe.db")
+    database = Database(f"sqlite:///{tmp_path / 'kataribe.db'}")
+    yield database
+    database.close()
+
+
+class TestWithoutEmbedder(MemoryStoreContract):
     @pytest.fixture(autouse=True)
     def _empty(self, neo4j_server: Neo4jServer) -> None:
         empty(neo4j_server)
         self.server = neo4j_server
 
-    def new_graph(self, tmp_path: Path) -> GraphitiGraph:
+    def new_store(self) -> GraphitiMemory:
         return graph_on(self.server)
 
 
 class TestWithEmbedder(TestWithoutEmbedder):
-    def new_graph(self, tmp_path: Path) -> GraphitiGraph:
+    def new_store(self) -> GraphitiMemory:
         return graph_on(self.server, FakeEmbedder())
+
+
+class To:
+    """A graph that is delivered to at once, without an outbox."""
+
+    def __init__(self, graph: GraphitiMemory) -> None:
+        self._graph = graph
+
+    async def remember(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        await self._graph.deliver(group, episode, facts)
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -112,13 +134,13 @@ def own_server(tmp_path: Path) -> Iterator[Neo4jServer]:
 def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(server: Neo4jServer) -> None:
     async def work() -> None:
         here, there = graph_on(server, FakeEmbedder()), graph_on(server, FakeEmbedder())
-        (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
+        (fisher,) = await tell(To(here), TARO, "c1", MONDAY, "太郎は漁師だ")
         assert statements(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
         heard = episode(TARO, "c2", TUESDAY)
-        await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
+        await here.deliver(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
         assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
-        await here.forget(TARO)
-        await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
+        await here.erase(TARO)
+        await tell(To(here), TARO, "c3", TUESDAY, "太郎は村長だ")
         assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
         await here.aclose()
         await there.aclose()
@@ -132,7 +154,7 @@ def test_two_replicas_that_write_the_same_episode_at_once_write_it_once(server: 
         await replicas[0].check()
         heard = episode(TARO, "c1", MONDAY)
         told = [draft(heard, index, text) for index, text in enumerate(TOWN)]
-        await asyncio.gather(*(one.remember(TARO, heard, told) for one in replicas))
+        await asyncio.gather(*(one.deliver(TARO, heard, told) for one in replicas))
         assert len((await replicas[0].export(TARO)).facts) == len(TOWN)
         for one in replicas:
             await one.aclose()
@@ -149,9 +171,9 @@ def test_two_replicas_that_write_the_same_episode_at_once_write_it_once(server: 
 def test_graphiti_reads_what_we_wrote_with_world_time_as_utc(server: Neo4jServer) -> None:
     async def work() -> None:
         graph = graph_on(server, FakeEmbedder())
-        (fisher,) = await tell(graph, TARO, "c1", MONDAY, "太郎は漁師だ")
+        (fisher,) = await tell(To(graph), TARO, "c1", MONDAY, "太郎は漁師だ")
         heard = episode(TARO, "c2", WEDNESDAY)
-        await graph.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
+        await graph.deliver(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
         await graph.aclose()
         connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
         driver = await connection.graphiti()
@@ -202,7 +224,7 @@ def test_full_text_on_the_server_serves_japanese_and_english_alike(server: Neo4j
 
     async def work() -> None:
         graph = graph_on(server)
-        await tell(graph, TARO, "c1", MONDAY, *told, subject="x", obj="y")
+        await tell(To(graph), TARO, "c1", MONDAY, *told, subject="x", obj="y")
         assert statements(await graph.recall(TARO, asked, at=MONDAY))[0] == found
         await graph.aclose()
 
@@ -212,7 +234,7 @@ def test_full_text_on_the_server_serves_japanese_and_english_alike(server: Neo4j
 def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_makes_it(server: Neo4jServer) -> None:
     async def work() -> None:
         graph = graph_on(server)
-        await tell(graph, TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "嵐で橋が落ちた", subject="x", obj="y")
+        await tell(To(graph), TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "嵐で橋が落ちた", subject="x", obj="y")
         await graph.aclose()
         connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
         await (await connection.graphiti()).build_indices_and_constraints()
@@ -234,10 +256,10 @@ def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_m
 def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
     async def work() -> None:
         graph = graph_on(server)
-        old = await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        old = await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
         heard = episode(TARO, "c2", TUESDAY)
         new = [draft(heard, index, "新しい話", replaces=(one,)) for index, one in enumerate(old)]
-        await graph.remember(TARO, heard, new)
+        await graph.deliver(TARO, heard, new)
         await graph.aclose()
 
     run(work)
@@ -269,7 +291,7 @@ def operators(plan: dict[str, Any]) -> list[str]:
 # Faults
 
 
-def refused(graph: GraphitiGraph) -> GraphUnavailable:
+def refused(graph: GraphitiMemory) -> GraphUnavailable:
     """What `check` raises."""
     found: list[GraphUnavailable] = []
 
@@ -292,12 +314,12 @@ def test_a_server_that_is_down_at_start_is_named_and_used_when_it_comes(own_serv
         with pytest.raises(GraphUnavailable, match="KATARIBE_MEMORY__NEO4J_URI"):
             await graph.check()
         with pytest.raises(GraphUnavailable):
-            await tell(graph, TARO, "c1", MONDAY, *TOWN)
+            await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
         with pytest.raises(GraphUnavailable):
             await graph.recall(TARO, "太郎", at=MONDAY)
         assert time.monotonic() - started < 20
         await asyncio.to_thread(own_server.start)
-        await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
         assert len((await graph.export(TARO)).facts) == len(TOWN)
         await graph.aclose()
 
@@ -308,7 +330,10 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
     own_server: Neo4jServer,
 ) -> None:
     talks = [episode(TARO, f"c{number}", WorldTime(MONDAY + number)) for number in range(60)]
-    told = {talk.id: [draft(talk, index, f"{talk.name}: {text}") for index, text in enumerate(TOWN)] for talk in talks}
+    told = {
+        talk.conversation_id: [draft(talk, index, f"{talk.conversation_id}: {text}") for index, text in enumerate(TOWN)]
+        for talk in talks
+    }
 
     async def work() -> None:
         graph = graph_on(own_server, FakeEmbedder())
@@ -317,8 +342,8 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
 
         async def write_all() -> None:
             for talk in talks:
-                await graph.remember(TARO, talk, told[talk.id])
-                written.append(talk.id)
+                await graph.deliver(TARO, talk, told[talk.conversation_id])
+                written.append(talk.conversation_id)
                 if len(written) == 5:
                     under_way.set()
 
@@ -331,14 +356,14 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
         await asyncio.to_thread(own_server.start)
 
         there = await graph.export(TARO)
-        held = {one.id for one in there.episodes}
+        held = {one.conversation_id for one in there.episodes}
         assert held >= set(written)
         assert {fact.id for fact in there.facts} == {fact.id for key in held for fact in told[key]}
 
         await write_all()
         await write_all()
         whole = await graph.export(TARO)
-        assert [one.id for one in whole.episodes] == [talk.id for talk in talks]
+        assert [one.conversation_id for one in whole.episodes] == [talk.conversation_id for talk in talks]
         assert len(whole.facts) == len({fact.id for fact in whole.facts}) == len(talks) * len(TOWN)
         assert len(await graph.recall(TARO, "apples", at=THURSDAY, limit=50)) == 50
         await graph.aclose()
@@ -349,7 +374,7 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
 
 def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer) -> None:
     wrong = "not-the-password"
-    error = refused(GraphitiGraph(server.uri, server.user, SecretStr(wrong), server.database))
+    error = refused(GraphitiMemory(server.uri, server.user, SecretStr(wrong), server.database))
     assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in error.facts["setting"]
     told = "".join(traceback.format_exception(error))
     assert wrong not in told
@@ -357,13 +382,13 @@ def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer)
 
 
 def test_a_database_that_is_not_there_names_its_setting(server: Neo4jServer) -> None:
-    error = refused(GraphitiGraph(server.uri, server.user, SecretStr(server.password), "nowhere"))
+    error = refused(GraphitiMemory(server.uri, server.user, SecretStr(server.password), "nowhere"))
     assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_DATABASE"
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:1", "nonsense", "bolt://"])
 def test_an_address_that_is_none_names_its_setting(uri: str) -> None:
-    error = refused(GraphitiGraph(uri, "neo4j", SecretStr("password"), "neo4j"))
+    error = refused(GraphitiMemory(uri, "neo4j", SecretStr("password"), "neo4j"))
     assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_URI"
 
 
@@ -378,7 +403,7 @@ def test_the_version_is_read_from_what_the_server_calls_itself(agent: str, numbe
 def test_an_index_dropped_under_a_running_service_is_named_and_made_again(server: Neo4jServer) -> None:
     async def work() -> None:
         graph = graph_on(server)
-        await tell(graph, TARO, "c1", MONDAY, *TOWN)
+        await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
         query(server, f"DROP INDEX {FACT_TEXT}")
         with pytest.raises(GraphUnavailable, match="index"):
             await graph.recall(TARO, "橋 bridge", at=MONDAY)

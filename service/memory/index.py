@@ -1,0 +1,389 @@
+"""Owns the search in one person's memory: BM25 and cosine, summed, over what is held of it in the process.
+
+The stores only read rows; whoever may answer, and in which order, is decided here. Filters come first, so what is rare
+is counted among what may answer, and other people's memories change nothing.
+"""
+
+import sys
+from array import array
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from service.memory.embedding.embedder import Vectors
+from service.memory.lexical import normal, query_tokens, says_little, tokens
+from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
+from world.time import WorldTime
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Scores = npt.NDArray[np.float64]
+
+DEFAULT_BYTES = 256 * 1024 * 1024
+
+Packed = tuple[Kind, str, bytes]
+"""The vector of an item: its kind, its id, float16."""
+
+NEVER = np.iinfo(np.int64).max
+"""The world time of what has not ended."""
+
+# Okapi BM25 for texts of about one sentence: the length says little (lab notes, "A recipe that finds").
+K1 = 0.9
+B = 0.4
+
+LIKENESS_WEIGHT = 0.2
+"""A standard deviation of cosine, beside 1 for the best match by words."""
+
+LIKE_ENOUGH = 1.0
+"""Standard deviations above the mean from which likeness alone makes an answer."""
+
+TOUCHES_WEIGHT = 0.3
+"""For what touches the entity asked about."""
+
+_KINDS = {kind: number for number, kind in enumerate(Kind)}
+_NOBODY = -1
+_ITEM_BYTES = 900
+_TOKEN_BYTES = 450
+
+# Columns of the table of numbers.
+_KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _LENGTH, _VECTOR = range(11)
+_COLUMNS = 11
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What recall was asked. `vector` is the query's, shape (dimensions,); None: words only."""
+
+    query: str
+    at: WorldTime
+    kinds: Collection[Kind] = FACTS
+    about: str | None = None
+    partner_id: str | None = None
+    limit: int = 10
+    history: bool = False
+    vector: Vectors | None = None
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether `about` or `partner_id` chooses who may answer."""
+        return self.about is not None or self.partner_id is not None
+
+
+class PersonIndex:
+    """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
+
+    `states` is the stores' own: how far each of their sources has been read.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Let go of everything, to read it anew."""
+        self.states: dict[str, Any] = {}
+        self._items: list[Item] = []
+        self._places: dict[tuple[Kind, str], int] = {}
+        self._names: dict[str, int] = {}
+        self._postings: dict[str, tuple[array[int], array[int]]] = {}
+        self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64))
+        self._matrix: _Rows | None = None
+        self._held_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes are held."""
+        matrix = 0 if self._matrix is None else self._matrix.bytes
+        return self._held_bytes + self._numbers.bytes + matrix
+
+    def take(self, items: Iterable[Item]) -> None:
+        """Take in what was read. An item that is held already is replaced: its times may have changed, its text not."""
+        new: list[list[int]] = []
+        for item in items:
+            key = key_of(item)
+            place = self._places.get(key)
+            if place is None:
+                place = self._places[key] = len(self._items)
+                self._items.append(item)
+                new.append([*self._row(item), self._post(item, place), _NOBODY])
+            else:
+                self._items[place] = item
+                self._numbers.filled[place, :_LENGTH] = self._row(item)
+        self._numbers.append(np.array(new, dtype=np.int64).reshape(-1, _COLUMNS))
+
+    def take_vectors(self, rows: Sequence[Packed]) -> None:
+        """Take in vectors of items; those of items that are not held are passed over."""
+        known = [(self._places[kind, key], packed) for kind, key, packed in rows if (kind, key) in self._places]
+        if not known:
+            return
+        halves = np.frombuffer(b"".join(packed for _, packed in known), dtype=np.float16).reshape(len(known), -1)
+        if self._matrix is None:
+            self._matrix = _Rows(np.empty((0, halves.shape[1]), dtype=np.float32))
+        places = np.array([place for place, _ in known])
+        self._numbers.filled[places, _VECTOR] = np.arange(len(known)) + len(self._matrix)
+        self._matrix.append(halves.astype(np.float32))
+
+    def rank(self, asked: Question) -> list[Recalled]:
+        """The best `limit` answers."""
+        with self.lock:
+            chosen = self._chosen(asked)
+            if not chosen.any():
+                return []
+            if asked.query.strip():
+                chosen, scores = self._score(asked, chosen)
+            else:
+                scores = self._nearness(asked.about, chosen)
+            best = self._best(np.flatnonzero(chosen), scores, asked.limit)
+            return [Recalled(item=self._items[place], score=score) for place, score in best]
+
+    def without_vector(self, asked: Question, limit: int) -> list[Item]:
+        """The newest `limit` of what may answer and has no vector yet; turns need none."""
+        with self.lock:
+            numbers = self._numbers.filled
+            lacking = self._chosen(asked) & (numbers[:, _VECTOR] < 0) & (numbers[:, _KIND] != _KINDS[Kind.TURN])
+            places = np.flatnonzero(lacking)
+            newest = places[np.argsort(-numbers[places, _CREATED], kind="stable")][:limit]
+            return [self._items[place] for place in newest.tolist()]
+
+    def _chosen(self, asked: Question) -> Mask:
+        """Who may answer."""
+        numbers, at = self._numbers.filled, asked.at
+        expired, invalid = numbers[:, _EXPIRED], numbers[:, _INVALID]
+        held = (numbers[:, _VALID] <= at) & np.where(expired != NEVER, at < expired, at < invalid)
+        if asked.history:
+            held |= (invalid != NEVER) | (expired != NEVER)
+        chosen: Mask = held & (numbers[:, _CREATED] <= at)
+        if set(asked.kinds) != set(Kind):
+            chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
+        if asked.is_filtered:
+            partner = self._name("partner", asked.partner_id)
+            chosen &= self._touches(asked.about) | ((numbers[:, _PARTNER] == partner) & (partner != _NOBODY))
+        return chosen
+
+    def _touches(self, about: str | None) -> Mask:
+        """Facts whose subject or object it is, turns and summaries that name it."""
+        numbers = self._numbers.filled
+        entity = self._name("entity", None if about is None else normal(about))
+        touches: Mask = ((numbers[:, _SUBJECT] == entity) | (numbers[:, _OBJECT] == entity)) & (entity != _NOBODY)
+        asked = set(tokens(about or ""))
+        if asked:
+            naming = numbers[:, _KIND] != _KINDS[Kind.FACT]
+            for token in asked:
+                naming &= self._holds(token)
+            touches |= naming
+        return touches
+
+    def _holds(self, token: str) -> Mask:
+        held = np.zeros(len(self._items), dtype=np.bool_)
+        if token in self._postings:
+            held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
+        return held
+
+    def _score(self, asked: Question, chosen: Mask) -> tuple[Mask, Scores]:
+        """Who answers, and how well: words and likeness, summed, each on a scale of its own."""
+        words, shares = self._by_words(asked.query, chosen)
+        scores = words / (words.max() or 1.0)
+        if asked.vector is not None and self._matrix is not None:
+            likeness = self._by_likeness(asked.vector, chosen)
+            scores += LIKENESS_WEIGHT * likeness
+            shares |= likeness >= LIKE_ENOUGH
+        if asked.about is not None:
+            scores += TOUCHES_WEIGHT * self._touches(asked.about)
+        return (chosen if asked.is_filtered else chosen & shares), scores
+
+    def _by_words(self, query: str, chosen: Mask) -> tuple[Scores, Mask]:
+        """BM25, and who shares a word that means something.
+
+        A query of nothing but grammar has to do with that.
+        """
+        scores, shares = np.zeros(len(chosen)), np.zeros(len(chosen), dtype=np.bool_)
+        lengths = self._numbers.filled[:, _LENGTH]
+        norms = K1 * (1 - B + B * lengths / max(float(lengths[chosen].mean()), 1.0))
+        total = int(chosen.sum())
+        asked = query_tokens(query)
+        vague = all(says_little(token) for token in asked)
+        for token in asked:
+            if token not in self._postings:
+                continue
+            posted, counted = self._postings[token]
+            places, counts = np.frombuffer(posted, dtype=np.uint32), np.frombuffer(counted, dtype=np.uint32)
+            here = chosen[places]
+            places, counts = places[here], counts[here]
+            rarity = np.log1p((total - places.size + 0.5) / (places.size + 0.5))
+            scores[places] += rarity * (K1 + 1) * counts / (counts + norms[places])
+            if vague or not says_little(token):
+                shares[places] = True
+        return scores, shares
+
+    def _by_likeness(self, vector: Vectors, chosen: Mask) -> Scores:
+        """Cosine with the query, in standard deviations from the mean of those who may answer; 0 without a vector."""
+        scores = np.zeros(len(chosen))
+        rows = self._numbers.filled[:, _VECTOR]
+        places = np.flatnonzero(chosen & (rows >= 0))
+        if self._matrix is None or not places.size:
+            return scores
+        # einsum and not @: BLAS with more threads than idle cores took twenty times as long.
+        likeness = np.einsum("ij,j->i", self._matrix.filled, vector)[rows[places]].astype(np.float64)
+        spread = float(likeness.std())
+        if spread > 1e-6:
+            scores[places] = (likeness - likeness.mean()) / spread
+        return scores
+
+    def _nearness(self, about: str | None, chosen: Mask) -> Scores:
+        """2 touches the entity, 1 shares a conversation or another entity with such an item, 0 neither."""
+        touches = self._touches(about)
+        if about is None or not (touches & chosen).any():
+            return np.zeros(len(chosen))
+        numbers = self._numbers.filled
+        people = numbers[:, [_SUBJECT, _OBJECT]]
+        near = np.isin(numbers[:, _CONVERSATION], numbers[touches & chosen, _CONVERSATION])
+        known = people[touches & chosen]
+        near |= np.isin(people, known[known != _NOBODY]).any(axis=1)
+        return np.where(touches, 2.0, np.where(near, 1.0, 0.0))
+
+    def _best(self, places: Ints, scores: Scores, limit: int) -> list[tuple[int, float]]:
+        """Best first; equal ones newest first, then by id."""
+        created = self._numbers.filled[places, _CREATED]
+        order = np.lexsort((-created, -scores[places]))
+        if order.size > limit:
+            last = order[limit - 1]
+            equal = (scores[places] == scores[places[last]]) & (created == created[last])
+            order = np.concatenate([order[:limit], np.setdiff1d(np.flatnonzero(equal), order[:limit])])
+        best = places[order].tolist()
+        best.sort(key=lambda place: (-scores[place], -_known_since(self._items[place]), key_of(self._items[place])))
+        return [(place, float(scores[place])) for place in best[:limit]]
+
+    def _row(self, item: Item) -> list[int]:
+        """The first columns, up to the length."""
+        if isinstance(item, Fact):
+            ends = [NEVER if end is None else end for end in (item.invalid_at, item.expired_at)]
+            times = [item.valid_at, ends[0], item.created_at, ends[1]]
+            people = [self._intern("entity", normal(item.subject)), self._intern("entity", normal(item.object))]
+        else:
+            times = [item.at, NEVER, item.at, NEVER]
+            people = [_NOBODY, _NOBODY]
+        partner = self._intern("partner", item.partner_id)
+        conversation = self._intern("conversation", item.conversation_id)
+        return [_KINDS[key_of(item)[0]], *times, *people, partner, conversation]
+
+    def _post(self, item: Item, place: int) -> int:
+        """Let its words find it; answers how many there are."""
+        found = words_of(item)
+        counts: dict[str, int] = {}
+        for token in found:
+            counts[token] = counts.get(token, 0) + 1
+        for token, count in counts.items():
+            posting = self._postings.get(token)
+            if posting is None:
+                posting = self._postings[sys.intern(token)] = (array("I"), array("I"))
+                self._held_bytes += _TOKEN_BYTES
+            posting[0].append(place)
+            posting[1].append(count)
+        self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(text_of(item))
+        return len(found)
+
+    def _name(self, kind: str, text: str | None) -> int:
+        return _NOBODY if text is None else self._names.get(f"{kind}:{text}", _NOBODY)
+
+    def _intern(self, kind: str, text: str) -> int:
+        return self._names.setdefault(f"{kind}:{text}", len(self._names))
+
+
+class IndexCache:
+    """The memories held, those asked for least recently let go of at a bound in bytes. Used from many threads."""
+
+    def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._held: OrderedDict[Group, PersonIndex] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes are held."""
+        with self._lock:
+            return sum(index.bytes for index in self._held.values())
+
+    def get(self, group: Group) -> PersonIndex:
+        """The person's index; an empty one where none is held."""
+        with self._lock:
+            index = self._held.setdefault(group, PersonIndex())
+            self._held.move_to_end(group)
+            return index
+
+    def shrink(self) -> None:
+        """Keep to the bound; a memory that is greater by itself is not kept."""
+        with self._lock:
+            held = sum(index.bytes for index in self._held.values())
+            while self._held and held > self._max_bytes:
+                held -= self._held.popitem(last=False)[1].bytes
+
+
+class _Rows:
+    """Rows of numbers that grow by half, so that adding a few costs little."""
+
+    def __init__(self, empty: npt.NDArray[Any]) -> None:
+        self._held = empty
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def bytes(self) -> int:
+        return self._held.nbytes
+
+    @property
+    def filled(self) -> npt.NDArray[Any]:
+        return self._held[: self._size]
+
+    def append(self, rows: npt.NDArray[Any]) -> None:
+        needed = self._size + len(rows)
+        if needed > len(self._held):
+            room = max(needed, len(self._held) * 3 // 2)
+            held = np.empty((room, self._held.shape[1]), dtype=self._held.dtype)
+            held[: self._size] = self.filled
+            self._held = held
+        self._held[self._size : needed] = rows
+        self._size = needed
+
+
+def key_of(item: Item) -> tuple[Kind, str]:
+    """What an item is known by."""
+    if isinstance(item, Fact):
+        return Kind.FACT, item.id
+    if isinstance(item, HeardTurn):
+        return Kind.TURN, f"{item.conversation_id}/{item.turn:04}"
+    return Kind.SUMMARY, item.conversation_id
+
+
+def text_of(item: Item) -> str:
+    """What an item says; what is embedded."""
+    if isinstance(item, Fact):
+        return item.statement
+    return item.summary if isinstance(item, Episode) else item.text
+
+
+def words_of(item: Item) -> list[str]:
+    """The tokens an item is found by. Of a fact also subject and object, where the statement does not name them.
+
+    Never its relation: with "said" in the index every fact answers a question that says something (lab notes).
+    """
+    found = tokens(text_of(item))
+    if isinstance(item, Fact):
+        said = set(found)
+        found += [token for name in (item.subject, item.object) for token in tokens(name) if token not in said]
+    elif isinstance(item, Episode):
+        found += [token for topic in item.topics for token in tokens(topic)]
+    return found
+
+
+def _known_since(item: Item) -> WorldTime:
+    return item.created_at if isinstance(item, Fact) else item.at

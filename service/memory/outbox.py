@@ -1,0 +1,56 @@
+"""Owns the outbox's rows: what a memory store outside our database still has to be given, or to forget, in order."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlmodel import Session, col, select
+
+from service.memory.owners import next_revision, read_anew
+from service.memory.store import Episode, FactDraft, Group
+from service.store.ids import new_id
+from service.store.tables import OutboxRow
+
+
+def leave_episode(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> int:
+    """Leave an episode with its facts to be delivered; the caller commits. Answers the revision of the memory."""
+    session.add(
+        OutboxRow(
+            conversation_id=episode.conversation_id,
+            world_id=group.world_id,
+            person_id=group.person_id,
+            payload={"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]},
+        )
+    )
+    return next_revision(session, group)
+
+
+def leave_forgetting(session: Session, group: Group) -> None:
+    """Leave word that the group is to be forgotten, after all that was left for it before; the caller commits."""
+    session.add(
+        OutboxRow(
+            conversation_id=f"forget-{new_id()}",
+            world_id=group.world_id,
+            person_id=group.person_id,
+            payload={"forget": True},
+        )
+    )
+    read_anew(session, group)
+
+
+def is_forget(row: OutboxRow) -> bool:
+    """Whether the row asks to forget."""
+    return "forget" in row.payload
+
+
+def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
+    """What an outbox row holds, as the store wants it."""
+    facts = [FactDraft(**{**fact, "replaces": tuple(fact["replaces"])}) for fact in row.payload["facts"]]
+    episode = row.payload["episode"]
+    group = Group(world_id=row.world_id, person_id=row.person_id)
+    return group, Episode(**{**episode, "topics": tuple(episode["topics"])}), facts
+
+
+def waiting_groups(session: Session, conversation_id: str) -> tuple[Group, ...]:
+    """Whose memories of the conversation wait to be delivered, in the order they were written."""
+    query = select(OutboxRow).where(OutboxRow.conversation_id == conversation_id).order_by(col(OutboxRow.id))
+    return tuple(Group(world_id=row.world_id, person_id=row.person_id) for row in session.exec(query))

@@ -1,0 +1,243 @@
+"""Owns the long-term memory in the service's own database: written in the closing's transaction, searched in the process."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+
+import numpy as np
+from sqlalchemy.exc import SQLAlchemyError
+from sqlmodel import Session, col, delete, select
+
+from service.errors import GraphUnavailable, KataribeError
+from service.memory.embedding.embedder import Embedder, Vectors
+from service.memory.episodes import read_episodes, read_turns
+from service.memory.index import IndexCache, Packed, PersonIndex, Question, key_of, text_of
+from service.memory.owners import next_revision, read_anew, state_of
+from service.memory.store import FACTS, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
+from service.store.session import Database
+from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
+from world.time import WorldTime
+
+FILL_BATCH = 64
+
+log = logging.getLogger(__name__)
+
+
+class SqlMemory:
+    """The memory store of one database, SQLite or PostgreSQL.
+
+    Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: the facts are written
+    without, found by their words, and given their vectors by a later recall, `FILL_BATCH` a time, as are facts
+    embedded by another model.
+    """
+
+    name = "sql"
+    delivery = None
+
+    def __init__(self, database: Database, embedder: Embedder | None = None, indexes: IndexCache | None = None) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._model = "" if embedder is None else embedder.name
+        self._indexes = indexes or IndexCache()
+
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """See MemoryStore."""
+        wanted = list(dict.fromkeys(texts))
+        if self._embedder is None or not wanted:
+            return Embedded()
+        try:
+            vectors = await self._embedder.passages(wanted)
+        except KataribeError as exc:
+            log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
+            return Embedded()
+        return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
+
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        """See MemoryStore."""
+        return write(session, group, episode, facts, embedded)
+
+    def forget(self, session: Session, group: Group) -> None:
+        """See MemoryStore. Its episodes are its summaries: whoever forgets those, forgets them here too."""
+        for table in (FactRow, VectorRow):
+            mine = (col(table.world_id) == group.world_id, col(table.person_id) == group.person_id)
+            session.execute(delete(table).where(*mine))
+        read_anew(session, group)
+
+    async def recall(
+        self,
+        group: Group,
+        query: str,
+        *,
+        at: WorldTime,
+        kinds: Collection[Kind] = FACTS,
+        about: str | None = None,
+        partner_id: str | None = None,
+        limit: int = 10,
+        history: bool = False,
+    ) -> list[Recalled]:
+        """See MemoryStore. Where the embedder fails, words alone are searched."""
+        index = await self._database.read(lambda s: self._read(s, group))
+        if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
+            return []
+        asked = Question(
+            query=query,
+            at=at,
+            kinds=kinds,
+            about=about,
+            partner_id=partner_id,
+            limit=limit,
+            history=history,
+            vector=await self._query(query),
+        )
+        if asked.vector is not None and await self._fill(group, index.without_vector(asked, FILL_BATCH)):
+            index = await self._database.read(lambda s: self._read(s, group))
+        return await asyncio.to_thread(index.rank, asked)
+
+    async def export(self, group: Group) -> GroupDump:
+        """See MemoryStore."""
+        return await self._database.read(
+            lambda s: GroupDump(
+                episodes=tuple(read_episodes(s, group)),
+                facts=tuple(sorted(_read_facts(s, group), key=lambda one: (one.created_at, one.valid_at, one.id))),
+            )
+        )
+
+    async def check(self) -> None:
+        """See MemoryStore."""
+        try:
+            await self._database.read(lambda s: s.exec(select(MemoryOwnerRow.world_id).limit(1)).first())
+        except SQLAlchemyError as exc:
+            raise GraphUnavailable(
+                backend=self.name, reason=type(exc).__name__, setting="KATARIBE_DATABASE_URL"
+            ) from exc
+
+    async def aclose(self) -> None:
+        """Nothing is held that must be given back; the database is its maker's to close."""
+
+    def _read(self, session: Session, group: Group) -> PersonIndex:
+        """The person's index, with what was written since the last time.
+
+        The state is read before the rows: what another transaction adds in between is read twice, and never missed.
+        """
+        index = self._indexes.get(group)
+        with index.lock:
+            now = state_of(session, group)
+            known = index.states.get(self.name)
+            if known is not None and (now is None or now.epoch != known.epoch):
+                index.clear()
+                known = None
+            if now is not None and now != known:
+                after = -1 if known is None else known.revision
+                index.take(_read_facts(session, group, after=after))
+                index.take(read_episodes(session, group, after=after))
+                index.take(read_turns(session, group, after=after))
+                index.take_vectors(_read_vectors(session, group, self._model, after))
+                index.states[self.name] = now
+        self._indexes.shrink()
+        return index
+
+    async def _query(self, query: str) -> Vectors | None:
+        if self._embedder is None or not query.strip():
+            return None
+        try:
+            vector: Vectors = (await self._embedder.query(query))[0]
+        except KataribeError as exc:
+            log.warning("recall by words alone: %s", exc)
+            return None
+        return vector
+
+    async def _fill(self, group: Group, items: Sequence[Item]) -> bool:
+        """Give items the vectors they lack; whether any got one."""
+        embedded = await self.embed([text_of(item) for item in items])
+        rows = [(*key_of(item), embedded.vectors[text_of(item)]) for item in items if text_of(item) in embedded.vectors]
+        if rows:
+            await self._database.write(lambda s: _fill_in(s, group, self._model, rows))
+        return bool(rows)
+
+
+def write(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> int:
+    """Write facts and vectors of an episode, and close what they replace; the caller commits. Answers the revision."""
+    revision = next_revision(session, group)
+    session.add_all(_new_row(group, episode, draft, revision) for draft in facts)
+    session.flush()
+    for draft in facts:
+        for replaced in draft.replaces:
+            _close(session, group, replaced, draft, episode.at, revision)
+    texts = [(Kind.SUMMARY, episode.conversation_id, episode.summary)]
+    texts += [(Kind.FACT, draft.id, draft.statement) for draft in facts]
+    vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
+    session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
+    return revision
+
+
+def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) -> FactRow:
+    return FactRow(
+        world_id=group.world_id,
+        person_id=group.person_id,
+        id=draft.id,
+        subject=draft.subject,
+        relation=draft.relation,
+        object=draft.object,
+        statement=draft.statement,
+        partner_id=episode.partner_id,
+        conversation_id=episode.conversation_id,
+        turn=draft.turn,
+        valid_at=draft.valid_at,
+        created_at=episode.at,
+        revision=revision,
+    )
+
+
+def _close(session: Session, group: Group, replaced: str, by: FactDraft, at: WorldTime, revision: int) -> None:
+    """An episode may arrive after a later one: neither time ever runs backwards for that."""
+    old = session.get(FactRow, (group.world_id, group.person_id, replaced))
+    if old is None or old.id == by.id or old.invalid_at is not None or old.expired_at is not None:
+        return
+    old.invalid_at, old.expired_at = max(old.valid_at, by.valid_at), max(old.created_at, at)
+    old.replaced_by, old.revision = by.id, revision
+
+
+def _fill_in(session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]]) -> None:
+    """Write vectors that were missing; what was forgotten meanwhile gets none."""
+    revision = next_revision(session, group)
+    for kind, key, vector in rows:
+        table: type[FactRow | SummaryRow] = FactRow if kind is Kind.FACT else SummaryRow
+        if session.get(table, (group.world_id, group.person_id, key)) is not None:
+            session.merge(_vector_row(group, kind, key, vector, model, revision))
+
+
+def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str, revision: int) -> VectorRow:
+    """Half precision: the error is far below what tells two statements apart, and it takes half the room."""
+    return VectorRow(
+        world_id=group.world_id,
+        person_id=group.person_id,
+        kind=kind.value,
+        item_id=key,
+        model=model,
+        vector=vector.astype(np.float16).tobytes(),
+        revision=revision,
+    )
+
+
+def _read_facts(session: Session, group: Group, *, after: int = -1) -> list[Fact]:
+    """Those written or closed after that revision."""
+    query = select(*(col(getattr(FactRow, name)) for name in _FACT_FIELDS)).where(
+        FactRow.world_id == group.world_id, FactRow.person_id == group.person_id, FactRow.revision > after
+    )
+    return [Fact(**row._mapping) for row in session.execute(query)]
+
+
+def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:
+    query = select(VectorRow.kind, VectorRow.item_id, VectorRow.vector).where(
+        VectorRow.world_id == group.world_id,
+        VectorRow.person_id == group.person_id,
+        VectorRow.model == model,
+        VectorRow.revision > after,
+    )
+    return [(Kind(kind), key, vector) for kind, key, vector in session.exec(query)]
+
+
+_FACT_FIELDS = tuple(one.name for one in fields(Fact))

@@ -1,1 +1,0 @@
-"""The memory graph in one SQLite file, without a server."""

@@ -1,0 +1,260 @@
+"""Owns the contract of the long-term memory: what a person remembers, and what a store of memories can do.
+
+Times are world times. A fact is true from `valid_at` until before `invalid_at`, and was known from `created_at`
+until before `expired_at`. Nothing is overwritten: a fact that is replaced is closed and keeps its history.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from sqlmodel import Session
+
+from service.memory.embedding.embedder import Vectors
+from service.store.ids import derived_id
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, order=True)
+class Group:
+    """Whose memory: one person of one world."""
+
+    world_id: str
+    person_id: str
+
+    @property
+    def id(self) -> str:
+        """``world--person``: ASCII ``[A-Za-z0-9_-]+``, unique because ids hold no ``--``."""
+        return f"{self.world_id}--{self.person_id}"
+
+
+class Kind(StrEnum):
+    """What can be remembered."""
+
+    FACT = "fact"
+    TURN = "turn"
+    SUMMARY = "summary"
+
+
+FACTS = frozenset({Kind.FACT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """A conversation as a whole, as the person remembers it; known by the conversation's id."""
+
+    conversation_id: str
+    partner_id: str
+    summary: str
+    topics: tuple[str, ...]
+    at: WorldTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeardTurn:
+    """A turn of a conversation the person took part in, its own included."""
+
+    conversation_id: str
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+    partner_id: str
+    at: WorldTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactDraft:
+    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    statement: str
+    turn: int | None
+    valid_at: WorldTime
+    replaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """A remembered fact with its two times and its provenance (fact -> conversation -> turn)."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    statement: str
+    valid_at: WorldTime
+    invalid_at: WorldTime | None
+    created_at: WorldTime
+    expired_at: WorldTime | None
+    replaced_by: str | None
+    partner_id: str
+    conversation_id: str
+    turn: int | None
+
+    def known_at(self, t: WorldTime) -> bool:
+        """Whether it was held true at world time `t`, by what was known at `t`.
+
+        When a fact is closed, its end (`invalid_at`) is learned at `expired_at`: before that nobody knew of it, and the
+        fact was held true, even if it was over by then.
+        """
+        if not (self.created_at <= t and self.valid_at <= t):
+            return False
+        if self.expired_at is not None:
+            return t < self.expired_at
+        return self.invalid_at is None or t < self.invalid_at
+
+
+Item = Fact | HeardTurn | Episode
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recalled:
+    """What a search found; `score` orders the answers of one search and means nothing beyond it."""
+
+    item: Item
+    score: float
+
+    @property
+    def fact(self) -> Fact:
+        """The item of a search for facts.
+
+        Raises:
+            TypeError: it is none.
+        """
+        if isinstance(self.item, Fact):
+            return self.item
+        raise TypeError(f"{type(self.item).__name__} is no fact")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """Vectors of texts, shape (dimensions,) each, made by `model`; a text that could not be embedded is missing."""
+
+    model: str = ""
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupDump:
+    """All that a person remembers for long."""
+
+    episodes: tuple[Episode, ...]
+    facts: tuple[Fact, ...]
+
+
+Remember = Callable[[Session, Group, Episode, Sequence[FactDraft]], int]
+"""`MemoryStore.remember` with the vectors given."""
+
+
+class Delivery(Protocol):
+    """The part of a store that lies outside our database: what the outbox hands over."""
+
+    async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        """Write an episode with its facts, all or nothing. The second delivery of the same episode changes nothing.
+
+        Closes what the facts replace, as `MemoryStore.remember` says. One delivery at a time per group.
+
+        Raises:
+            GraphUnavailable: nothing was written; the same call may be made again.
+        """
+        ...
+
+    async def holds(self, group: Group, conversation_id: str) -> bool:
+        """Whether the episode of that conversation was delivered to the group and is there.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def erase(self, group: Group) -> None:
+        """Remove all that was delivered to the group.
+
+        Raises:
+            GraphUnavailable: some may be left; the same call may be made again.
+        """
+        ...
+
+
+class MemoryStore(Protocol):
+    """Where people's long-term memory lives. Every implementation passes tests/memory/contract.py."""
+
+    @property
+    def name(self) -> str:
+        """``sql`` or ``graphiti``."""
+        ...
+
+    @property
+    def delivery(self) -> Delivery | None:
+        """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
+        ...
+
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
+        ...
+
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        """Write an episode with its facts in the caller's transaction, once for each conversation and person.
+
+        Answers the memory's revision, which the episode's row (SummaryRow) is to bear; the caller writes that one.
+        A fact in `replaces` that is still open is closed: its `invalid_at` becomes the new fact's `valid_at` (never
+        before its own) and its `expired_at` the episode's `at` (never before its `created_at`). Ids in `replaces` that
+        the person does not hold are passed over.
+        """
+        ...
+
+    def forget(self, session: Session, group: Group) -> None:
+        """Remove all facts and episodes of the person in the caller's transaction."""
+        ...
+
+    async def recall(
+        self,
+        group: Group,
+        query: str,
+        *,
+        at: WorldTime,
+        kinds: Collection[Kind] = FACTS,
+        about: str | None = None,
+        partner_id: str | None = None,
+        limit: int = 10,
+        history: bool = False,
+    ) -> list[Recalled]:
+        """What of these kinds answers `query`, best first.
+
+        Only what was known and valid at `at`, unless `history` asks for the closed facts known by then too.
+        `about` names an entity and `partner_id` a person: what touches the entity or was heard from the
+        person; with both, either suffices. What they choose all answers; without either, an answer shares something
+        with the query. An empty query orders by nearness to `about`, then newest first.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def export(self, group: Group) -> GroupDump:
+        """All that the person remembers, oldest first.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def check(self) -> None:
+        """Raises: GraphUnavailable: with the setting to look at."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release what is held."""
+        ...
+
+
+def fact_id(person_id: str, conversation_id: str, index: int) -> str:
+    """The id of fact number `index` that the person took from a conversation: the same on every retry."""
+    return derived_id(conversation_id, person_id, "fact", index)

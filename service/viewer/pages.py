@@ -31,11 +31,16 @@ HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
+# Swagger UI's style sheet carries its pictures in itself.
+DOCS_HEADERS: Mapping[str, str] = {
+    **HEADERS,
+    "Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:",
+}
 
 _HERE = Path(__file__).parent
 _STATIC = StaticFiles(directory=_HERE / "static")
 # Named here, for the machine's own table of types can be wrong, and `nosniff` makes that fatal.
-_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 _TEMPLATES = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -118,6 +123,13 @@ async def world_page(page: Asked) -> Response:
     return page.render("world.html", world, data={"actions": _actions(world)})
 
 
+@router.get("/docs")
+async def docs_page() -> Response:
+    """The HTTP API, to read and to try."""
+    html = _TEMPLATES.get_template("docs.html").render(en=texts("en"), ja=texts("ja"))
+    return HTMLResponse(html, headers=dict(DOCS_HEADERS))
+
+
 @router.get("/login")
 async def login_page(page: Asked, next: str = "/", wrong: bool = False) -> Response:
     """Where a person shows the service's key; `next` is where that leads. The form is sent to api/key.py."""
@@ -165,7 +177,7 @@ async def graph_page(character_id: str, page: Asked) -> Response:
     return page.render("graph.html", world, data={"id": character_id, "name": character.name}, character=character)
 
 
-@router.get("/view/static/{name}")
+@router.get("/view/static/{name:path}")
 async def static_file(name: str, request: Request) -> Response:
     """A script, style sheet or picture of the pages; the browser asks each time whether it has changed."""
     response = await _STATIC.get_response(name, request.scope)

@@ -14,6 +14,10 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
         "en": "These pages need JavaScript. Everything they show is also in the HTTP API: /docs.",
         "ja": "このページにはJavaScriptが必要です。同じ内容はHTTP APIからも読めます: /docs",
     },
+    "noscript_docs": {
+        "en": "This page needs JavaScript. What it shows is written down in /openapi.json.",
+        "ja": "このページにはJavaScriptが必要です。内容は /openapi.json にも書かれています。",
+    },
     "api": {"en": "HTTP API", "ja": "HTTP API"},
     "away": {
         "en": "The service cannot be reached. Is it still running?",

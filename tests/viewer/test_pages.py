@@ -191,3 +191,44 @@ def test_static_files_have_their_type_and_are_asked_for_again(client: TestClient
 @pytest.mark.parametrize("name", ["nothing.js", "..%2Fpages.py", "%2e%2e/pages.py", "sub/world.js"])
 def test_nothing_but_static_files_is_served(client: TestClient, name: str) -> None:
     assert client.get(f"/view/static/{name}").status_code == 404
+
+
+def test_the_api_s_page_loads_nothing_from_elsewhere(client: TestClient) -> None:
+    page = client.get("/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    for name, value in client.get("/").headers.items():
+        if name != "content-length":
+            assert value in page.headers[name], name  # the pages' own policy, with the pictures of a style sheet
+    assert "unsafe" not in page.headers["content-security-policy"]
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(loaded) == 4
+    for address in loaded:
+        part = client.get(address)
+        assert part.status_code == 200, address
+        assert part.headers["x-content-type-options"] == "nosniff"
+    assert re.findall(r"https?://|<script>", page.text) == []
+
+
+def test_what_is_not_ours_has_its_licence_beside_it(client: TestClient) -> None:
+    for name, says in (
+        ("LICENSE.txt", "Apache License"),
+        ("NOTICE.txt", "SmartBear"),
+        ("swagger-ui-bundle.js.LICENSE.txt", "MIT"),
+    ):
+        licence = client.get(f"/view/static/swagger-ui/{name}")
+        assert licence.headers["content-type"] == "text/plain; charset=utf-8"
+        assert says in licence.text
+
+
+def test_there_is_one_page_of_the_api(client: TestClient) -> None:
+    for path in ("/redoc", "/docs/oauth2-redirect"):
+        assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["swagger-ui", "swagger-ui/", "..", "../pages.py", "swagger-ui/../../pages.py", "/etc/hosts"]
+)
+def test_only_the_files_of_the_pages_are_handed_out(client: TestClient, name: str) -> None:
+    for written in (name, name.replace(".", "%2e"), name.replace(".", "%2e").replace("/", "%2f")):
+        assert client.get(f"/view/static/{written}").status_code == 404

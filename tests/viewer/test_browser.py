@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
+from pydantic import SecretStr
 
 from service.api.server import Server
 from service.app import create_app
@@ -322,3 +323,62 @@ def test_a_meeting_can_be_played_with_the_keyboard(chromium_browser: Browser, tm
         page.keyboard.press("Space")
         expect(page.locator(".tabs button").nth(1)).to_have_attribute("aria-pressed", "true")
         expect(page.locator(".tabs button").nth(1)).to_be_focused()
+
+
+def test_the_api_is_read_and_tried_without_a_word_to_anybody_else(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{address}/docs")
+        moving = page.locator(".opblock", has_text="/world/tick")
+        moving.locator("button").first.click()
+        moving.get_by_role("button", name="Try it out").click()
+        moving.get_by_role("button", name="Execute").click()
+        expect(moving.locator(".live-responses-table td.response-col_status:not(.col_header)")).to_contain_text("200")
+        page.goto(address)
+        expect(page.locator("#clock")).not_to_contain_text("07:00")
+        own = [url for url in asked if url.startswith((f"{address}/", "data:"))]
+        assert asked == own
+
+
+def test_a_person_logs_in_once_and_everything_is_there(chromium_browser: Browser, tmp_path: Path) -> None:
+    settings = playing(tmp_path, "ja").model_copy(update={"api_key": SecretStr("a-key")})
+    with serving(settings) as address, looking(chromium_browser) as page:
+        page.goto(f"{address}/?lang=en")
+        expect(page.locator("h1")).to_have_text("Log in")
+        page.locator("input[type=password]").fill("a-kez")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert").filter(has_text="not the key")).to_be_visible()
+        page.locator("input[type=password]").fill("a-key")
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url(f"{address}/?lang=en")
+        meet(page, f"{address}/?lang=en")
+        expect(page.locator("#changes")).to_be_visible()  # the stream of events was followed to its end
+        expect(page.locator("#turns > li")).not_to_have_count(0)
+        assert page.evaluate("document.cookie") == ""
+        page.goto(f"{address}/docs")
+        expect(page.locator(".opblock")).not_to_have_count(0)
+
+
+ASK = """
+async ([path, method]) => {
+  const answer = await fetch(path, { method });
+  return [answer.status, await answer.text()];
+}
+"""
+
+
+def test_a_page_that_binds_its_name_to_this_machine_reads_and_deletes_nothing(
+    chromium_browser: Browser, tmp_path: Path
+) -> None:
+    """DNS rebinding: a page of evil.example, whose own name leads here meanwhile, asks what to itself is its own site."""
+    with serving(playing(tmp_path, "en")) as address, chromium_browser.new_context() as context:
+        page = context.new_page()
+        port = address.rpartition(":")[2]
+        page.goto(f"http://evil.example:{port}/")
+        assert page.evaluate("location.origin") == f"http://evil.example:{port}"
+        for path, method in (("/characters/aoi/memory?npc_id=npc_taro", "GET"), ("/", "GET"), ("/world", "DELETE")):
+            status, told = page.evaluate(ASK, [path, method])
+            assert (status, "host-not-allowed" in told) == (403, True), (path, method)
+        page.goto(address)
+        assert page.evaluate(ASK, ["/characters/aoi/memory?npc_id=npc_taro", "GET"])[0] == 200

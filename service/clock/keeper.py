@@ -135,6 +135,25 @@ class Keeper:
         self.move(world_id)
         return Step(before=WorldTime(told["before"]), after=WorldTime(told["after"]), first=told["first"])
 
+    async def tick_of_clock(self, world_id: str, ticks: int) -> Step | None:
+        """The same for the world's own clock; None: it was stopped meanwhile, or another process runs it.
+
+        Raises:
+            TickTooLong, Invalid: as `tick`.
+        """
+
+        def work(session: Session) -> dict[str, Any] | None:
+            row = session.get(WorldRow, world_id, with_for_update=True)
+            if row is None or row.clock_mode != "running" or row.clock_runner != self.id:
+                return None
+            return self._told(session, world_id, ticks)
+
+        told = await self._room.database.write(work)
+        if told is None:
+            return None
+        self.move(world_id)
+        return Step(before=WorldTime(told["before"]), after=WorldTime(told["after"]), first=told["first"])
+
     def move(self, world_id: str) -> None:
         """Set the world moving towards where it was told to go, if it does not already."""
         kept = self._kept(world_id)

@@ -1,4 +1,6 @@
-"""Owns the lease on a world: which process moves it, until when (machine time), so that replicas do not move it both."""
+"""Owns the leases on a world: which process moves it, and which runs its clock, until when (machine time), so that
+replicas do not do it both.
+"""
 
 import time
 from collections.abc import Sequence
@@ -63,4 +65,26 @@ def abandoned(session: Session, keeper: str) -> list[str]:
 
 def drop_all(session: Session) -> None:
     """Nobody holds any."""
-    session.execute(update(WorldRow).values(runner=None))
+    session.execute(update(WorldRow).values(runner=None, clock_runner=None))
+
+
+def holds_clock(row: WorldRow, keeper: str, seconds: float) -> bool:
+    """Whether the keeper runs the world's clock, and need not say so again yet."""
+    return row.clock_runner == keeper and row.clock_lease_until > time.time() + seconds / 2
+
+
+def claim_clock(session: Session, keeper: str, world_id: str, seconds: float) -> bool:
+    """Run the world's clock for so long, if it runs, and no other living keeper does."""
+    free = or_(
+        col(WorldRow.clock_runner).is_(None),
+        col(WorldRow.clock_runner) == keeper,
+        col(WorldRow.clock_lease_until) < time.time(),
+    )
+    mine = update(WorldRow).where(col(WorldRow.id) == world_id, col(WorldRow.clock_mode) == "running", free)
+    held = session.execute(mine.values(clock_runner=keeper, clock_lease_until=time.time() + seconds))
+    return cast("CursorResult[Any]", held).rowcount == 1
+
+
+def let_go_of_clocks(session: Session, keeper: str) -> None:
+    """Run none any longer."""
+    session.execute(update(WorldRow).where(col(WorldRow.clock_runner) == keeper).values(clock_runner=None))

@@ -118,9 +118,13 @@ async def house(
     at_once: int = 8,
     sweep_seconds: float = 10,
     patience_seconds: float = PATIENCE_SECONDS,
+    url: str | None = None,
     **world: Any,
 ) -> AsyncIterator[House]:
-    """A house over the stores in `directory`; a second one over the same directory goes on with what is there."""
+    """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
+
+    `url`: of a database that other houses share.
+    """
     settings = Settings(
         _env_file=None,
         data_dir=directory,
@@ -128,7 +132,7 @@ async def house(
         world={"language": language, **world},
         llm={"max_concurrency": at_once},
     )
-    database = Database(f"sqlite:///{directory / 'kataribe.db'}")
+    database = Database(url or f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
     memory = SqlMemory(database)
     models = Models(dict.fromkeys(ROLES, model))

@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -161,10 +163,17 @@ async def test_a_machine_that_slept_makes_up_for_seconds_not_hours(village: Cont
         assert row(home).now <= village.start + CATCH_UP_SECONDS + 1
 
 
+def test_a_machine_whose_clock_steps_back_holds_up_no_world(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.clock.step_back", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: Path) -> None:
     seconds = [0.0]
     async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
         await ticker.set("main", mode="running", speed=FAST)
+        await until(lambda: ticker.runs("main"))
         for fire in range(1, 17):
             seconds[0] += 1 / 64
             expected = village.start + int(fire * FAST / 60 / 64)

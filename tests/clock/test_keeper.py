@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col
 
 from service.clock.act import take_in_hand
-from service.clock.living import Living
+from service.clock.living import Living, load, save
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.store.tables import WorldRow
@@ -80,5 +80,18 @@ def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content
             home.room.database.write_now(another_holds_it)
             with pytest.raises(WorldMoves):
                 await home.keeper.command("main", lambda *_: None)
+
+    asyncio.run(live())
+
+
+def test_who_has_not_read_what_another_wrote_writes_nothing(village: Content, tmp_path: Path) -> None:
+    async def live() -> None:
+        async with house(village, tmp_path, rehearsal()) as home:
+            await home.live(1)
+            database, stage = home.room.database, home.room.stage
+            late = database.read_now(lambda s: load(s, stage, "main", models_missing=False))
+            await home.live(1)
+            with pytest.raises(WorldMoves):
+                database.write_now(lambda s: save(s, late))
 
     asyncio.run(live())

@@ -39,6 +39,7 @@ from service.memory.store import Group, MemoryStore
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.budget import DailyBudget
 from service.store.session import Database
 from service.store.tables import TurnRow
 from tests.servers.fake_openai import FakeOpenAI, Reply
@@ -156,6 +157,7 @@ def _room(directory: Path, graph: MemoryStore, base_url: str) -> Room:
         database=database,
         memory=graph,
         models=Models(dict.fromkeys(ROLES, model)),
+        budget=DailyBudget(database, settings.llm),
         stream=Stream(),
     )
 
@@ -167,7 +169,7 @@ def _talk(session: Session, room: Room, world_id: str, n: int) -> str:
     move(session, world, "aoi", Segment.stay(beside, world.now))
     goal = Goal(goal="Hear how his family is", success_criteria="He told one thing about it")
     wanted = Start(character_id="aoi", npc_id="npc_taro", goal=goal, max_turns=10)
-    row = start(session, world, wanted, room.models.names())
+    row = start(session, room.stage, world_id, wanted, room.models.names())
     for turn, (speaker_id, text) in enumerate(_LINES):
         session.add(
             TurnRow(

@@ -34,6 +34,7 @@ from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.budget import DailyBudget
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable
 from service.viewer import pages
@@ -63,14 +64,22 @@ def create_app(
     rehearsal = RehearsalModel(
         {**SPEAKERS, **KEEPERS, **DECIDERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
     )
-    speaking = models or choose_models(settings, rehearsal)
+    configured = models or choose_models(settings, rehearsal)  # now, so that a wrong setting stops the service
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(settings) as database:
             store = memory(database) if memory else choose_memory(settings, database)
+            budget = DailyBudget(database, settings.llm)
+            speaking = models or choose_models(settings, rehearsal, budget)
             room = Room(
-                settings=settings, stage=stage, database=database, memory=store, models=speaking, stream=Stream()
+                settings=settings,
+                stage=stage,
+                database=database,
+                memory=store,
+                models=speaking,
+                budget=budget,
+                stream=Stream(),
             )
             runner = Runner(room)
             desk = Desk(settings=settings, database=database, memory=store, models=speaking)
@@ -104,7 +113,7 @@ def create_app(
     )
     app.state.settings = settings
     app.state.key = key
-    app.state.models_missing = "none" in speaking.names().values()
+    app.state.models_missing = "none" in configured.names().values()
     problem.install(app)
     for router in (
         conversations.router,

@@ -28,6 +28,7 @@ KataribeError
 ├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
+│   ├── BudgetExhausted     503   the day's limit of calls or tokens is reached: nobody was asked
 │   ├── ModelRejected       502   the server refuses our key, model name or request: a retry cannot help
 │   ├── ModelUnreachable    503   no connection
 │   ├── ModelTimeout        504
@@ -347,6 +348,19 @@ class ModelNotConfigured(ModelError):
         "server, or choose the rehearsal without a model: KATARIBE_LLM__PROVIDER=rehearsal.",
         "ja": "言語モデルが設定されていません。OPENAI_API_KEY か、OpenAI互換サーバーの KATARIBE_LLM__BASE_URL を設定するか、"
         "モデルを使わない稽古 KATARIBE_LLM__PROVIDER=rehearsal を選んでください。",
+    }
+
+
+class BudgetExhausted(ModelError):
+    """Facts: `setting`, `limit`, `day` and `renews_at` (UTC), `retry_after_seconds`."""
+
+    status, slug = 503, "budget-exhausted"
+    calls = 0
+    text = {
+        "en": "The budget of model calls for {day} (UTC) is used up ({setting}={limit}). It begins anew at 00:00 UTC: "
+        "what is still to be remembered is remembered then.",
+        "ja": "{day}(UTC)のモデル呼び出しの予算を使い切りました({setting}={limit})。00:00 UTC に新しい予算が始まり、"
+        "まだ記憶されていない会話はそのとき記憶されます。",
     }
 
 

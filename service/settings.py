@@ -41,7 +41,15 @@ class RoleSettings(BaseModel):
 
 
 class LlmSettings(BaseModel):
-    """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none."""
+    """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
+
+    `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and completion
+    tokens, of one day in UTC by the machine's clock, over all worlds of the database, all replicas and restarts. Every try
+    counts; tokens are estimated where the server does not report them. When one is reached talks end
+    (`budget_exhausted`), characters follow their routine, and running clocks stop. One call and some tokens are kept for
+    the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings are no
+    such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -55,6 +63,8 @@ class LlmSettings(BaseModel):
     backoff_seconds: float = Field(default=0.5, ge=0)
     max_retry_after_seconds: float = Field(default=30, ge=0)
     max_concurrency: int = Field(default=8, ge=1)
+    max_calls_per_day: int | None = Field(default=None, ge=1)
+    max_tokens_per_day: int | None = Field(default=None, ge=1)
     seed: int = 7
     rehearsal_pace_seconds: float = Field(default=0, ge=0, le=5)
     character: RoleSettings = RoleSettings()

@@ -15,6 +15,7 @@ from service.llm.scripted import ScriptedModel
 from service.memory.sql import SqlMemory
 from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.budget import DailyBudget
 from service.store.session import Database
 from tests.servers.sqlite import put_migrated
 
@@ -86,5 +87,6 @@ def room(database: Database, village: Content, settings: Settings, script: Scrip
         database=database,
         memory=SqlMemory(database),
         models=Models(dict.fromkeys(ROLES, script)),
+        budget=DailyBudget(database, settings.llm),
         stream=Stream(),
     )

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from service.errors import KataribeError, ModelRateLimited
+from service.errors import KataribeError
 from world.time import Language
 
 MEDIA_TYPE = "application/problem+json"
@@ -120,7 +120,7 @@ def answer(scope: Scope, error: KataribeError) -> JSONResponse:
 async def _ours(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, KataribeError)  # noqa: S101 - registered for this class
     headers = {}
-    if isinstance(error, ModelRateLimited) and error.facts.get("retry_after_seconds") is not None:
+    if error.facts.get("retry_after_seconds") is not None:
         headers["Retry-After"] = str(round(error.facts["retry_after_seconds"]))
     return _answer(problem_of(error, language_of(request)), headers)
 

@@ -21,6 +21,7 @@ class EndReason(StrEnum):
     STALLED = "stalled"
     ENDED_BY_CLIENT = "ended_by_client"
     MODEL_FAILURE = "model_failure"
+    BUDGET_EXHAUSTED = "budget_exhausted"
     CONTENT_CHANGED = "content_changed"
 
     @property

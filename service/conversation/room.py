@@ -1,4 +1,4 @@
-"""Owns what every conversation is held with: the stage, the stores, the models and those who listen."""
+"""Owns what every conversation is held with: the stage, the stores, the models, their budget, and those who listen."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,6 +9,7 @@ from service.llm.chat import ChatModel, Role
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.budget import DailyBudget
 from service.store.session import Database
 
 
@@ -37,4 +38,5 @@ class Room:
     database: Database
     memory: MemoryStore
     models: Models
+    budget: DailyBudget
     stream: Stream

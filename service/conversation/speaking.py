@@ -15,7 +15,7 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, Nudge, OpeningTurn, PartnerScene
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, lines
-from service.errors import ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
+from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
 from service.llm.chat import Answer, Role, Usage
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime
@@ -51,7 +51,9 @@ async def speak(
         return None
     except ModelError as exc:
         await _count(room, row, role, _paid(exc), at)
-        await finish(room, row, EndReason.MODEL_FAILURE, failure_of(exc, role))
+        spent = isinstance(exc, BudgetExhausted)
+        reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
+        await finish(room, row, reason, failure_of(exc, role))
         return None
     turn = await _commit(room, known, len(turns), speaker, utterance, at)
     if turn is not None:

@@ -14,11 +14,12 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, or_, update
 from sqlmodel import Session, col, select
 
-from service.conversation.closing import close
+from service.conversation.closing import close, reopen
 from service.conversation.loop import converse
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.conversation.stream import Settled
+from service.errors import BudgetExhausted
 from service.jobs.outbox import Outbox
 from service.memory.store import Group
 from service.store.ids import new_id
@@ -41,6 +42,7 @@ class Runner:
         self._sweep_seconds = sweep_seconds
         self._id = new_id()
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._reopened_on = ""
         self._sweepers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -106,12 +108,21 @@ class Runner:
         await self.outbox.deliver_conversation(conversation_id)
 
     async def _sweep(self) -> None:
-        """Extend the leases of what is carried here, take up what nobody carries."""
+        """Extend the leases of what is carried here, take up what nobody carries, and what waited for a new budget."""
+        await self._reopen_unpaid()
         mine = list(self._tasks)
         if mine:
             await self._room.database.write(lambda s: _extend(s, self._id, mine))
         for conversation_id in await self._room.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(conversation_id)
+
+    async def _reopen_unpaid(self) -> None:
+        """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
+        day = self._room.budget.day
+        if self._reopened_on == day or not await self._room.database.read(self._room.budget.allows_closing):
+            return
+        await self._room.database.write(_reopen_unpaid)
+        self._reopened_on = day
 
     async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -158,6 +169,12 @@ def _abandoned(session: Session, runner: str) -> list[str]:
         ),
     )
     return list(session.exec(query.order_by(col(ConversationRow.id))))
+
+
+def _reopen_unpaid(session: Session) -> None:
+    for row in session.exec(select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED)):
+        if row.failure is not None and row.failure["type"] == BudgetExhausted.slug:
+            reopen(session, row)
 
 
 def _drop_leases(session: Session) -> None:

@@ -11,6 +11,7 @@ import httpx
 from pydantic import BaseModel, SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
+from service.llm.budget import Budget, Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
@@ -31,8 +32,8 @@ _LOOK_SECONDS = 0.3
 class Models:
     """The model of every role, and how it has been doing; roles with equal settings share one."""
 
-    def __init__(self, by_role: Mapping[Role, ChatModel], *, health: ModelHealth | None = None) -> None:
-        self._health = health or ModelHealth()
+    def __init__(self, by_role: Mapping[Role, ChatModel]) -> None:
+        self._health = ModelHealth()
         watched = {id(model): Watched(model, self._health) for model in by_role.values()}
         self._by_role = {role: watched[id(model)] for role, model in by_role.items()}
 
@@ -78,8 +79,8 @@ class _Endpoint:
     timeout_seconds: float
 
 
-def choose_models(settings: Settings, rehearsal: ChatModel) -> Models:
-    """The models that the settings ask for.
+def choose_models(settings: Settings, rehearsal: ChatModel, budget: Budget | None = None) -> Models:
+    """The models that the settings ask for. All of them draw on `budget`, but for the rehearsal, which costs nothing.
 
     Raises:
         Misconfigured: a base URL or key that cannot be one.
@@ -90,24 +91,30 @@ def choose_models(settings: Settings, rehearsal: ChatModel) -> Models:
     endpoints = {role: _endpoint(settings, role) for role in ROLES}
     gates = {(e.base_url if e else None): Gate(llm.max_concurrency) for e in endpoints.values()}
     missing = NotConfigured()
-    models = {e: _model(e, llm, gates[e.base_url]) for e in endpoints.values() if e}
+    models = {e: _model(e, llm, gates[e.base_url], budget) for e in endpoints.values() if e}
     return Models({role: models[e] if e else missing for role, e in endpoints.items()})
 
 
-def _model(endpoint: _Endpoint, llm: LlmSettings, gate: Gate) -> ChatModel:
-    chat = OpenAIChat(
+def _model(endpoint: _Endpoint, llm: LlmSettings, gate: Gate, budget: Budget | None) -> ChatModel:
+    chat: ChatModel = Logged(_openai(endpoint))
+    if budget is not None:
+        chat = Budgeted(chat, budget)
+    return Retrying(
+        Limited(chat, gate),
+        attempts=llm.attempts,
+        backoff_seconds=llm.backoff_seconds,
+        max_retry_after_seconds=llm.max_retry_after_seconds,
+        rng=random.Random(),  # unseeded: replicas must not wait the same seconds
+    )
+
+
+def _openai(endpoint: _Endpoint) -> OpenAIChat:
+    return OpenAIChat(
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,
         model=endpoint.model,
         temperature=endpoint.temperature,
         timeout_seconds=endpoint.timeout_seconds,
-    )
-    return Retrying(
-        Limited(Logged(chat), gate),
-        attempts=llm.attempts,
-        backoff_seconds=llm.backoff_seconds,
-        max_retry_after_seconds=llm.max_retry_after_seconds,
-        rng=random.Random(),  # unseeded: replicas must not wait the same seconds
     )
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from service.errors import ModelError, ModelNotConfigured
+from service.errors import BudgetExhausted, ModelError, ModelNotConfigured
 from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
 
 T = TypeVar("T", bound=BaseModel)
@@ -73,7 +73,7 @@ class Watched:
         """Answer the prompt; see ChatModel."""
         try:
             answer = await self._inner.complete(prompt, on_text)
-        except ModelNotConfigured:  # nobody was asked
+        except (ModelNotConfigured, BudgetExhausted):  # nobody was asked, or nobody any more
             raise
         except ModelError as error:
             self._health.failed(prompt.role, error)

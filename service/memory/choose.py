@@ -32,6 +32,14 @@ def _graphiti(settings: Settings, embedder: Embedder | None) -> FarMemory:
     where = (memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
     if memory.ingestion == "direct":
         return GraphitiMemory(*where, embedder)
+    if settings.llm.max_calls_per_day is not None or settings.llm.max_tokens_per_day is not None:
+        raise Misconfigured(
+            setting="KATARIBE_MEMORY__INGESTION",
+            reason="`episode` makes model calls of its own, which no budget counts: choose `direct`, or set no "
+            "KATARIBE_LLM__MAX_CALLS_PER_DAY and KATARIBE_LLM__MAX_TOKENS_PER_DAY",
+            reason_ja="`episode` は予算に数えられないモデル呼び出しをします。`direct` を選ぶか、"
+            "KATARIBE_LLM__MAX_CALLS_PER_DAY と KATARIBE_LLM__MAX_TOKENS_PER_DAY を外してください",
+        )
     closing = settings.llm.of("closing")
     key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)
     if embedder is None:

@@ -135,6 +135,7 @@ ENDS: Mapping[str, Mapping[Language, str]] = {
     "wants_to_end": {"en": "one of them took their leave", "ja": "一方が別れを告げた"},
     "stalled": {"en": "it went in circles", "ja": "同じ話の繰り返しになった"},
     "ended_by_client": {"en": "the client ended it", "ja": "クライアントが終わらせた"},
+    "budget_exhausted": {"en": "the day's budget of model calls is used up", "ja": "今日のモデル呼び出しの予算切れ"},
     "content_changed": {"en": "the author changed the content", "ja": "作者が内容を変えた"},
     "model_failure": {"en": "the model failed", "ja": "モデルが失敗した"},
 }

@@ -433,6 +433,19 @@ class UsageRow(SQLModel, table=True):
     estimated: bool = False
 
 
+class SpendingRow(SQLModel, table=True):
+    """What the model calls of a day have cost, over all worlds: a budget's day is the machine's, in UTC (2026-04-01).
+
+    Counted only where a limit is set. Calls that are out count with all they may come to.
+    """
+
+    __tablename__ = "spending"
+
+    day: str = Field(primary_key=True)
+    calls: int = 0
+    tokens: int = Field(default=0, sa_type=BigInteger)
+
+
 class IdempotencyRow(SQLModel, table=True):
     """The first answer to a request that may be sent again."""
 

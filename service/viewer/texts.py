@@ -52,6 +52,18 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "moves": {"en": "living on until {time}", "ja": "{time}まで進行中"},
     "calls": {"en": "{count} model calls under way", "ja": "モデルに問い合わせ中: {count}件"},
     "clock_running": {"en": "runs by itself, {speed} world min a minute", "ja": "自動で進行(1分に{speed}分)"},
+    "stopped_budget_exhausted": {
+        "en": "the clock was stopped: the day's budget of model calls is used up",
+        "ja": "今日のモデル呼び出しの予算を使い切ったため、時計を止めました",
+    },
+    "calls_left": {
+        "en": "{left} of {limit} model calls left today (UTC)",
+        "ja": "今日(UTC)のモデル呼び出し: 残り{left}回(上限{limit}回)",
+    },
+    "tokens_left": {
+        "en": "{left} of {limit} tokens left today (UTC)",
+        "ja": "今日(UTC)のトークン: 残り{left}(上限{limit})",
+    },
     "weather": {"en": "weather: {weather}", "ja": "天気: {weather}"},
     "advance": {"en": "Advance time", "ja": "時間を進める"},
     "plus_minutes": {"en": "+{count} min", "ja": "+{count}分"},
@@ -104,6 +116,7 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "event_changed": {"en": "{person} was changed from outside", "ja": "{person}が外から変えられた"},
     "event_announced": {"en": "Announced: {text}", "ja": "お知らせ: {text}"},
     "event_weather": {"en": "The weather: {weather}", "ja": "天気: {weather}"},
+    "event_clock_stopped": {"en": "It stands: {why}", "ja": "停止: {why}"},
     "event_carries": {"en": "{person}'s belongings: {items}", "ja": "{person}の持ち物: {items}"},
     "why_closed": {"en": "closed", "ja": "閉まっている"},
     "why_wrong_time": {"en": "not at this hour", "ja": "この時間にはできない"},
@@ -148,6 +161,10 @@ TEXTS: Mapping[str, Mapping[Language, str]] = {
     "end_wants_to_end": {"en": "One of the two took leave.", "ja": "どちらかが話を切り上げました。"},
     "end_stalled": {"en": "The talk went in circles.", "ja": "話が堂々めぐりになりました。"},
     "end_ended_by_client": {"en": "It was ended from outside.", "ja": "外から終了しました。"},
+    "end_budget_exhausted": {
+        "en": "The day's budget of model calls is used up.",
+        "ja": "今日のモデル呼び出しの予算を使い切りました。",
+    },
     "end_content_changed": {"en": "The game's content has changed meanwhile.", "ja": "途中でゲームの内容が変わりました。"},
     "end_model_failure": {"en": "The language model failed.", "ja": "言語モデルが失敗しました。"},
     "failure": {"en": "What went wrong", "ja": "問題"},

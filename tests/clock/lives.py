@@ -2,9 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from service.conversation.talks import Talks
 from service.decision.desk import Desk
 from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.jobs.outbox import Outbox
+from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
@@ -27,6 +29,7 @@ from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.sql import SqlMemory
 from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.budget import DailyBudget, utc_now
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
@@ -119,29 +122,33 @@ async def house(
     sweep_seconds: float = 10,
     patience_seconds: float = PATIENCE_SECONDS,
     url: str | None = None,
+    llm: dict[str, Any] | None = None,
+    now: Callable[[], datetime] = utc_now,
     **world: Any,
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
 
-    `url`: of a database that other houses share.
+    `url`: of a database that other houses share. `now` is the machine's clock of the budget that `llm` may set.
     """
     settings = Settings(
         _env_file=None,
         data_dir=directory,
         embedding={"provider": "none"},
         world={"language": language, **world},
-        llm={"max_concurrency": at_once},
+        llm={"max_concurrency": at_once, **(llm or {})},
     )
     database = Database(url or f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
     memory = SqlMemory(database)
-    models = Models(dict.fromkeys(ROLES, model))
+    budget = DailyBudget(database, settings.llm, now=now)
+    models = Models(dict.fromkeys(ROLES, Budgeted(model, budget)))
     room = Room(
         settings=settings,
         stage=WorldRepository(content, settings.world),
         database=database,
         memory=memory,
         models=models,
+        budget=budget,
         stream=Stream(),
     )
     desk = Desk(settings=settings, database=database, memory=memory, models=models)

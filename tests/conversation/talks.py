@@ -1,5 +1,8 @@
 """Owns the words and steps the tests of conversations share: what speakers answer, who stands where, a talk begun."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, SQLModel, col, select
@@ -7,9 +10,14 @@ from sqlmodel import Session, SQLModel, col, select
 from service.conversation.room import Room
 from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
+from service.llm.budget import Budgeted
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
 from service.memory.recall import todays_summaries
 from service.memory.recollection import PairRecollection, Recollection
 from service.people.whereabouts import move
+from service.settings import LlmSettings
+from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from world.people import Segment
 from world.time import WorldTime
@@ -23,6 +31,12 @@ FAREWELL = "Any time at all. Mind the step on your way out."
 
 BESIDE_TARO = "tavern_door"
 """Next to Taro's bench and to Hamako's counter."""
+
+
+def limited(room: Room, script: ScriptedModel, *, now: Callable[[], datetime] = utc_now, **limits: int) -> Room:
+    """The same room under a budget of those settings; `now` is the machine's clock."""
+    budget = DailyBudget(room.database, LlmSettings(**limits), now=now)
+    return replace(room, models=Models(dict.fromkeys(ROLES, Budgeted(script, budget))), budget=budget)
 
 
 def says(text: str, *, achieved: bool = False, leaves: bool = False) -> CharacterTurn:
@@ -208,8 +222,7 @@ def begin(
 ) -> str:
     """Start a conversation where the character stands; the answer is its id."""
     wanted = Start(character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns)
-    names = room.models.names()
-    row = room.database.write_now(lambda s: start(s, room.stage.open(s, world_id, lock=True), wanted, names))
+    row = room.database.write_now(lambda s: start(s, room.stage, world_id, wanted, room.models.names()))
     return row.id
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from service.conversation.closing import close
 from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
@@ -25,10 +26,12 @@ from tests.conversation.talks import (
     GOAL,
     HELLO,
     THANKS,
+    limited,
     meet,
     opens,
     pass_minutes,
     place,
+    recollection,
     replies,
     rows,
     says,
@@ -320,3 +323,29 @@ def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, sc
     said = [moment.row.text for moment in heard if isinstance(moment, Said)]
     assert said == [HELLO, FAMILY]
     assert heard[-1] == Ended(reason=EndReason.WANTS_TO_END)
+
+
+def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(room: Room, script: ScriptedModel) -> None:
+    spent = limited(room, script, max_calls_per_day=3)
+    conversation_id = _hold(spent, script, says(HELLO), replies(FAMILY))
+    row = talk(room, conversation_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.BUDGET_EXHAUSTED)
+    assert _texts(room, conversation_id) == [HELLO, FAMILY]
+    assert row.failure is not None
+    assert (row.failure["type"], row.failure["role"]) == ("budget-exhausted", "character")
+    assert "used up" in row.failure["en"]
+    assert "使い切りました" in row.failure["ja"]
+    assert len(script.history) == 2, "nobody is asked for a farewell"
+    assert rows(room, EngagementRow) == []
+    (usage,) = {(row.calls, row.failures) for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert usage == (1, 0), "a call that was not made has not failed"
+    script.enqueue(recollection())
+    asyncio.run(close(spent, conversation_id))
+    assert talk(room, conversation_id).phase == Phase.CLOSED, "the third call was kept for what was said"
+
+
+def test_a_repair_that_the_budget_has_no_room_for_is_no_dialogue(room: Room, script: ScriptedModel) -> None:
+    conversation_id = _hold(limited(room, script, max_calls_per_day=2), script, says(AS_AI))
+    row = talk(room, conversation_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.BUDGET_EXHAUSTED)
+    assert (_texts(room, conversation_id), row.calls) == ([], 1)

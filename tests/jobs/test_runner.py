@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -17,18 +18,28 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterScene
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
+from service.errors import ModelServerError
 from service.jobs import runner as runner_module
 from service.jobs.runner import Runner
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.recollection import Recollection
 from service.memory.store import Group
-from service.store.tables import AttitudeChangeRow, ConversationRow, EngagementRow, OutboxRow, SummaryRow, UsageRow
+from service.store.tables import (
+    AttitudeChangeRow,
+    ConversationRow,
+    EngagementRow,
+    EventRow,
+    OutboxRow,
+    SummaryRow,
+    UsageRow,
+)
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
     HELLO,
     THANKS,
+    limited,
     meet,
     recollection,
     replies,
@@ -65,6 +76,10 @@ def _set(room: Room, conversation_id: str, **columns: Any) -> None:
             setattr(row, name, value)
 
     room.database.write_now(work)
+
+
+def _failure(room: Room, conversation_id: str) -> str:
+    return str((talk(room, conversation_id).failure or {}).get("type"))
 
 
 def _stops(prompt: Prompt[Any]) -> BaseModel:
@@ -401,3 +416,52 @@ def test_a_bug_in_one_conversation_is_logged_and_tried_again(
     conversation_id = asyncio.run(run())
     assert _texts(room, conversation_id) == WHOLE
     assert f"conversation {conversation_id} could not be carried on" in caplog.text
+
+
+def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_nothing(
+    room: Room, script: ScriptedModel
+) -> None:
+    now = [datetime(2026, 4, 1, 12, tzinfo=UTC)]
+    spent = limited(room, script, now=lambda: now[0], max_calls_per_day=5)
+    failing = ModelServerError(model="m", status_code=500, reason="out of order")
+    script.enqueue(*talk_of_family()[:4], failing)
+
+    async def run() -> None:
+        conversation_id = meet(room)
+        async with _running(spent) as runner:
+            runner.submit(conversation_id)
+            await runner.wait(conversation_id)
+            assert _failure(room, conversation_id) == "model-server-error"
+            room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
+            runner.submit(conversation_id)
+            await runner.wait(conversation_id)
+            assert talk(room, conversation_id).phase == Phase.CLOSING_FAILED
+            assert _failure(room, conversation_id) == "budget-exhausted"
+            asked = len(script.history)
+            script.enqueue(talk_of_family()[4])
+            now[0] = datetime(2026, 4, 2, tzinfo=UTC)
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
+            assert len(script.history) == asked + 1
+        told = [event["kind"] for event in rows(room, EventRow)]
+        assert told.count("closing_failed") == 2
+        assert len(rows(room, SummaryRow)) == 1
+
+    asyncio.run(run())
+
+
+def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_limit(
+    room: Room, script: ScriptedModel
+) -> None:
+    words = talk_of_family()
+    script.enqueue(*words[:4])
+
+    async def run() -> None:
+        conversation_id = meet(room)
+        await converse(limited(room, script, max_calls_per_day=9), conversation_id)
+        async with _running(limited(room, script, max_calls_per_day=4)):
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSING_FAILED)
+        script.enqueue(words[4])
+        async with _running(limited(room, script, max_calls_per_day=9)):
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
+
+    asyncio.run(run())

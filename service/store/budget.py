@@ -1,0 +1,174 @@
+"""Owns the budget of model calls: what a day (UTC, by the machine's clock) may cost, over all worlds of the database.
+
+A budget protects money, and a world's days pass at any speed: so it is the machine's day that counts. What was spent is
+a row of the database, so it survives a restart, and replicas share it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Literal
+
+from sqlmodel import Session, col, func, select
+
+from service.errors import BudgetExhausted
+from service.llm.budget import Reservation
+from service.llm.chat import Role
+from service.settings import LlmSettings
+from service.store.session import Database
+from service.store.tables import ConversationRow, SpendingRow
+
+CLOSING_TOKENS = 5000
+"""Kept for the closing of each conversation that runs, beside one call: what was said is to be remembered."""
+
+Unit = Literal["calls", "tokens"]
+
+_SETTINGS: Mapping[Unit, str] = {
+    "calls": "KATARIBE_LLM__MAX_CALLS_PER_DAY",
+    "tokens": "KATARIBE_LLM__MAX_TOKENS_PER_DAY",
+}
+_UNCLOSED = ("running", "closing")
+
+
+def utc_now() -> datetime:
+    """The machine's clock."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What the model calls of a day have taken; the room of those that are out counts as taken."""
+
+    day: str
+    calls: int
+    tokens: int
+
+
+class DailyBudget:
+    """The limits of the settings, and what is left of them; one for all who ask models.
+
+    A closing may take all there is. Every other call leaves room for the closings of the conversations that run. When a
+    limit itself refuses one, the budget is exhausted: it takes no other, but closings, until the day is over.
+    """
+
+    def __init__(self, database: Database, settings: LlmSettings, *, now: Callable[[], datetime] = utc_now) -> None:
+        """`now` is the machine's clock, in UTC."""
+        limits: dict[Unit, int | None] = {
+            "calls": settings.max_calls_per_day,
+            "tokens": settings.max_tokens_per_day,
+        }
+        costs = settings.provider != "rehearsal"
+        self.limits = {unit: limit for unit, limit in limits.items() if limit is not None and costs}
+        self._database = database
+        self._now = now
+        self._exhausted: tuple[str, Unit] | None = None
+
+    @property
+    def day(self) -> str:
+        """Today, in UTC: 2026-04-01."""
+        return self._now().date().isoformat()
+
+    @property
+    def renews_at(self) -> datetime:
+        """When today is over."""
+        return datetime.combine(self._now().date() + timedelta(days=1), time(), UTC)
+
+    @property
+    def exhausted(self) -> BudgetExhausted | None:
+        """Why no model is asked any more today, but for closings; None: models are asked."""
+        if self._exhausted is None or self._exhausted[0] != self.day:
+            return None
+        return self._error(self._exhausted[1])
+
+    async def spent(self) -> Spent:
+        """What today has cost so far."""
+        day = self.day
+        row = await self._database.read(lambda s: s.get(SpendingRow, day))
+        return Spent(day=day, calls=row.calls if row else 0, tokens=row.tokens if row else 0)
+
+    async def reserve(self, role: Role, tokens: int) -> Reservation:
+        """See Budget."""
+        reservation = Reservation(day=self.day, tokens=tokens)
+        if not self.limits:
+            return reservation
+        is_closing = role == "closing"
+        if not is_closing and (exhausted := self.exhausted) is not None:
+            raise exhausted
+        refused = await self._database.write(lambda s: self._take(s, reservation, keep=not is_closing))
+        if refused is None:
+            return reservation
+        if refused.by_limit and not is_closing:
+            self._exhausted = (reservation.day, refused.unit)
+        raise self._error(refused.unit)
+
+    async def settle(self, reservation: Reservation, tokens: int) -> None:
+        """See Budget."""
+        if not self.limits:
+            return
+
+        def work(session: Session) -> None:
+            row = session.get_one(SpendingRow, reservation.day, with_for_update=True)
+            row.tokens += tokens - reservation.tokens
+
+        await self._database.write(work)
+
+    def require_talk(self, session: Session) -> None:
+        """Raises: BudgetExhausted: there is no room for one more conversation, of a word at least, and its closing."""
+        if not self.limits:
+            return
+        if (exhausted := self.exhausted) is not None:
+            raise exhausted
+        unit = self._over(_row(session, self.day), talks=_unclosed(session) + 1, tokens=0)
+        if unit is not None:
+            raise self._error(unit)
+
+    def allows_closing(self, session: Session) -> bool:
+        """Whether there is room for a closing."""
+        return self._over(_row(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
+
+    def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> "_Refusal | None":
+        """Take the room for a call, if it is there; `keep`: beside that for the closings of all that run."""
+        row = _row(session, wanted.day, lock=True)
+        unit = self._over(row, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
+        if unit is not None:
+            return _Refusal(unit=unit, by_limit=self._over(row, talks=0, tokens=wanted.tokens) is not None)
+        row.calls += 1
+        row.tokens += wanted.tokens
+        session.add(row)
+        return None
+
+    def _over(self, row: SpendingRow, *, talks: int, tokens: int) -> Unit | None:
+        """Which limit a call of so many tokens would break, with room kept for the closings of so many talks."""
+        comes_to: dict[Unit, int] = {
+            "calls": row.calls + 1 + talks,
+            "tokens": row.tokens + tokens + talks * CLOSING_TOKENS,
+        }
+        return next((unit for unit, limit in self.limits.items() if comes_to[unit] > limit), None)
+
+    def _error(self, unit: Unit) -> BudgetExhausted:
+        now, renews_at = self._now(), self.renews_at
+        return BudgetExhausted(
+            setting=_SETTINGS[unit],
+            limit=self.limits[unit],
+            day=self.day,
+            renews_at=renews_at.isoformat(),
+            retry_after_seconds=max(1, round((renews_at - now).total_seconds())),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Refusal:
+    """Which limit stood against a call; `by_limit` False: only the room that is kept for closings did."""
+
+    unit: Unit
+    by_limit: bool
+
+
+def _row(session: Session, day: str, *, lock: bool = False) -> SpendingRow:
+    return session.get(SpendingRow, day, with_for_update=lock or None) or SpendingRow(day=day)
+
+
+def _unclosed(session: Session) -> int:
+    """Conversations of all worlds that run, or are being closed."""
+    query = select(func.count()).select_from(ConversationRow).where(col(ConversationRow.phase).in_(_UNCLOSED))
+    return session.exec(query).one()

@@ -1,0 +1,76 @@
+"""Owns the tests of the hard stop around a model."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from service.errors import BudgetExhausted, ModelError, ModelServerError, ModelTimeout
+from service.llm.budget import Budgeted, Reservation
+from service.llm.chat import Role, prompt_tokens
+from service.llm.scripted import ScriptedModel
+from tests.llm.prompts import TURN, ask
+
+WANTED = prompt_tokens(ask().messages) + ask().max_tokens
+
+
+@dataclass
+class Purse:
+    """A budget of so many calls that keeps what it was told."""
+
+    calls: int
+    reserved: list[tuple[Role, int]] = field(default_factory=list)
+    settled: list[int] = field(default_factory=list)
+
+    async def reserve(self, role: Role, tokens: int) -> Reservation:
+        if len(self.reserved) == self.calls:
+            raise BudgetExhausted(setting="X", limit=self.calls, day="2026-04-01", renews_at="", retry_after_seconds=1)
+        self.reserved.append((role, tokens))
+        return Reservation(day="2026-04-01", tokens=tokens)
+
+    async def settle(self, reservation: Reservation, tokens: int) -> None:
+        self.settled.append(tokens)
+
+
+def test_room_for_the_longest_answer_is_taken_and_what_it_cost_is_entered() -> None:
+    purse = Purse(calls=1)
+    answer = asyncio.run(Budgeted(ScriptedModel(TURN), purse).complete(ask(role="closing")))
+    assert purse.reserved == [("closing", WANTED)]
+    assert purse.settled == [answer.usage.prompt_tokens + answer.usage.completion_tokens]
+    assert 0 < purse.settled[0] < WANTED
+
+
+def test_without_room_nobody_is_asked() -> None:
+    script = ScriptedModel(TURN)
+    with pytest.raises(BudgetExhausted) as told:
+        asyncio.run(Budgeted(script, Purse(calls=0)).complete(ask()))
+    assert script.history == []
+    assert told.value.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "settled"),
+    [
+        (ModelServerError(model="m", status_code=500, reason="out of order"), [0]),
+        (ModelTimeout(model="m", seconds=60), []),
+    ],
+)
+def test_a_call_that_fails_is_a_call_and_one_out_of_time_has_cost_all_it_may_have(
+    error: ModelError, settled: list[int]
+) -> None:
+    purse = Purse(calls=1)
+    with pytest.raises(ModelError):
+        asyncio.run(Budgeted(ScriptedModel(error), purse).complete(ask()))
+    assert (len(purse.reserved), purse.settled) == (1, settled)
+
+
+def test_a_call_that_is_let_go_has_cost_all_it_may_have() -> None:
+    purse = Purse(calls=1)
+
+    async def run() -> None:
+        async with asyncio.timeout(0.05):
+            await Budgeted(ScriptedModel(TURN, latency_seconds=60), purse).complete(ask())
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(run())
+    assert (len(purse.reserved), purse.settled) == (1, [])

@@ -1,4 +1,4 @@
-"""what the model calls of a day have cost
+"""what the model calls of a day have cost, and why a clock was stopped
 
 Revision: budget, after memory
 """
@@ -20,7 +20,11 @@ def upgrade() -> None:
         sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("day", name=op.f("pk_spending")),
     )
+    with op.batch_alter_table("worlds", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("clock_stopped", sa.String(), nullable=True))
 
 
 def downgrade() -> None:
+    with op.batch_alter_table("worlds", schema=None) as batch_op:
+        batch_op.drop_column("clock_stopped")
     op.drop_table("spending")

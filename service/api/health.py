@@ -42,6 +42,8 @@ async def readyz(request: Request, house: Serving, response: Response) -> Health
         "memory": await _memory_fault(house, language),
         "models": _models_fault(house, language),
     }
+    if house.room.budget.limits:
+        faults["budget"] = _budget_fault(house, language)
     checks = {name: fault or _OK for name, fault in faults.items()}
     if faults["models"] is None:
         checks["models"] = ", ".join(sorted(set(house.room.models.names().values())))
@@ -68,6 +70,11 @@ async def _memory_fault(house: House, language: Language) -> str | None:
     except SQLAlchemyError:
         return None
     return None
+
+
+def _budget_fault(house: House, language: Language) -> str | None:
+    exhausted = house.room.budget.exhausted
+    return None if exhausted is None else exhausted.sentence(language)
 
 
 def _models_fault(house: House, language: Language) -> str | None:

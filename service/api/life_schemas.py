@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
+from service.clock.halted import Stopped
 from service.content.profile import Mood
 
 How = Literal["model", "routine", "client"]
@@ -108,12 +109,22 @@ class ClockIn(In):
     pace: MayBeLeftOut[Literal["exact", "realtime"]] = None
 
 
+class StoppedOut(BaseModel):
+    """Why the service has stopped a running clock; `detail` is a sentence in the world's language."""
+
+    reason: Stopped
+    detail: str
+
+
 class ClockOut(BaseModel):
     """How the world's clock runs. `manual`: by ticks alone. `exact`: it waits for what is decided and said."""
 
     mode: Literal["manual", "running"]
     speed: float = Field(description="world minutes a real minute")
     pace: Literal["exact", "realtime"]
+    stopped: StoppedOut | None = Field(
+        default=None, description="why it stands, where the service itself has stopped it; null once it was set again"
+    )
 
 
 class AnnouncementOut(BaseModel):

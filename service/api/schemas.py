@@ -443,6 +443,24 @@ class UsageOut(BaseModel):
     estimated: bool
 
 
+class LeftOut(BaseModel):
+    """A limit a day, how much of it is spent, and how much is left."""
+
+    limit: int
+    spent: int
+    left: int
+
+
+class BudgetOut(BaseModel):
+    """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
+
+    day: str = Field(examples=["2026-04-01"])
+    renews_at: str = Field(examples=["2026-04-02T00:00:00Z"])
+    exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
+    calls: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
+    tokens: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
+
+
 class HealthOut(BaseModel):
     """Whether the service and what it needs are there."""
 

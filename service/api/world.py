@@ -9,12 +9,14 @@ from service.api import views
 from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.life import Lives, lives_of
-from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut
+from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut, StoppedOut
 from service.api.log import LIMIT_MAX, Asked, page_of_step
 from service.api.problem import describe
 from service.api.schemas import (
+    BudgetOut,
     EdgeOut,
     FacilityOut,
+    LeftOut,
     MapOut,
     NodeOut,
     PeopleOut,
@@ -28,6 +30,7 @@ from service.api.schemas import (
 )
 from service.clock.author import announce, set_weather
 from service.clock.forget import forget_world
+from service.clock.halted import SENTENCES, Stopped
 from service.clock.living import Living
 from service.errors import Invalid
 from service.jobs.outbox import waiting
@@ -36,7 +39,7 @@ from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility
-from world.time import MINUTES_PER_DAY, WorldTime, iso
+from world.time import MINUTES_PER_DAY, Language, WorldTime, iso
 
 router = APIRouter(tags=["world"])
 
@@ -203,6 +206,28 @@ async def read_usage(house: Serving, world_id: WorldId) -> list[UsageOut]:
     ]
 
 
+@router.get("/usage/budget", response_model=BudgetOut, responses=describe())
+async def read_budget(house: Serving) -> BudgetOut:
+    """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
+
+    Calls that are out count with all they may come to. For each conversation that runs a call and some tokens are kept,
+    so that it can be remembered; other calls are refused before those are touched.
+    """
+    budget = house.room.budget
+    spent = await budget.spent()
+    return BudgetOut(
+        day=spent.day,
+        renews_at=budget.renews_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        exhausted=budget.exhausted is not None,
+        calls=_left(budget.limits.get("calls"), spent.calls),
+        tokens=_left(budget.limits.get("tokens"), spent.tokens),
+    )
+
+
+def _left(limit: int | None, spent: int) -> LeftOut | None:
+    return None if limit is None else LeftOut(limit=limit, spent=spent, left=max(0, limit - spent))
+
+
 def _world(session: Session, house: House, world: WorldView) -> WorldOut:
     names = {str(role): name for role, name in house.room.models.names().items()}
     running = select(func.count()).select_from(ConversationRow)
@@ -228,7 +253,7 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
         until=iso(WorldTime(until)),
         moving=until > world.now,
         calls_in_flight=drive.in_flight if drive else 0,
-        clock=_clock(row),
+        clock=_clock(row, world.language),
         decision=world.decision,
         weather=world.weather,
         announcements=[
@@ -240,13 +265,19 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
     )
 
 
-def _clock(row: WorldRow | None) -> ClockOut:
+def _clock(row: WorldRow | None, language: Language) -> ClockOut:
     kept = row or WorldRow(id="", language="en", started_at=0, now=0)
     return ClockOut(
         mode="running" if kept.clock_mode == "running" else "manual",
         speed=kept.clock_speed,
         pace="realtime" if kept.clock_pace == "realtime" else "exact",
+        stopped=_stopped(kept.clock_stopped, language),
     )
+
+
+def _stopped(reason: str | None, language: Language) -> StoppedOut | None:
+    known: Stopped | None = next((known for known in SENTENCES if known == reason), None)
+    return None if known is None else StoppedOut(reason=known, detail=SENTENCES[known][language])
 
 
 def _facility(facility: Facility, now: WorldTime) -> FacilityOut:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from sqlmodel import Session, col, select
 
+from service.clock.halted import asks_models, stop_unpaid
 from service.clock.keeper import Keeper
 from service.clock.lease import claim_clock, holds_clock, let_go_of_clocks
 from service.errors import Invalid, WorldStopped
@@ -107,6 +108,7 @@ class Ticker:
             self._stage.open(session, world_id, lock=True)
             row = session.get_one(WorldRow, world_id)
             row.clock_mode = mode or row.clock_mode
+            row.clock_stopped = None if mode else row.clock_stopped
             row.clock_speed = speed or row.clock_speed
             row.clock_pace = pace or row.clock_pace
             if mode == "manual":
@@ -150,7 +152,8 @@ class Ticker:
             await self.forget(world_id)
             await self._keeper.rest(world_id)
         for row in rows.values():
-            self._let_pass(row)
+            if not await self._stop_unpaid(row.id):
+                self._let_pass(row)
 
     async def _holds(self, row: WorldRow) -> bool:
         """Whether this process runs the clock: its lease is its own, or nobody's."""
@@ -158,6 +161,16 @@ class Ticker:
         if holds_clock(row, keeper.id, keeper.lease_seconds):
             return True
         return await self._database.write(lambda s: claim_clock(s, keeper.id, row.id, keeper.lease_seconds))
+
+    async def _stop_unpaid(self, world_id: str) -> bool:
+        """Let the world stand if no model may be asked any more today and somebody there would ask one."""
+        spent = self._keeper.crew.room.budget.exhausted is not None
+        if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
+            return False
+        await self.forget(world_id)
+        await self._keeper.halt(world_id)
+        await self._database.write(lambda s: stop_unpaid(s, self._stage, world_id))
+        return True
 
     def _let_pass(self, row: WorldRow) -> None:
         """What has become due since the last look; nothing while the world still lives what was due before."""

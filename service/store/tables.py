@@ -26,7 +26,8 @@ class WorldRow(SQLModel, table=True):
     All before `now` has happened and is told; `target` is how far the world was told to go (None: no
     farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been decided
     or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own (None: as the settings say).
-    `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the running clock's. `revision` grows
+    `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the running clock's; `clock_stopped` is
+    why the service itself has stopped it (see clock/halted.py; None: it has not). `revision` grows
     with every write of the living state. `lease_until` is machine time: until then the keeper named in `runner` moves it.
     `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
     """
@@ -44,6 +45,7 @@ class WorldRow(SQLModel, table=True):
     clock_mode: str = "manual"
     clock_speed: float = 1.0
     clock_pace: str = "exact"
+    clock_stopped: str | None = None
     revision: int = 0
     runner: str | None = None
     lease_until: float = 0.0

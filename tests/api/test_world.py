@@ -31,7 +31,7 @@ def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:
         "until": "2026-04-01T07:00",
         "moving": False,
         "calls_in_flight": 0,
-        "clock": {"mode": "manual", "speed": 1.0, "pace": "exact"},
+        "clock": {"mode": "manual", "speed": 1.0, "pace": "exact", "stopped": None},
         "decision": "routine",
         "weather": "",
         "announcements": [],

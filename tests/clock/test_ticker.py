@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from service.clock.author import set_weather
 from service.clock.forget import forget_world
 from service.clock.ticker import CATCH_UP_SECONDS, Pace, Ticker
 from service.content.load import Content
-from service.errors import Invalid
+from service.errors import BudgetExhausted, Invalid
 from service.store.tables import WorldRow
 from tests.clock.lives import House, Slow, house, rehearsal
 
@@ -207,3 +208,54 @@ def alter(home: House, statement: str) -> None:
     with engine.begin() as connection:
         connection.execute(text(statement))
     engine.dispose()
+
+
+DAY = datetime(2026, 4, 1, 12, tzinfo=UTC)
+
+
+def events(home: House, kind: str) -> list[dict[str, Any]]:
+    """The log's events of that kind."""
+    return [event for event in home.story()["events"] if event["kind"] == kind]
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops_the_clock(
+    pace: Pace, village: Content, tmp_path: Path
+) -> None:
+    now = [DAY]
+    counted = Slow(rehearsal(), seed=3, longest_seconds=0.0)
+    limit = {"max_calls_per_day": 40}
+    async with house(village, tmp_path, counted, llm=limit, now=lambda: now[0]) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=600, pace=pace)
+        await until(lambda: row(home).clock_mode == "manual" and not ticker.runs("main"))
+        assert row(home).clock_stopped == "budget_exhausted"
+        (told,) = events(home, "clock_stopped")
+        assert (told["person_id"], told["data"]) == (None, {"reason": "budget_exhausted"})
+        assert counted.calls <= 40
+        stood = row(home).now
+        await home.live(3 * 60)
+        assert row(home).now > stood
+        assert counted.calls <= 40
+        unpaid = [event for event in events(home, "decided") if event["data"].get("failure") == "budget-exhausted"]
+        assert unpaid
+        assert {event["data"]["by"] for event in unpaid} == {"fallback"}
+        assert {talk["phase"] for talk in home.story()["conversations"]} <= {"closed", "closing_failed"}
+        await ticker.set("main", mode="running")
+        assert row(home).clock_stopped is None
+        await until(lambda: len(events(home, "clock_stopped")) == 2)
+        now[0] = DAY + timedelta(days=1)
+        await ticker.set("main", mode="running")
+        stood, asked = row(home).now, counted.calls
+        await until(lambda: row(home).now > stood + 30 and counted.calls > asked)
+        assert row(home).clock_mode == "running"
+
+
+async def test_a_world_of_routines_costs_nothing_and_its_clock_goes_on(village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal(), llm={"max_calls_per_day": 1}, decision="routine") as home:
+        await home.room.budget.reserve("npc", 1)
+        with pytest.raises(BudgetExhausted):
+            await home.room.budget.reserve("npc", 1)
+        async with ticking(home) as ticker:
+            await ticker.set("main", mode="running", speed=FAST)
+            await until(lambda: row(home).now > village.start + 300)
+            assert (row(home).clock_mode, row(home).clock_stopped) == ("running", None)

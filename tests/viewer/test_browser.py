@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from pydantic import SecretStr
@@ -17,6 +18,7 @@ from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
+from tests.servers.fake_openai import FakeOpenAI
 from world.time import Language
 
 pytestmark = pytest.mark.server
@@ -382,3 +384,28 @@ def test_a_page_that_binds_its_name_to_this_machine_reads_and_deletes_nothing(
             assert (status, "host-not-allowed" in told) == (403, True), (path, method)
         page.goto(address)
         assert page.evaluate(ASK, ["/characters/aoi/memory?npc_id=npc_taro", "GET"])[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("language", "left", "stopped"),
+    [
+        ("en", ["2 of 2 model calls left today (UTC)", "1,000,000 of 1,000,000 tokens left"], "the clock was stopped"),
+        ("ja", ["モデル呼び出し: 残り2回(上限2回)", "トークン: 残り1,000,000"], "時計を止めました"),
+    ],
+)
+def test_a_person_sees_what_is_left_of_the_budget_and_why_the_clock_stands(
+    chromium_browser: Browser, tmp_path: Path, language: Language, left: list[str], stopped: str
+) -> None:
+    with FakeOpenAI() as server:
+        llm = LlmSettings(
+            base_url=server.base_url, model="gpt-x", max_calls_per_day=2, max_tokens_per_day=1_000_000, attempts=1
+        )
+        with serving(playing(tmp_path, language, llm)) as address, looking(chromium_browser) as page:
+            page.goto(address)
+            for words in left:
+                expect(page.locator("#badges")).to_contain_text(words)
+            with httpx.Client(base_url=address, trust_env=False) as client:
+                client.patch("/world", json={"decision": "model"})
+                client.put("/world/clock", json={"mode": "running", "speed": 3000})
+            expect(page.locator("#badges")).to_contain_text(stopped)
+            expect(page.locator("#events")).to_contain_text(stopped)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from service.api.life_schemas import How
+from service.clock.halted import Stopped
 from service.content.profile import Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
@@ -42,6 +43,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
     named: dict[str, Iterable[str]] = {
         "phase": list(Phase),
         "end": list(EndReason),
+        "stopped": get_args(Stopped),
         "reason": list(Reason),
         "mood": get_args(Mood),
         "importance": get_args(Importance),

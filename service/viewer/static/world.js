@@ -12,7 +12,7 @@ const STEPS = [10, 60, 1440];
 const MOVING_MS = 700;
 const CROWD = 60; // of more characters than that, only the chosen one's needs are asked for
 
-const now = { world: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
+const now = { world: null, budget: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
 let lastEvent = 0;
 let shownConversations = "";
 
@@ -27,11 +27,12 @@ function refresh() {
 }
 
 async function read() {
-  const [world, people, conversations] = await Promise.all([
-    api("/world"), api("/world/people"), api("/conversations?limit=8"),
+  const [world, people, conversations, budget] = await Promise.all([
+    api("/world"), api("/world/people"), api("/conversations?limit=8"), api("/usage/budget"),
   ]);
   if (now.world?.now !== world.now || !now.map) now.map = await api("/world/map");
   now.world = world;
+  now.budget = budget;
   now.people = people.people;
   now.lives = characters().length <= CROWD ? await api("/characters") : [];
   now.chosen ??= characters()[0]?.id ?? null;
@@ -70,6 +71,8 @@ function showWorld() {
     world.moving && badge(t("moves", { time: when(world.until) }), "live"),
     world.calls_in_flight > 0 && badge(t("calls", { count: world.calls_in_flight }), "live"),
     world.clock.mode === "running" && badge(t("clock_running", { speed: world.clock.speed })),
+    world.clock.stopped && badge(t(`stopped_${world.clock.stopped.reason}`), "warn"),
+    ...left(now.budget),
     world.weather && badge(t("weather", { weather: world.weather })),
     ...world.announcements.map(announced),
     world.memories_waiting > 0 && badge(t("memories_waiting", { count: world.memories_waiting }), "warn"),
@@ -79,6 +82,16 @@ function showWorld() {
     $("badges").replaceChildren(...badges);
     $("badges").dataset.words = words;
   }
+}
+
+/** How much of the day's budget of model calls is left, where it has limits. */
+function left({ calls, tokens, exhausted }) {
+  const look = exhausted ? "warn" : "";
+  const shown = ({ left, limit }) => ({ left: left.toLocaleString("en"), limit: limit.toLocaleString("en") });
+  return [
+    calls && badge(t("calls_left", shown(calls)), look),
+    tokens && badge(t("tokens_left", shown(tokens)), look),
+  ];
 }
 
 const ticksFor = (minutes) => Math.ceil(minutes / now.world.tick_minutes);
@@ -273,6 +286,7 @@ function eventRow({ at, kind, person_id, data }) {
   facts.place = nodeName(data.to_node_id ?? data.node_id);
   facts.what = whatOf(data);
   if (kind === "action_failed") facts.why = t(`why_${data.reason}`);
+  if (kind === "clock_stopped") facts.why = t(`stopped_${data.reason}`);
   if (kind === "weather") facts.weather = data.weather || "—";
   if (kind === "carries") facts.items = [...data.given.map((i) => `+${i}`), ...data.taken.map((i) => `−${i}`)].join(t("comma"));
   const text = has(key) ? t(key, facts) : kind;

@@ -1,0 +1,168 @@
+"""Owns the tests of the day's budget as a client meets it; the model's server is a real one, on loopback."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from service.app import create_app
+from service.errors import Misconfigured
+from tests.api.play import TALK, problem, settings_for, talk
+from tests.servers.fake_openai import FakeOpenAI, Reply, answer_by_schema
+from world.time import Language
+
+BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
+WORDS = iter(range(1_000_000))
+
+
+def answer(body: dict[str, Any]) -> str:
+    """What fits, and never the same words twice."""
+    told = json.loads(answer_by_schema(body))
+    if "utterance" in told:
+        told["utterance"] = f"Word number {next(WORDS)} of a long talk about nothing but {next(WORDS) * 7919}."
+    return json.dumps(told)
+
+
+@pytest.fixture
+def server() -> Iterator[FakeOpenAI]:
+    """A model's server that answers everything."""
+    with FakeOpenAI(answer=answer) as running:
+        yield running
+
+
+@contextmanager
+def service(tmp_path: Path, millbrook: Path, server: FakeOpenAI, **limits: int) -> Iterator[TestClient]:
+    """The service on that server, within those limits; again on the same data, started anew."""
+    llm = {"base_url": server.base_url, "model": "gpt-x", "backoff_seconds": 0, **limits}
+    with TestClient(create_app(settings_for(tmp_path, millbrook, llm=llm))) as client:
+        yield client
+
+
+def budget(client: TestClient) -> dict[str, Any]:
+    """What is left."""
+    told: dict[str, Any] = client.get("/usage/budget").json()
+    return told
+
+
+def test_a_talk_ends_politely_and_is_remembered_and_no_call_is_made_beyond_the_limit(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI
+) -> None:
+    with service(tmp_path, millbrook, server, max_calls_per_day=4) as client:
+        assert budget(client)["calls"] == {"limit": 4, "spent": 0, "left": 4}
+        held = talk(client)
+        assert (held["phase"], held["end_reason"]) == ("closed", "budget_exhausted")
+        assert [turn["text"][:4] for turn in held["turns"]] == ["Word"] * 3
+        assert held["failure"]["type"] == "budget-exhausted"
+        assert "used up" in held["failure"]["detail"]
+        assert budget(client)["calls"] == {"limit": 4, "spent": 4, "left": 0}
+        assert budget(client)["tokens"] is None
+        assert client.get("/characters/sora").json()["talking_in"] is None
+    assert len(server.requests) == 4
+
+
+@BOTH
+def test_a_start_without_room_is_refused_with_the_setting_and_when_to_come_again(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI, accepted: Language
+) -> None:
+    key, language = {"Idempotency-Key": "once"}, {"Accept-Language": accepted}
+    with service(tmp_path, millbrook, server, max_calls_per_day=3) as client:
+        first = client.post("/conversations/start?wait=true", json=TALK, headers=key).json()
+        refused = client.post("/conversations/start", json=TALK, headers=language)
+        told = problem(refused, 503, "budget-exhausted")
+        assert "KATARIBE_LLM__MAX_CALLS_PER_DAY=3" in told["detail"]
+        assert ("予算" in told["detail"]) == (accepted == "ja")
+        assert 0 < int(refused.headers["Retry-After"]) <= 24 * 3600
+        assert len(client.get("/conversations").json()["items"]) == 1
+        again = client.post("/conversations/start?wait=true", json=TALK, headers=key)
+        assert (again.status_code, again.json()["id"]) == (200, first["id"])
+    with service(tmp_path, millbrook, server, max_calls_per_day=3) as client:
+        problem(client.post("/conversations/start", json=TALK), 503, "budget-exhausted")
+    assert len(server.requests) == 3
+
+
+@BOTH
+def test_readiness_says_that_the_budget_is_used_up(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI, accepted: Language
+) -> None:
+    with service(tmp_path, millbrook, server, max_calls_per_day=5) as client:
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["checks"]["budget"]) == (200, "ok")
+        talk(client)
+        client.patch("/characters/rin", json={"decision": "model"})
+        client.post("/world/tick", json={"ticks": 720})
+        ready = client.get("/readyz", headers={"Accept-Language": accepted})
+        assert (ready.status_code, ready.json()["status"]) == (503, "degraded")
+        checks = ready.json()["checks"]
+        assert checks["models"] == "openai:gpt-x", "models that may not be asked have not failed"
+        assert "KATARIBE_LLM__MAX_CALLS_PER_DAY=5" in checks["budget"]
+        assert ("予算" in checks["budget"]) == (accepted == "ja")
+        assert budget(client)["exhausted"]
+        decided = client.get("/world/events", params={"kind": "decided", "person_id": "rin"}).json()["items"]
+        assert decided[-1]["data"]["by"] == "fallback"
+        assert decided[-1]["data"]["failure"] == "budget-exhausted"
+
+
+@pytest.mark.parametrize("reports", [True, False])
+def test_tokens_are_those_the_server_reports_or_estimated(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI, reports: bool
+) -> None:
+    if not reports:
+        server.enqueue(*[Reply(usage=False)] * 3)
+    with service(tmp_path, millbrook, server, max_tokens_per_day=1_000_000) as client:
+        talk(client, max_turns=2)
+        counted = sum(row["prompt_tokens"] + row["completion_tokens"] for row in client.get("/usage").json())
+        left = budget(client)["tokens"]
+        assert left == {"limit": 1_000_000, "spent": counted, "left": 1_000_000 - counted}
+        assert counted > 0
+
+
+def test_without_a_limit_there_is_none_to_show(client: TestClient) -> None:
+    told = budget(client)
+    assert (told["calls"], told["tokens"], told["exhausted"]) == (None, None, False)
+    assert told["renews_at"].endswith("T00:00:00Z")
+
+
+def test_the_rehearsal_costs_nothing(tmp_path: Path, millbrook: Path) -> None:
+    llm = {"provider": "rehearsal", "max_calls_per_day": 1}
+    with TestClient(create_app(settings_for(tmp_path, millbrook, llm=llm))) as client:
+        held = talk(client)
+        assert held["phase"] == "closed"
+        assert held["end_reason"] != "budget_exhausted"
+        assert budget(client)["calls"] is None
+
+
+@BOTH
+def test_the_clock_says_why_it_was_stopped(
+    tmp_path: Path, millbrook: Path, server: FakeOpenAI, accepted: Language
+) -> None:
+    with service(tmp_path, millbrook, server, max_calls_per_day=2) as client:
+        client.patch("/world", json={"decision": "model", "language": accepted})
+        assert client.get("/world").json()["clock"]["stopped"] is None
+        client.put("/world/clock", json={"mode": "running", "speed": 3000})
+        clock = client.get("/world").json()["clock"]
+        while clock["mode"] == "running":
+            clock = client.get("/world").json()["clock"]
+        assert clock["stopped"]["reason"] == "budget_exhausted"
+        assert ("予算" in clock["stopped"]["detail"]) == (accepted == "ja")
+        (told,) = client.get("/world/events", params={"kind": "clock_stopped"}).json()["items"]
+        assert told["data"] == {"reason": "budget_exhausted"}
+    assert len(server.requests) <= 2
+
+
+@BOTH
+def test_graphiti_that_asks_models_itself_does_not_go_together_with_a_limit(
+    tmp_path: Path, millbrook: Path, accepted: Language
+) -> None:
+    more: dict[str, Any] = {
+        "memory": {"backend": "graphiti", "ingestion": "episode"},
+        "llm": {"base_url": "http://127.0.0.1:9/v1", "model": "gpt-x", "max_calls_per_day": 2},
+        "embedding": {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"},
+    }
+    with pytest.raises(Misconfigured) as told, TestClient(create_app(settings_for(tmp_path, millbrook, **more))):
+        pass
+    for part in ("KATARIBE_MEMORY__INGESTION", "KATARIBE_LLM__MAX_CALLS_PER_DAY", "direct"):
+        assert part in told.value.sentence(accepted)

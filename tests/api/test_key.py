@@ -96,6 +96,16 @@ def test_the_description_says_that_a_key_is_needed(client: TestClient, keyed: Se
     assert "securitySchemes" not in without["components"]
 
 
+def test_a_friendly_site_may_ask_what_it_may_send_before_it_shows_the_key(keyed: Settings) -> None:
+    friend = "http://localhost:3000"
+    http = TestClient(create_app(keyed.model_copy(update={"cors_origins": [friend]})))
+    asking = {"Access-Control-Request-Method": "PATCH", "Access-Control-Request-Headers": "authorization,content-type"}
+    answer = http.options("/world", headers={"Origin": friend, **asking})
+    assert answer.status_code == 200
+    assert "authorization" in answer.headers["access-control-allow-headers"]
+    problem(http.patch("/world", headers={"Origin": friend}), 401, "key-missing")
+
+
 # --- a person in a browser ---
 
 

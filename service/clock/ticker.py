@@ -9,9 +9,13 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
 from typing import Literal
 
+from apscheduler.job import Job
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 from sqlmodel import Session, col, select
 
 from service.clock.halted import asks_models, stop_unpaid
@@ -61,6 +65,30 @@ class _Clock:
         return int(ticks)
 
 
+class ForwardTime(tzinfo):
+    """UTC that never goes back: `datetime.now` of this zone follows `seconds`, whatever the machine's clock is set to.
+
+    APScheduler plans by dates. By the machine's own, a clock that is set back an hour would hold up every world that long.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._began = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=seconds())
+
+    def fromutc(self, _: datetime) -> datetime:
+        """The date now."""
+        return (self._began + timedelta(seconds=self._seconds())).replace(tzinfo=self)
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def dst(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def tzname(self, _: datetime | None) -> str:
+        return "UTC"
+
+
 class Ticker:
     """Runs the clocks of the worlds whose lease this process holds."""
 
@@ -78,18 +106,30 @@ class Ticker:
         self._seconds = seconds
         self._shortest_seconds = shortest_seconds
         self._clocks: dict[str, _Clock] = {}
-        self._changed = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
+        self._forward = ForwardTime(time.monotonic)
+        self._scheduler = AsyncIOScheduler(timezone=self._forward)
+        self._job: Job | None = None
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it would tell every look, and every one that is late
 
     async def start(self) -> None:
         """Go on with the worlds whose clock runs."""
-        self._looking = asyncio.create_task(self._again())
+        self._scheduler.start()
+        self._job = self._scheduler.add_job(
+            self._look_again,
+            IntervalTrigger(seconds=self._shortest_seconds, timezone=UTC),
+            next_run_time=datetime.now(self._forward),
+            coalesce=True,
+            misfire_grace_time=None,
+        )
 
     async def stop(self) -> None:
         """No clock goes on here, another process may run them; a world that is on its way is the keeper's to stop."""
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
         self._clocks.clear()
-        await _end([*fires, *([self._looking] if self._looking is not None else [])])
+        if self._job is not None:
+            self._scheduler.shutdown(wait=False)
+            await asyncio.sleep(0)  # it shuts down on the loop's next round
+        await _end(fires)
         await self._database.write(lambda s: let_go_of_clocks(s, self._keeper.id))
 
     async def set(
@@ -121,7 +161,8 @@ class Ticker:
             await self._keeper.halt(world_id)
         elif row.clock_pace != "realtime":
             await self._keeper.rest(world_id)
-        self._changed.set()
+        if self._job is not None:
+            self._job.modify(next_run_time=datetime.now(self._forward))
 
     def runs(self, world_id: str) -> bool:
         """Whether the world's clock runs in this process."""
@@ -133,18 +174,11 @@ class Ticker:
         if clock is not None and clock.fire is not None:
             await _end([clock.fire])
 
-    async def _again(self) -> None:
-        while True:
-            try:
-                await self._look()
-            except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
-                _log.exception("the clocks cannot be looked at; it is tried again")
-            self._changed.clear()
-            try:
-                async with asyncio.timeout(self._shortest_seconds):
-                    await self._changed.wait()
-            except TimeoutError:
-                continue
+    async def _look_again(self) -> None:
+        try:
+            await self._look()
+        except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
+            _log.exception("the clocks cannot be looked at; it is tried again")
 
     async def _look(self) -> None:
         rows = {row.id: row for row in await self._database.read(_running) if await self._holds(row)}

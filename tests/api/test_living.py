@@ -246,7 +246,7 @@ def test_how_a_world_decides_can_be_set_and_taken_back(client: TestClient) -> No
 
 def test_a_clock_that_runs_moves_the_world_by_itself(client: TestClient) -> None:
     told = client.put("/world/clock", json={"mode": "running", "speed": 6000}).json()
-    assert told["clock"] == {"mode": "running", "speed": 6000, "pace": "exact"}
+    assert told["clock"] == {"mode": "running", "speed": 6000, "pace": "exact", "stopped": None}
     deadline = time.monotonic() + 30
     while client.get("/world").json()["now"] == NOW:
         assert time.monotonic() < deadline

@@ -23,7 +23,7 @@ def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:
         "tick_minutes": 1,
         "models": dict.fromkeys(("character", "npc", "closing", "decision"), "scripted"),
         "rehearsal": False,
-        "memory": "sqlite",
+        "memory": "sql",
         "characters": 3,
         "npcs": 2,
         "conversations_running": 0,

@@ -252,7 +252,7 @@ def test_a_clock_that_runs_moves_the_world_by_itself(client: TestClient) -> None
         assert time.monotonic() < deadline
         time.sleep(0.1)
     stopped = client.put("/world/clock", json={"mode": "manual"}).json()
-    assert stopped["clock"] == {"mode": "manual", "speed": 6000, "pace": "exact"}
+    assert stopped["clock"] == {"mode": "manual", "speed": 6000, "pace": "exact", "stopped": None}
     assert standing(client)["now"] > NOW
     for body in ({"speed": 0}, {"speed": 100_001}, {"mode": "backwards"}, {"pace": None}):
         problem(client.put("/world/clock", json=body), 422, "invalid")

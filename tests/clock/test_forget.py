@@ -25,7 +25,7 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    assert set(before) - filled == {"engagements", "outbox", "talks", "vectors"}
+    assert set(before) - filled == {"engagements", "outbox", "spending", "talks", "vectors"}
     _forget(room, "main")
     after = snapshot(room)
     assert not any(of_world(after, "main").values())

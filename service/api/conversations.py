@@ -63,7 +63,7 @@ async def start_conversation(
     def work(session: Session, living: Living) -> str:
         def insert() -> dict[str, Any]:
             house.room.budget.require_talk(session)
-            return {"conversation_id": talk(session, house.room.stage, living, wanted, names).id}
+            return {"conversation_id": talk(session, living, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.clock.free import require_free
+from service.clock.free import require_free, require_no_leave_taking
 from service.clock.living import Living
 from service.clock.told import Why, fall_asleep, tell
 from service.conversation.start import Start, start
@@ -13,7 +13,7 @@ from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.people.person import person_row
 from service.people.whereabouts import move, segment_of
-from service.people.worlds import WorldRepository, WorldView
+from service.people.worlds import WorldView
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import step
@@ -54,9 +54,7 @@ def take_in_hand(session: Session, living: Living, character_id: str) -> None:
     _stand(session, living, character_id)
 
 
-def talk(
-    session: Session, stage: WorldRepository, living: Living, wanted: Start, models: dict[Role, str]
-) -> ConversationRow:
+def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
     character it talks to stands still until they are done.
 
@@ -65,12 +63,12 @@ def talk(
     """
     living.world.character(wanted.character_id)
     for person_id in (wanted.character_id, wanted.npc_id):
-        require_free(session, living, person_id)
-    row = start(session, stage, living.world.id, wanted, models)
+        require_no_leave_taking(living, person_id)
+    row = start(session, living.world, wanted, models)
     set_decision(session, living, wanted.character_id, "client")
     for person_id in (row.character_id, row.npc_id):
         if person_id in living.world.cast.characters:
-            _stand(session, living, person_id)
+            _hold(session, living, person_id)
     return row
 
 
@@ -175,12 +173,18 @@ def _at(person: Person, now: WorldTime) -> Person:
 
 
 def _stand(session: Session, living: Living, character_id: str) -> None:
+    """A way that it is on ends at the last node it reached."""
     world = living.world
-    retract(session, world.id, character_id, world.now)
     segment = segment_of(session, world, character_id)
     if walking_at(segment, world.now):
         move(session, world, character_id, segment.cut(world.now))
-    tell(session, living, living.hold(character_id).events, {}, at_once=world.now)
+    _hold(session, living, character_id)
+
+
+def _hold(session: Session, living: Living, character_id: str) -> None:
+    """What was foretold of it does not happen: it stands where it is."""
+    retract(session, living.world.id, character_id, living.world.now)
+    tell(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
 
 
 def _do(session: Session, living: Living, character_id: str, option: Option) -> None:

@@ -21,7 +21,8 @@ from service.clock.drive import Drive
 from service.clock.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
 from service.clock.living import Living, load, moves, refresh, save
 from service.clock.realtime import Passing
-from service.errors import Invalid, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
+from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
+from service.people.worlds import WorldView
 from service.store.events import last_event
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
@@ -321,9 +322,9 @@ class Keeper:
             nonlocal living
             if living is not None:
                 kept.living = None  # a second try: the first has changed it
-            self._room.stage.open(session, world_id, lock=True)
+            world = self._room.stage.open(session, world_id, lock=True)
             claim(session, self.id, world_id, self.lease_seconds)
-            living = self._living(session, world_id, kept)
+            living = self._living(session, world, kept)
             if living.reached > living.world.now:
                 raise _Ahead(living.reached)
             answer = work(session, living)
@@ -335,6 +336,9 @@ class Keeper:
             answer, revision = await self._room.database.write(change)
         except _Ahead:
             kept.living = living
+            raise
+        except KataribeError:
+            kept.living = None if living is None or living.is_changed else living  # a refusal mostly changes nothing
             raise
         except BaseException:
             kept.living = None  # what it changed in memory is not in the store
@@ -390,14 +394,14 @@ class Keeper:
     def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> Living | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
-        return self._living(session, world_id, kept)
+        return self._living(session, self._room.stage.open(session, world_id), kept)
 
-    def _living(self, session: Session, world_id: str, kept: _Kept) -> Living:
+    def _living(self, session: Session, world: WorldView, kept: _Kept) -> Living:
         missing = self._room.models.names()["decision"] == "none"
-        if kept.living is not None and refresh(session, self._room.stage, kept.living, models_missing=missing):
+        if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
             return kept.living
-        self.crew.talks.begin_anew(world_id)
-        return load(session, self._room.stage, world_id, models_missing=missing)
+        self.crew.talks.begin_anew(world.id)
+        return load(session, self._room.stage, world.id, models_missing=missing)
 
     async def _let_go_of_calls(self, kept: _Kept) -> None:
         if not kept.calls.is_empty:

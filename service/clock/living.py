@@ -67,6 +67,11 @@ class Living:
             if how != "client" and person.last.action_id == HOLD and person.last.end > self.world.now:
                 self.core.stop(character_id, self.world.now)
 
+    @property
+    def is_changed(self) -> bool:
+        """Lives or talks are not as they were last written."""
+        return bool(self.core.changed_people or self.core.changed_talks)
+
     def saved(self, revision: int) -> None:
         """All that had changed is committed."""
         self.stored = set(self.core.talks)
@@ -113,10 +118,12 @@ def load(session: Session, stage: WorldRepository, world_id: str, *, models_miss
     return living
 
 
-def refresh(session: Session, stage: WorldRepository, living: Living, *, models_missing: bool) -> bool:
-    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew."""
-    world = stage.open(session, living.world.id)
-    row = session.get(WorldRow, living.world.id)
+def refresh(session: Session, world: WorldView, living: Living, *, models_missing: bool) -> bool:
+    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew.
+
+    `world` is the living one's as it was opened now.
+    """
+    row = session.get(WorldRow, world.id)
     if row is None or row.revision != living.revision or world.setting is not living.core.setting:
         return False
     living.world = world

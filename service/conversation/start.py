@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from service.conversation.phase import Phase
 from service.conversation.scene import Goal
@@ -10,7 +10,7 @@ from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.people.person import night_of
 from service.people.whereabouts import segment_of
-from service.people.worlds import WorldRepository, WorldView
+from service.people.worlds import WorldView
 from service.store.ids import new_id
 from service.store.tables import ConversationRow, EngagementRow
 from service.store.telling import tell
@@ -29,25 +29,24 @@ class Start:
     max_turns: int
 
 
-def start(
-    session: Session, stage: WorldRepository, world_id: str, wanted: Start, models: dict[Role, str]
-) -> ConversationRow:
-    """Insert a running conversation and engage both people; the caller commits. The partner may be a character too.
+def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+    """Insert a running conversation and engage both people; the caller has locked the world, and commits. The partner may be
+    a character too.
 
     Raises:
         NotFound: there is no such character or NPC.
         Invalid: the character is to talk to itself.
+        Busy: one of them talks already.
         Walking: one of them is on its way.
         NotBeside: the two do not stand next to each other.
         NoWayThere: and the character cannot get there either.
-        Busy: one of them talks already.
     """
-    world = stage.open(session, world_id, lock=True)
     world.character(wanted.character_id)
     if wanted.npc_id == wanted.character_id:
         raise Invalid(field="npc_id", reason="nobody talks to itself")
     if wanted.npc_id not in world.cast.characters:
         world.npc(wanted.npc_id)
+    require_free(session, world, wanted.character_id, wanted.npc_id)
     node_id = _standing_beside(session, world, wanted)
     row = ConversationRow(
         id=new_id(),
@@ -66,8 +65,10 @@ def start(
         partner_sleeps=night_of(session, world, wanted.npc_id),
         models={str(role): name for role, name in models.items()},
     )
-    _engage(session, world, row)
+    for person_id in (row.character_id, row.npc_id):
+        session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
     session.add(row)
+    session.flush()
     tell(session, row, world.now, "conversation_started", row.character_id, npc_id=row.npc_id, node_id=node_id)
     return row
 
@@ -80,30 +81,25 @@ def release(session: Session, conversation: ConversationRow) -> None:
             session.delete(held)
 
 
-def require_free(session: Session, world: WorldView, person_id: str) -> None:
-    """Raises: Busy: the person talks now; it says with whom."""
-    held = session.get(EngagementRow, (world.id, person_id))
-    if held is None:
-        return
-    talk = session.get_one(ConversationRow, held.conversation_id)
-    if talk.started_at > world.now:  # it is lived ahead of the clock
-        return
-    partner_id = talk.npc_id if person_id == talk.character_id else talk.character_id
-    raise Busy(
-        person=world.name_of(person_id),
-        person_id=person_id,
-        partner=world.name_of(partner_id),
-        partner_id=partner_id,
-        conversation_id=talk.id,
+def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
+    """Raises: Busy: one of these people talks now; it says who, and with whom."""
+    held = select(EngagementRow.person_id, ConversationRow).where(
+        EngagementRow.world_id == world.id,
+        col(EngagementRow.person_id).in_(person_ids),
+        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.started_at <= world.now,  # a later one is lived ahead of the clock
     )
-
-
-def _engage(session: Session, world: WorldView, row: ConversationRow) -> None:
-    for person_id in (row.character_id, row.npc_id):
-        require_free(session, world, person_id)
-    for person_id in (row.character_id, row.npc_id):
-        session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
-    session.flush()
+    talks = dict(session.exec(held).all())
+    for person_id in filter(talks.__contains__, person_ids):
+        talk = talks[person_id]
+        partner_id = talk.npc_id if person_id == talk.character_id else talk.character_id
+        raise Busy(
+            person=world.name_of(person_id),
+            person_id=person_id,
+            partner=world.name_of(partner_id),
+            partner_id=partner_id,
+            conversation_id=talk.id,
+        )
 
 
 def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:

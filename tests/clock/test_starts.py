@@ -15,6 +15,7 @@ from service.clock.living import Living
 from service.content.load import Content, load_content
 from service.conversation.scene import Goal
 from service.conversation.start import Start
+from service.errors import Busy
 from tests.clock.lives import House, house, rehearsal
 from tests.content.village import in_pairs
 
@@ -50,7 +51,7 @@ async def start(home: House, number: int) -> str:
     )
 
     def work(session: Session, living: Living) -> str:
-        return talk(session, home.room.stage, living, wanted, home.room.models.names()).id
+        return talk(session, living, wanted, home.room.models.names()).id
 
     return await home.keeper.command("main", work)
 
@@ -61,17 +62,20 @@ def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content
             await start(home, number)
         return asked
 
-    async def live() -> tuple[list[str], list[str]]:
+    async def live() -> tuple[list[str], list[str], list[str]]:
         async with house(crowd, tmp_path, rehearsal(), decision="routine") as home:
             await start(home, 0)
             few = await asked_for(home, 1)
-            for number in range(2, PAIRS - 1):
+            for number in range(2, PAIRS - 2):
                 await start(home, number)
-            return few, await asked_for(home, PAIRS - 1)
+            many = await asked_for(home, PAIRS - 2)
+            with pytest.raises(Busy):
+                await start(home, 0)
+            return few, many, await asked_for(home, PAIRS - 1)
 
-    few, many = asyncio.run(live())
-    assert many == few
-    assert sum(statement.startswith("SELECT") for statement in many) <= 30
+    few, many, after_a_refusal = asyncio.run(live())
+    assert few == many == after_a_refusal
+    assert sum(statement.startswith("SELECT") for statement in many) <= 15
 
 
 def test_starts_wait_for_one_another_longer_than_for_a_world_that_moves(crowd: Content, tmp_path: Path) -> None:

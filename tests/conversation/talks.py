@@ -222,7 +222,8 @@ def begin(
 ) -> str:
     """Start a conversation where the character stands; the answer is its id."""
     wanted = Start(character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns)
-    row = room.database.write_now(lambda s: start(s, room.stage, world_id, wanted, room.models.names()))
+    names = room.models.names()
+    row = room.database.write_now(lambda s: start(s, room.stage.open(s, world_id, lock=True), wanted, names))
     return row.id
 
 

@@ -133,7 +133,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
 
 
 def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Room) -> None:
-    _begun(room)
+    _begun(room, ahead=0)
     place(room, "mio")
     with pytest.raises(Busy) as refused:
         start_talk(room, character_id="mio")

@@ -1,7 +1,7 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from importlib.metadata import version
 
 from fastapi import Depends, FastAPI
@@ -86,17 +86,13 @@ def create_app(
             keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
             ticker = Ticker(keeper)
             app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
-            await runner.start()
-            await keeper.start()
-            await ticker.start()
-            try:
+            async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
+                ending.push_async_callback(store.aclose)
+                ending.push_async_callback(speaking.aclose)
+                for part in (runner, keeper, ticker):
+                    await part.start()
+                    ending.push_async_callback(part.stop)
                 yield
-            finally:
-                await ticker.stop()
-                await keeper.stop()
-                await runner.stop()
-                await speaking.aclose()
-                await store.aclose()
 
     key = ApiKey.of(settings)
     app = FastAPI(

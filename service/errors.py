@@ -24,6 +24,8 @@ KataribeError
 ├── ContentErrors           500   the game's files have errors (never reached over HTTP: such a world does not start)
 ├── Misconfigured           503   a setting is missing or wrong
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
+├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
+├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
 ├── Stopping                503   the service stops while a request still waits
 ├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── ModelError                    what a language model can do to us
@@ -322,6 +324,30 @@ class RunInterrupted(KataribeError):
         "world goes on by itself when the database is back: do not send it again. POST /world/stop takes it back.",
         "ja": "世界が {until} へ進む途中でデータベースが失敗しました: {reason}。tickの指示は残り、データベースが戻れば世界は自動で続きを"
         "進みます。もう一度送らないでください。取り消すには POST /world/stop を使います。",
+    }
+
+
+class DatabaseDamaged(KataribeError):
+    """Facts: `file`, `found` (what SQLite says), `setting`."""
+
+    status, slug = 503, "database-damaged"
+    text = {
+        "en": "The database {file} ({setting}) is damaged ({found}). Stop the service, and put a backup in its place; or "
+        "save what can be read of it with `sqlite3 {file} .recover`; or move it away to begin anew.",
+        "ja": "データベース {file}({setting})が壊れています({found})。サービスを止めて、バックアップと置き換えるか、"
+        "`sqlite3 {file} .recover` で読める分を取り出してください。別の場所へ移せば、最初から始められます。",
+    }
+
+
+class DatabaseGone(KataribeError):
+    """Facts: `file`, `setting`."""
+
+    status, slug = 503, "database-gone"
+    text = {
+        "en": "The database {file} ({setting}) was removed or replaced while the service runs, so nothing is written any "
+        "more. Stop the service, put the file back, and start it again; without the file it begins anew.",
+        "ja": "データベース {file}({setting})がサービスの実行中に消されたか、置き換えられたため、書き込みを止めました。"
+        "サービスを止め、ファイルを元に戻して起動し直してください。ファイルがなければ、最初から始まります。",
     }
 
 

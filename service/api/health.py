@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from service.api.deps import House, Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
-from service.errors import GraphUnavailable, ModelNotConfigured
+from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
 from service.memory.witness import require_complete
 from world.time import Language
 
@@ -54,7 +53,9 @@ async def readyz(request: Request, house: Serving, response: Response) -> Health
 
 async def _database_fault(house: House, language: Language) -> str | None:
     try:
-        await house.room.database.read(lambda s: s.execute(text("SELECT 1")))
+        await house.room.database.check()
+    except (DatabaseGone, DatabaseDamaged) as exc:
+        return exc.sentence(language)
     except SQLAlchemyError as exc:
         return _DATABASE_AWAY[language].format(error=type(exc).__name__)
     return None
@@ -67,7 +68,7 @@ async def _memory_fault(house: House, language: Language) -> str | None:
         await require_complete(house.room.database, house.room.memory)
     except GraphUnavailable as exc:
         return exc.sentence(language)
-    except SQLAlchemyError:
+    except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):
         return None
     return None
 

@@ -4,18 +4,19 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from service.errors import Misconfigured
-from service.store.damage import find_damage
+from service.store.damage import GuardedFile
 
 T = TypeVar("T")
 
@@ -34,8 +35,11 @@ class Database:
         """Raises: Misconfigured: the URL is none we can serve."""
         self.url = _checked(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self._file: GuardedFile | None = None
         if self.is_sqlite and self.url.database:
-            Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+            file = Path(self.url.database)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._file = GuardedFile(file)
         self.engine = _engine(self.url, threads)
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
         # SQLite has one writer at a time: one thread queues for it, so that no thread waits on a lock.
@@ -55,7 +59,7 @@ class Database:
 
     def read_now(self, work: Callable[[Session], T]) -> T:
         """`read` for code that is in a thread already."""
-        with Session(self.engine, expire_on_commit=False) as session:
+        with self._guarded(), Session(self.engine, expire_on_commit=False) as session:
             return work(session)
 
     def write_now(self, work: Callable[[Session], T]) -> T:
@@ -66,7 +70,7 @@ class Database:
             return self._write(work)
 
     def _write(self, work: Callable[[Session], T]) -> T:
-        with Session(self.engine, expire_on_commit=False) as session, session.begin():
+        with self._guarded(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             if self.is_sqlite:
                 session.connection(execution_options={"kataribe_write": True})
             return work(session)
@@ -75,9 +79,10 @@ class Database:
         """Bring the schema to the newest version; safe to call on every start.
 
         Raises:
-            Misconfigured: it is a file of SQLite's, and damaged. Nothing was changed.
+            DatabaseDamaged: it is a file of SQLite's, and damaged. Nothing was changed.
         """
-        self._require_sound()
+        if self._file is not None:
+            self._file.look()
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         with self.engine.begin() as connection:
@@ -87,12 +92,20 @@ class Database:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
-    def _require_sound(self) -> None:
-        if self.is_sqlite and self.url.database:
-            file = Path(self.url.database)
-            found = find_damage(file)
-            if found is not None:
-                raise _damaged(file, found)
+    async def check(self) -> None:
+        """Ask it something.
+
+        Raises:
+            DatabaseGone: its file was removed or replaced.
+            DatabaseDamaged: also where damage was met before.
+            SQLAlchemyError: it does not answer.
+        """
+        await self.read(lambda session: session.execute(text("SELECT 1")))
+        if self._file is not None:
+            self._file.require_sound()
+
+    def _guarded(self) -> AbstractContextManager[None]:
+        return self._file.transaction() if self._file is not None else nullcontext()
 
     def close(self) -> None:
         """Finish what runs and release connections."""
@@ -129,16 +142,6 @@ def _checked(url: str) -> URL:
             reason_ja="postgresql://… か sqlite:///path/to/file.db の形で書いてください",
         )
     return parsed
-
-
-def _damaged(file: Path, found: str) -> Misconfigured:
-    return Misconfigured(
-        setting="KATARIBE_DATABASE_URL",
-        reason=f"the database {file} is damaged ({found}). Put a backup in its place; or save what can be read of it with "
-        f"`sqlite3 {file} .recover`; or move it away, or name another, and begin anew. Nothing was changed.",
-        reason_ja=f"データベース {file} が壊れています({found})。バックアップと置き換えるか、`sqlite3 {file} .recover` で読める分を"
-        "取り出してください。別の場所へ移すか、別のものを指定すれば、最初から始められます。何も変更していません。",
-    )
 
 
 def _engine(url: URL, threads: int) -> Engine:

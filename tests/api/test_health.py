@@ -26,7 +26,9 @@ from tests.api.play import (
     settings_for,
     talk,
 )
+from tests.end_to_end.damage import overwrite_middle
 from tests.memory.far import FarMemory
+from tests.servers.sqlite import put_migrated
 from world.time import Language
 
 
@@ -201,3 +203,46 @@ def test_what_an_import_brought_can_be_searched_in_our_own_database(
         Group(world_id="copy", person_id="sora"), "heron", at=house.room.stage.start, kinds={Kind.TURN}
     )
     assert [one.item.text for one in asyncio.run(heard)] == ["The heron stands in the reeds"]
+
+
+@BOTH
+@pytest.mark.parametrize("instead", ["nothing", "another"])
+def test_a_database_that_is_taken_away_under_the_service_shows_and_nothing_is_written_into_the_void(
+    client: TestClient, script: ScriptedModel, tmp_path: Path, instead: str, accepted: Language
+) -> None:
+    script_short(script)
+    talk(client)
+    kept = tmp_path / "data" / "kataribe.db"
+    aside = kept.rename(tmp_path / "aside.db")
+    if instead == "another":
+        put_migrated(kept)
+    status, checks = ready(client, accepted)
+    assert (status, checks["memory"], checks["models"]) == (503, "ok", "scripted")
+    assert str(kept) in checks["database"]
+    assert ("データベース" in checks["database"]) == (accepted == "ja")
+    refused = client.post("/world/tick", json={"ticks": 1}, headers={"Accept-Language": accepted})
+    assert problem(refused, 503, "database-gone")["detail"] == checks["database"]
+    aside.replace(kept)
+    assert ready(client)[0] == 200
+    assert len(client.get("/conversations").json()["items"]) == 1
+
+
+@BOTH
+def test_a_damaged_database_that_is_met_on_the_way_shows(
+    client: TestClient, script: ScriptedModel, tmp_path: Path, accepted: Language
+) -> None:
+    file, engine = tmp_path / "data" / "kataribe.db", client.app.state.house.room.database.engine  # type: ignore[attr-defined]
+    for _ in range(3):
+        script_sister(script)
+        talk(client)
+    engine.dispose()  # what has been read is forgotten
+    whole = overwrite_middle(file)
+    paths = ("/conversations", "/world/events?limit=500", "/characters/sora/memory?npc_id=baker", "/characters/sora")
+    answers = [client.get(path, headers={"Accept-Language": accepted}) for path in paths]
+    told = next(answer for answer in answers if answer.status_code == 503)
+    detail = problem(told, 503, "database-damaged")["detail"]
+    status, checks = ready(client, accepted)
+    assert (status, checks["database"]) == (503, detail)
+    assert ("壊れて" in detail) == (accepted == "ja")
+    engine.dispose()
+    file.write_bytes(whole)  # so that the service can end in order

@@ -1,13 +1,15 @@
 """Owns the tests of the look for damage in a file of SQLite's."""
 
+import asyncio
 import logging
 import os
 import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
-from service.errors import Misconfigured
+from service.errors import DatabaseDamaged, DatabaseGone
 from service.store.damage import find_damage
 from service.store.session import Database
 from tests.end_to_end.damage import overwrite_middle
@@ -69,7 +71,7 @@ def test_a_file_too_large_for_the_time_is_looked_at_as_far_as_it_allows(
 def test_a_damaged_database_is_not_migrated_and_says_so_in_both_languages(file: Path) -> None:
     overwrite_middle(file)
     database = Database(f"sqlite:///{file}")
-    with pytest.raises(Misconfigured) as told:
+    with pytest.raises(DatabaseDamaged) as told:
         database.migrate()
     database.close()
     for language in ("en", "ja"):
@@ -78,3 +80,37 @@ def test_a_damaged_database_is_not_migrated_and_says_so_in_both_languages(file: 
             assert part in sentence
         assert len(sentence.splitlines()) == 1
     assert "バックアップ" in told.value.sentence("ja")
+
+
+def test_damage_that_is_met_on_the_way_is_told_from_then_on(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "CREATE TABLE noise AS SELECT hex(randomblob(2000)) AS words FROM sqlite_master a, sqlite_master b"
+        )
+    connection.close()
+    database = Database(f"sqlite:///{file}")
+    asyncio.run(database.check())
+    overwrite_middle(file)
+    with pytest.raises(DatabaseDamaged):
+        database.read_now(lambda s: s.execute(text("SELECT sum(length(words)) FROM noise")).all())
+    with pytest.raises(DatabaseDamaged):
+        asyncio.run(database.check())
+    database.close()
+
+
+@pytest.mark.parametrize("instead", ["nothing", "another"])
+def test_a_file_that_was_taken_away_is_neither_read_nor_written(file: Path, instead: str) -> None:
+    database = Database(f"sqlite:///{file}")
+    asyncio.run(database.check())
+    aside = file.rename(file.with_name("aside.db"))
+    if instead == "another":
+        put_migrated(file)
+    for attempt in (database.read_now, database.write_now):
+        with pytest.raises(DatabaseGone) as told:
+            attempt(lambda s: s.execute(text("SELECT 1")))
+    assert "put the file back" in told.value.sentence("en")
+    assert "元に戻して" in told.value.sentence("ja")
+    assert str(file) in told.value.sentence("ja")
+    aside.replace(file)
+    asyncio.run(database.check())
+    database.close()

@@ -109,6 +109,7 @@ class Ticker:
         self._forward = ForwardTime(time.monotonic)
         self._scheduler = AsyncIOScheduler(timezone=self._forward)
         self._job: Job | None = None
+        self._looking = asyncio.Lock()
         logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it would tell every look, and every one that is late
 
     async def start(self) -> None:
@@ -124,11 +125,14 @@ class Ticker:
 
     async def stop(self) -> None:
         """No clock goes on here, another process may run them; a world that is on its way is the keeper's to stop."""
+        if self._job is not None:
+            self._job.remove()
+            self._job = None
+            async with self._looking:  # else a look that is under way would take a lease again
+                self._scheduler.shutdown(wait=False)
+                await asyncio.sleep(0)  # it shuts down on the loop's next round
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
         self._clocks.clear()
-        if self._job is not None:
-            self._scheduler.shutdown(wait=False)
-            await asyncio.sleep(0)  # it shuts down on the loop's next round
         await _end(fires)
         await self._database.write(lambda s: let_go_of_clocks(s, self._keeper.id))
 
@@ -176,7 +180,8 @@ class Ticker:
 
     async def _look_again(self) -> None:
         try:
-            await self._look()
+            async with self._looking:
+                await self._look()
         except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
             _log.exception("the clocks cannot be looked at; it is tried again")
 

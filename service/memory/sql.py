@@ -101,7 +101,7 @@ class SqlMemory:
         return await self._database.read(
             lambda s: GroupDump(
                 episodes=tuple(read_episodes(s, group)),
-                facts=tuple(sorted(_read_facts(s, group), key=lambda one: (one.created_at, one.valid_at, one.id))),
+                facts=tuple(sorted(_read_facts(s, group), key=lambda one: one.told)),
             )
         )
 

@@ -96,6 +96,11 @@ class Fact:
     conversation_id: str
     turn: int | None
 
+    @property
+    def told(self) -> tuple[WorldTime, WorldTime, int, str]:
+        """What facts are sorted by to stand in the order in which they were told."""
+        return self.created_at, self.valid_at, self.turn or 0, self.id
+
     def known_at(self, t: WorldTime) -> bool:
         """Whether it was held true at world time `t`, by what was known at `t`.
 

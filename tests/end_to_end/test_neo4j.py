@@ -108,7 +108,7 @@ def test_while_neo4j_is_away_people_talk_and_what_they_said_is_delivered_when_it
 
 def test_neo4j_killed_between_talks_loses_nothing_and_doubles_nothing(tmp_path: Path, neo4j: Neo4jServer) -> None:
     told = []
-    with Service(tmp_path, bundled_content(), _settings(neo4j)) as service:
+    with Service(tmp_path, bundled_content(), _settings(neo4j, KATARIBE_WORLD__DECISION="routine")) as service:
         told += _talk(service.client)["changes"]["facts"]
         neo4j.kill()
         service.client.post("/world/tick", json={"ticks": 1500}).raise_for_status()

@@ -65,7 +65,7 @@ def playing(tmp_path: Path, language: Language, llm: LlmSettings | None = None) 
     return Settings(
         _env_file=None,
         data_dir=tmp_path,
-        llm=llm or LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.05),
+        llm=llm or LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.15),
         embedding=EmbeddingSettings(provider="none"),
         world=WorldSettings(language=language, decision="routine"),
     )
@@ -168,7 +168,7 @@ def test_without_a_model_the_page_says_what_to_set(
 
 
 def test_a_running_conversation_can_be_ended(chromium_browser: Browser, tmp_path: Path) -> None:
-    slow = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.3)
+    slow = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=1.0)
     with serving(playing(tmp_path, "en", slow)) as address, looking(chromium_browser) as page:
         meet(page, address)
         expect(page.locator("#speaking .said")).not_to_be_empty()

@@ -52,6 +52,14 @@ class Service:
         return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
 
     def __enter__(self) -> "Service":
+        try:
+            self._wait()
+        except BaseException:
+            self.__exit__(None, None, None)  # who does not get in is not let out: the process would stay
+            raise
+        return self
+
+    def _wait(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while True:
             assert self.process.poll() is None, self.log
@@ -61,7 +69,7 @@ class Service:
             except httpx.TransportError:
                 time.sleep(0.05)
             else:
-                return self
+                return
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None

@@ -15,7 +15,7 @@ from typing import Literal
 
 from apscheduler.job import Job
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
-from apscheduler.triggers.interval import IntervalTrigger
+from apscheduler.triggers.base import BaseTrigger
 from sqlmodel import Session, col, select
 
 from service.clock.halted import asks_models, stop_unpaid
@@ -69,6 +69,7 @@ class ForwardTime(tzinfo):
     """UTC that never goes back: `datetime.now` of this zone follows `seconds`, whatever the machine's clock is set to.
 
     APScheduler plans by dates. By the machine's own, a clock that is set back an hour would hold up every world that long.
+    It is for `datetime.now` alone: a date of another zone cannot be brought into this one.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -87,6 +88,17 @@ class ForwardTime(tzinfo):
 
     def tzname(self, _: datetime | None) -> str:
         return "UTC"
+
+
+class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
+    """Again and again, so long after the last time. Unlike APScheduler's own interval it stays in the scheduler's zone."""
+
+    def __init__(self, seconds: float) -> None:
+        self._interval = timedelta(seconds=seconds)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        """See BaseTrigger."""
+        return now if previous_fire_time is None else now + self._interval
 
 
 class Ticker:
@@ -117,7 +129,7 @@ class Ticker:
         self._scheduler.start()
         self._job = self._scheduler.add_job(
             self._look_again,
-            IntervalTrigger(seconds=self._shortest_seconds, timezone=UTC),
+            _Every(self._shortest_seconds),
             next_run_time=datetime.now(self._forward),
             coalesce=True,
             misfire_grace_time=None,

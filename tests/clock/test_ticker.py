@@ -170,6 +170,19 @@ def test_a_machine_whose_clock_steps_back_holds_up_no_world(tmp_path: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
+async def test_between_two_looks_at_the_clocks_it_rests(
+    village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with house(village, tmp_path, rehearsal()) as home:
+        ticker = Ticker(home.keeper, shortest_seconds=0.2)
+        caplog.set_level(logging.DEBUG, "apscheduler.scheduler")
+        await ticker.start()
+        await asyncio.sleep(1)
+        await ticker.stop()
+    rests = [record for record in caplog.records if record.getMessage().startswith("Next wakeup is due")]
+    assert 1 <= len(rests) <= 10, "it looks every 0.2 s, and plans the next look once or twice each time"
+
+
 async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: Path) -> None:
     seconds = [0.0]
     async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:

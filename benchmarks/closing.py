@@ -249,14 +249,21 @@ def _recollection(n: int) -> dict[str, Any]:
             "object": o,
             "statement": f.format(n=n),
             "turn": t,
+            "mode": "asserted",
+            "importance": 5,
             "valid_on": "",
             "replaces": "",
         }
         for s, r, o, f, t in _FACTS
     ]
+    told = f"Talk {n}: Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it."
+    judged = {"stance": "fond of him", "power": 0, "intimacy": 0, "task_oriented": 0}
+    side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
     return {
-        "summary": f"Talk {n}: Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it.",
+        "summary": [{"text": told, "turns": [1]}],
         "topics": ["family", "boat"],
-        "npc": {"affinity": 10, "mood": "happy", "learned_facts": []},
-        "character": {"facts": facts, "mid_term": [], "stance": "fond of him"},
+        "people": [
+            {"ref": "a", "affinity": 0, "facts": facts, **side},
+            {"ref": "b", "affinity": 10, "facts": [], **side},
+        ],
     }

@@ -24,7 +24,7 @@ from service.app import create_app
 from service.conversation.scene import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
-from service.memory.recollection import CharacterRecollection, MemoryFact, NpcRecollection, Recollection
+from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, SummarySentence
 from service.settings import Settings
 from world.time import Language
 
@@ -87,7 +87,7 @@ class Stopwatch:
     async def aclose(self) -> None:
         """Nothing to release."""
 
-    def _answer(self, prompt: Prompt[Any]) -> NpcTurn | Recollection:
+    def _answer(self, prompt: Prompt[Any]) -> NpcTurn | ClosingExtraction:
         if prompt.role == "closing":
             return _recollection(prompt)
         spoken = {"utterance": next(self._lines), "emotion": "neutral", "wants_to_end": False}
@@ -176,28 +176,30 @@ def _common_prefix(a: str, b: str) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def _recollection(prompt: Prompt[Any]) -> Recollection:
+def _recollection(prompt: Prompt[Any]) -> ClosingExtraction:
     lines = prompt.given.lines  # type: ignore[attr-defined] # a ClosingScene
     heard = next(line for line in lines if line.turn == 3)
-    return Recollection(
-        summary="They talked about the night, the market and a letter that was left behind in winter.",
+    judged = AttitudeDraft(stance="friendly", power=0, intimacy=0, task_oriented=0)
+    nothing: dict[str, Any] = {"mood": "neutral", "self_facts": [], "mid_term": [], "commitments": []}
+    claim = Claim(
+        subject=heard.speaker_name,
+        relation="said",
+        object="the boat is late",
+        statement=heard.text,
+        turn=3,
+        mode="asserted",
+        importance=5,
+        valid_on="",
+        replaces="",
+    )
+    told = "They talked about the night, the market and a letter that was left behind in winter."
+    return ClosingExtraction(
+        summary=[SummarySentence(text=told, turns=[0, 3])],
         topics=["market", "letter"],
-        npc=NpcRecollection(affinity=5, mood="neutral", learned_facts=[]),
-        character=CharacterRecollection(
-            facts=[
-                MemoryFact(
-                    subject=heard.speaker_name,
-                    relation="said",
-                    object="the boat is late",
-                    statement=heard.text,
-                    turn=3,
-                    valid_on="",
-                    replaces="",
-                )
-            ],
-            mid_term=[],
-            stance="friendly",
-        ),
+        people=[
+            SideExtraction(ref="a", affinity=0, facts=[claim], attitude=judged, **nothing),
+            SideExtraction(ref="b", affinity=5, facts=[], attitude=judged, **nothing),
+        ],
     )
 
 

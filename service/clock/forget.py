@@ -13,6 +13,7 @@ from service.memory.store import Group, MemoryStore
 from service.store.events import note
 from service.store.tables import (
     AttitudeChangeRow,
+    CommitmentRow,
     ConversationRow,
     EngagementRow,
     EventRow,
@@ -37,11 +38,12 @@ from service.store.tables import (
 
 _DUE = ("running", "closing")
 
-_MINE = (SummaryRow, OutboxRow, MidTermRow, MoodRow)
+_MINE = (SummaryRow, OutboxRow, MidTermRow, MoodRow, SelfFactRow)
 """What a character keeps for itself of what it lived through."""
 
 _REST = (
     AttitudeChangeRow,
+    CommitmentRow,
     ConversationRow,
     PersonRow,
     EngagementRow,
@@ -52,7 +54,6 @@ _REST = (
     MemoryOwnerRow,
     MovementRow,
     NoticeRow,
-    SelfFactRow,
     TalkRow,
     UnsettledRow,
     UsageRow,
@@ -78,8 +79,8 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
 
 
 def forget_character(session: Session, memory: MemoryStore, living: Living, character_id: str) -> None:
-    """Remove all that the character lived through, and that NPCs met it; what NPCs told about themselves stays, and so
-    does what other characters remember of their talks with it.
+    """Remove all that the character lived through, and that NPCs met it: they do not know it any more. What NPCs told
+    about themselves stays, and so does what other characters remember of their talks with it.
 
     The caller commits.
 
@@ -95,12 +96,35 @@ def forget_character(session: Session, memory: MemoryStore, living: Living, char
     _require_quiet(session, world.id, or_(mine, col(ConversationRow.npc_id) == character_id))
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == character_id))
+    _let_npcs_forget(session, memory, living, character_id)
     _forget_talks(session, living, character_id)
     _forget_attitudes(session, living, character_id)
     living.minds[character_id] = Mind()
     living.core.changed_people.add(character_id)
     memory.forget(session, Group(world_id=world.id, person_id=character_id))
     note(session, world.id, world.now, "forgot", character_id)
+
+
+def _let_npcs_forget(session: Session, memory: MemoryStore, living: Living, character_id: str) -> None:
+    world_id, npcs = living.world.id, list(living.world.cast.npcs)
+    of_it = (
+        col(SummaryRow.world_id) == world_id,
+        col(SummaryRow.person_id).in_(npcs),
+        col(SummaryRow.partner_id) == character_id,
+    )
+    for npc_id in session.exec(select(SummaryRow.person_id).where(*of_it).distinct()).all():
+        memory.forget(session, Group(world_id=world_id, person_id=npc_id), character_id)
+    session.execute(delete(SummaryRow).where(*of_it))
+    session.execute(
+        delete(MidTermRow).where(
+            col(MidTermRow.world_id) == world_id,
+            col(MidTermRow.person_id).in_(npcs),
+            col(MidTermRow.partner_id) == character_id,
+        )
+    )
+    by, to = col(CommitmentRow.by_id), col(CommitmentRow.to_id)
+    promised = (by == character_id) | (by.in_(npcs) & (to == character_id))
+    session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, promised))
 
 
 def _forget_talks(session: Session, living: Living, character_id: str) -> None:

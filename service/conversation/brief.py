@@ -1,6 +1,7 @@
 """Owns what the two know when they meet: recalled once, before the first word, and made into scenes turn by turn."""
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -11,6 +12,7 @@ from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.conversation.transcript import lines, world_at
 from service.errors import NotFound
+from service.llm.chat import estimate_tokens
 from service.memory.recall import CharacterMemory, RecentMemory, recall, remembered_as
 from service.memory.self_facts import self_facts
 from service.people.attitude import mood
@@ -18,6 +20,11 @@ from service.people.person import person_row
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow
 from world.time import Language, WorldTime, ago
+
+KNOWN_TOKENS = 180
+"""What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""
+LEARNED_TOKENS = 100
+"""Nor what it told about itself before: the newest of it."""
 
 
 class _Shared(TypedDict):
@@ -39,27 +46,35 @@ class _Shared(TypedDict):
 
 
 class _Own(TypedDict):
-    """What only a character's scene has."""
+    """What comes of the speaker's own memory."""
 
+    learned: tuple[str, ...]
     known: tuple[str, ...]
     mid_term: tuple[str, ...]
-    today: tuple[str, ...]
     stance: str
+
+
+class _Walking(TypedDict):
+    """What only a character's scene has."""
+
+    today: tuple[str, ...]
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CharacterMind:
-    """What a character brings along: what it remembers about the other, and what it carries."""
+    """What a character brings along: what it remembers about the other, what it told about itself, what it carries."""
 
     memory: CharacterMemory
+    learned: tuple[str, ...] = ()
     items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class NpcMind:
-    """What an NPC brings along: what it told about itself before, and its mood."""
+    """What an NPC brings along: what it remembers about the other, what it told about itself, and its mood."""
 
+    memory: CharacterMemory
     learned: tuple[str, ...]
     mood: Mood
 
@@ -80,7 +95,8 @@ class Brief:
             speaker=self.world.character(talk.character_id),
             goal=goal,
             **self._shared(talk.npc_id, self.character.memory.recent, said, nudge),
-            **self._own(talk.npc_id, self.character),
+            **self._own(self.character),
+            **self._walking(talk.npc_id, self.character),
         )
 
     def partner_scene(self, said: tuple[Line, ...], nudge: Nudge | None) -> NpcScene | PartnerScene:
@@ -90,15 +106,16 @@ class Brief:
             return PartnerScene(
                 speaker=self.world.character(talk.npc_id),
                 **self._shared(talk.character_id, mind.memory.recent, said, nudge),
-                **self._own(talk.character_id, mind),
+                **self._own(mind),
+                **self._walking(talk.character_id, mind),
             )
-        recent = self.character.memory.recent
+        recent = mind.memory.recent
         return NpcScene(
             speaker=self.world.npc(talk.npc_id),
-            learned=mind.learned,
             mood=mind.mood,
-            affinity=recent.partners.affinity,
+            affinity=recent.attitude.affinity,
             **self._shared(talk.character_id, recent, said, nudge),
+            **self._own(mind),
         )
 
     def _shared(self, partner_id: str, recent: RecentMemory, said: tuple[Line, ...], nudge: Nudge | None) -> _Shared:
@@ -119,14 +136,20 @@ class Brief:
             "nudge": nudge,
         }
 
-    def _own(self, partner_id: str, mind: CharacterMind) -> _Own:
+    def _own(self, mind: CharacterMind | NpcMind) -> _Own:
         recent = mind.memory.recent
-        others = (row for row in recent.today if row.partner_id != partner_id)
+        newest = _within(reversed(mind.learned), LEARNED_TOKENS)
         return {
-            "known": tuple(remembered_as(self.world, found) for found in mind.memory.facts),
+            "learned": tuple(reversed(newest)),
+            "known": _within((remembered_as(self.world, found) for found in mind.memory.facts), KNOWN_TOKENS),
             "mid_term": tuple(row.content for row in recent.mid_term),
-            "today": tuple(f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others),
             "stance": recent.attitude.stance,
+        }
+
+    def _walking(self, partner_id: str, mind: CharacterMind) -> _Walking:
+        others = (row for row in mind.memory.recent.today if row.partner_id != partner_id)
+        return {
+            "today": tuple(f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others),
             "items": mind.items,
         }
 
@@ -152,16 +175,13 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
     world = await room.database.read(lambda s: _world_of(s, room, conversation))
     # The partner's memories are not chosen by the character's goal: it knows nothing of it.
     query = " ".join(filter(None, (conversation.goal, conversation.success_criteria)))
-    if other in world.cast.npcs:
-        character, partner = await asyncio.gather(
-            _character_mind(room, world, first, other, query),
-            room.database.read(lambda s: _npc_mind(s, room, world, other)),
-        )
-        return Brief(world=world, conversation=conversation, character=character, partner=partner)
-    both = await asyncio.gather(
-        _character_mind(room, world, first, other, query), _character_mind(room, world, other, first, "")
+    own, others = await asyncio.gather(
+        _remembered(room, world, first, other, query), _remembered(room, world, other, first, "")
     )
-    return Brief(world=world, conversation=conversation, character=both[0], partner=both[1])
+    character, partner = await room.database.read(
+        lambda s: (_character_mind(s, world, first, own), _partner_mind(s, room, world, other, others))
+    )
+    return Brief(world=world, conversation=conversation, character=character, partner=partner)
 
 
 def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:
@@ -174,15 +194,36 @@ def _world_of(session: Session, room: Room, conversation: ConversationRow) -> Wo
     return world
 
 
-def _npc_mind(session: Session, room: Room, world: WorldView, npc_id: str) -> NpcMind:
-    known = (fact for fact in self_facts(session, world.id, npc_id) if fact.valid_at <= world.now)
-    learned = tuple(fact.statement for fact in known)
-    felt = mood(session, world, npc_id, room.settings.memory.mood_cools_hours)
-    return NpcMind(learned=learned, mood=felt)
-
-
-async def _character_mind(room: Room, world: WorldView, character_id: str, other_id: str, query: str) -> CharacterMind:
-    items = await room.database.read(lambda s: tuple(person_row(s, world.id, character_id).items))
+async def _remembered(room: Room, world: WorldView, person_id: str, other_id: str, query: str) -> CharacterMemory:
     limit = room.settings.memory.recall_limit
-    memory = await recall(room.database, room.memory, world, character_id, other_id, query=query, limit=limit)
-    return CharacterMind(memory=memory, items=items)
+    return await recall(room.database, room.memory, world, person_id, other_id, query=query, limit=limit)
+
+
+def _partner_mind(
+    session: Session, room: Room, world: WorldView, person_id: str, memory: CharacterMemory
+) -> CharacterMind | NpcMind:
+    if person_id in world.cast.characters:
+        return _character_mind(session, world, person_id, memory)
+    felt = mood(session, world, person_id, room.settings.memory.mood_cools_hours)
+    return NpcMind(memory=memory, learned=_learned(session, world, person_id), mood=felt)
+
+
+def _character_mind(session: Session, world: WorldView, person_id: str, memory: CharacterMemory) -> CharacterMind:
+    items = tuple(person_row(session, world.id, person_id).items)
+    return CharacterMind(memory=memory, learned=_learned(session, world, person_id), items=items)
+
+
+def _learned(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
+    """What the person told about itself by the moment of `world`."""
+    return tuple(row.statement for row in self_facts(session, world.id, person_id) if row.valid_at <= world.now)
+
+
+def _within(lines: Iterable[str], tokens: int) -> tuple[str, ...]:
+    """The first lines that together take no more than so many tokens."""
+    kept: list[str] = []
+    for line in lines:
+        tokens -= estimate_tokens(line)
+        if tokens < 0:
+            break
+        kept.append(line)
+    return tuple(kept)

@@ -1,10 +1,8 @@
-"""Owns what happens once after a conversation: one extraction, the gate, one transaction."""
+"""Owns what happens once after a conversation: one extraction, its validation, one transaction."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from sqlmodel import Session
 
@@ -13,11 +11,11 @@ from service.conversation.room import Room
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
 from service.llm.chat import Usage
-from service.memory.extract import closing_prompt, extract, pair_prompt, prepare, prepare_pair
-from service.memory.gate import gate, gate_pair
-from service.memory.recall import CharacterMemory, recall
+from service.memory.extract import ClosingQuestion, extract, prepare
+from service.memory.recall import recall
 from service.memory.store import Remember
-from service.memory.write import settle, settle_pair
+from service.memory.validate import ValidExtraction, validate_extraction
+from service.memory.write import settle
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, TurnRow
 from service.store.telling import tell
@@ -29,12 +27,13 @@ MEMORIES_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Recollected:
-    """What the one model call gave: its cost, and how to write what of it passed the gate. `texts` are to be embedded."""
+class _Extracted:
+    """What the one model call gave: its cost, and what of it may be stored."""
 
     usage: Usage
-    texts: tuple[str, ...]
-    settle: Callable[[Session, WorldView, ConversationRow, Remember], dict[str, Any]]
+    turns: list[TurnRow]
+    question: ClosingQuestion
+    valid: ValidExtraction
 
 
 async def close(room: Room, conversation_id: str) -> ConversationRow:
@@ -47,14 +46,14 @@ async def close(room: Room, conversation_id: str) -> ConversationRow:
     if row.phase != Phase.CLOSING:
         return row
     try:
-        recollected = await _recollect(room, row)
+        extracted = await _extract(room, row)
     except ModelError as exc:
         paid = Usage(calls=exc.calls, prompt_tokens=exc.prompt_tokens, completion_tokens=exc.completion_tokens)
         return await _fail(room, row, exc, paid)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
-    remember = partial(room.memory.remember, embedded=await room.memory.embed(recollected.texts))
-    return await room.database.write(lambda s: _settle(s, room, row.id, recollected, remember))
+    remember = partial(room.memory.remember, embedded=await room.memory.embed(extracted.valid.texts))
+    return await room.database.write(lambda s: _settle(s, room, row.id, extracted, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -71,72 +70,45 @@ def reopen(session: Session, row: ConversationRow) -> None:
     row.talk_id = None
 
 
-async def _recollect(room: Room, row: ConversationRow) -> _Recollected:
-    """Ask for the recollection.
+async def _extract(room: Room, row: ConversationRow) -> _Extracted:
+    """Ask for the extraction.
 
     Raises:
         ModelError: the model failed.
         NotFound: the content no longer has one of the two.
     """
+    settings = room.settings.memory
     turns, world = await room.database.read(
         lambda s: (turns_of(s, row.id), world_at(s, room.stage, row, row.ended_at)),
     )
-    if row.npc_id in world.cast.characters:
-        return await _of_two(room, world, row, turns)
-    return await _of_one(room, world, row, turns)
-
-
-async def _of_one(room: Room, world: WorldView, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
-    settings = room.settings.memory
-    memory = await _memory(room, world, row.character_id, row.npc_id, turns)
-    cools = settings.mood_cools_hours
-    question = await room.database.read(
-        lambda s: prepare(s, world, row, turns, memory.recent, memory.facts, mood_cools_hours=cools)
-    )
-    answer = await extract(room.models.for_role("closing"), closing_prompt(question.scene))
-    kept = gate(answer.value, question.scene, affinity_step=settings.affinity_step)
-    return _Recollected(
-        usage=answer.usage,
-        texts=kept.texts,
-        settle=lambda s, w, r, remember: settle(s, w, r, question, kept, settings, remember),
-    )
-
-
-async def _of_two(room: Room, world: WorldView, row: ConversationRow, turns: list[TurnRow]) -> _Recollected:
-    first, second = await asyncio.gather(
-        _memory(room, world, row.character_id, row.npc_id, turns),
-        _memory(room, world, row.npc_id, row.character_id, turns),
-    )
-    question = prepare_pair(world, row, turns, first, second)
-    answer = await extract(room.models.for_role("closing"), pair_prompt(question.scene))
-    kept = gate_pair(answer.value, question.scene, affinity_step=room.settings.memory.affinity_step)
-    return _Recollected(
-        usage=answer.usage,
-        texts=(*kept[0].texts, *kept[1].texts),
-        settle=lambda s, w, r, remember: settle_pair(s, w, r, question, kept, remember),
-    )
-
-
-async def _memory(
-    room: Room, world: WorldView, character_id: str, partner_id: str, turns: list[TurnRow]
-) -> CharacterMemory:
     query = " ".join(turn.text for turn in turns)
-    return await recall(room.database, room.memory, world, character_id, partner_id, query=query, limit=MEMORIES_SHOWN)
+    pairs = ((row.character_id, row.npc_id), (row.npc_id, row.character_id))
+    recalled = await asyncio.gather(
+        *(recall(room.database, room.memory, world, *pair, query=query, limit=MEMORIES_SHOWN) for pair in pairs)
+    )
+    memories = {person_id: memory for (person_id, _), memory in zip(pairs, recalled, strict=True)}
+    cools = settings.mood_cools_hours
+    question = await room.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
+    answer = await extract(room.models.for_role("closing"), question.scene)
+    valid = validate_extraction(answer.value, question.scene, affinity_step=settings.affinity_step)
+    return _Extracted(usage=answer.usage, turns=turns, question=question, valid=valid)
 
 
 def _settle(
-    session: Session, room: Room, conversation_id: str, recollected: _Recollected, remember: Remember
+    session: Session, room: Room, conversation_id: str, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
     row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
     world = world_at(session, room.stage, row, row.ended_at)
-    usage = recollected.usage
+    usage = extracted.usage
     count(session, world.id, world.day, "closing", usage)
     row.calls += usage.calls
     row.prompt_tokens += usage.prompt_tokens
     row.completion_tokens += usage.completion_tokens
     if row.phase != Phase.CLOSING:
         return row
-    row.changes = recollected.settle(session, world, row, remember)
+    row.changes = settle(
+        session, world, row, extracted.turns, extracted.question, extracted.valid, room.settings.memory, remember
+    )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     tell(session, row, _no_earlier(world, row), "conversation_closed", row.character_id, npc_id=row.npc_id)
     return row

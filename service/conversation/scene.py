@@ -68,12 +68,13 @@ class Scene:
 class CharacterScene(Scene):
     """The character's side. `goal` is None when the character is to set it in its first answer.
 
-    `known`: what it remembers about the partner, each with when; `mid_term`: what affects the next days;
-    `today`: the day's conversations; `stance`: its attitude towards the partner; `items`: what it carries.
+    `learned`: what it told about itself before; `known`: what it remembers about the partner, each with when;
+    `mid_term`: what affects the next days; `today`: the day's conversations; `stance`: its attitude towards the partner; `items`: what it carries.
     """
 
     speaker: CharacterProfile
     goal: Goal | None
+    learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
@@ -86,6 +87,7 @@ class PartnerScene(Scene):
     """The side of a character that was spoken to: as `CharacterScene`, of its own memory, and without a goal."""
 
     speaker: CharacterProfile
+    learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
@@ -96,11 +98,14 @@ class PartnerScene(Scene):
 @dataclass(frozen=True, kw_only=True)
 class NpcScene(Scene):
     """The NPC's side. `learned` are facts about itself from earlier conversations, beside its authored ones;
-    `affinity` (-100..100) is how it likes the partner.
+    `affinity` (-100..100) is how it likes the partner. What it remembers is as in `CharacterScene`.
     """
 
     speaker: NpcProfile
     learned: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    mid_term: tuple[str, ...] = ()
+    stance: str = ""
     mood: Mood = "neutral"
     affinity: int = 0
 

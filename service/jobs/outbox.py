@@ -55,7 +55,7 @@ class Outbox:
         group = Group(world_id=row.world_id, person_id=row.person_id)
         try:
             if is_forget(row):
-                await delivery.erase(group)
+                await delivery.erase(group, row.payload.get("partner_id"))
             else:
                 await delivery.deliver(*outbox_entry(row))
         except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
@@ -72,7 +72,8 @@ class Outbox:
 
 def waiting(session: Session, world_id: str) -> int:
     """How many conversations' memories of a world the store still has to be given."""
-    query = select(func.count()).select_from(OutboxRow).where(OutboxRow.world_id == world_id)
+    talks = func.count(func.distinct(OutboxRow.conversation_id))
+    query = select(talks).where(OutboxRow.world_id == world_id)
     return session.exec(query).one()
 
 

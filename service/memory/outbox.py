@@ -24,14 +24,16 @@ def leave_episode(session: Session, group: Group, episode: Episode, facts: Seque
     return next_revision(session, group)
 
 
-def leave_forgetting(session: Session, group: Group) -> None:
-    """Leave word that the group is to be forgotten, after all that was left for it before; the caller commits."""
+def leave_forgetting(session: Session, group: Group, partner_id: str | None = None) -> None:
+    """Leave word that the group is to be forgotten, or what of it came of the partner, after all that was left for it
+    before; the caller commits.
+    """
     session.add(
         OutboxRow(
             conversation_id=f"forget-{new_id()}",
             world_id=group.world_id,
             person_id=group.person_id,
-            payload={"forget": True},
+            payload={"forget": True} if partner_id is None else {"forget": True, "partner_id": partner_id},
         )
     )
     read_anew(session, group)

@@ -67,9 +67,9 @@ class Resting:
         """See MemoryStore."""
         return self._inner.remember(session, group, episode, facts, embedded)
 
-    def forget(self, session: Session, group: Group) -> None:
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
         """See MemoryStore."""
-        self._inner.forget(session, group)
+        self._inner.forget(session, group, partner_id)
 
     async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
         """See Delivery."""
@@ -79,9 +79,9 @@ class Resting:
         """See Delivery."""
         return await self._ask(lambda: self._inner.holds(group, conversation_id))
 
-    async def erase(self, group: Group) -> None:
+    async def erase(self, group: Group, partner_id: str | None = None) -> None:
         """See Delivery."""
-        await self._ask(lambda: self._inner.erase(group))
+        await self._ask(lambda: self._inner.erase(group, partner_id))
 
     async def recall(
         self,

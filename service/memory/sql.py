@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 import numpy as np
+from sqlalchemy import ColumnElement, union
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, delete, select
 
@@ -59,11 +60,16 @@ class SqlMemory:
         """See MemoryStore."""
         return write(session, group, episode, facts, embedded)
 
-    def forget(self, session: Session, group: Group) -> None:
-        """See MemoryStore. Its episodes are its summaries: whoever forgets those, forgets them here too."""
-        for table in (FactRow, VectorRow):
-            mine = (col(table.world_id) == group.world_id, col(table.person_id) == group.person_id)
-            session.execute(delete(table).where(*mine))
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
+        """See MemoryStore. Its episodes are its summaries: whoever forgets those next, forgets them here too."""
+        facts, vectors = _of(FactRow, group), _of(VectorRow, group)
+        if partner_id is not None:
+            facts = (*facts, col(FactRow.partner_id) == partner_id)
+            summaries = (*_of(SummaryRow, group), col(SummaryRow.partner_id) == partner_id)
+            gone = union(select(FactRow.id).where(*facts), select(SummaryRow.conversation_id).where(*summaries))
+            vectors = (*vectors, col(VectorRow.item_id).in_(gone))
+        session.execute(delete(VectorRow).where(*vectors))
+        session.execute(delete(FactRow).where(*facts))
         read_anew(session, group)
 
     async def recall(
@@ -173,6 +179,10 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
     return revision
 
 
+def _of(table: type[FactRow | VectorRow | SummaryRow], group: Group) -> tuple[ColumnElement[bool], ...]:
+    return col(table.world_id) == group.world_id, col(table.person_id) == group.person_id
+
+
 def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) -> FactRow:
     return FactRow(
         world_id=group.world_id,
@@ -182,6 +192,9 @@ def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) ->
         relation=draft.relation,
         object=draft.object,
         statement=draft.statement,
+        words=draft.words,
+        mode=draft.mode,
+        importance=draft.importance,
         partner_id=episode.partner_id,
         conversation_id=episode.conversation_id,
         turn=draft.turn,

@@ -66,7 +66,10 @@ class HeardTurn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactDraft:
-    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes."""
+    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes.
+
+    `words` are those it was said in, `mode` how it was meant, `importance` is 1 to 10.
+    """
 
     id: str
     subject: str
@@ -75,6 +78,9 @@ class FactDraft:
     statement: str
     turn: int | None
     valid_at: WorldTime
+    words: str = ""
+    mode: str = "asserted"
+    importance: int = 5
     replaces: tuple[str, ...] = ()
 
 
@@ -177,8 +183,8 @@ class Delivery(Protocol):
         """
         ...
 
-    async def erase(self, group: Group) -> None:
-        """Remove all that was delivered to the group.
+    async def erase(self, group: Group, partner_id: str | None = None) -> None:
+        """Remove all that was delivered to the group, or what of it came of conversations with the partner.
 
         Raises:
             GraphUnavailable: some may be left; the same call may be made again.
@@ -215,8 +221,10 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def forget(self, session: Session, group: Group) -> None:
-        """Remove all facts and episodes of the person in the caller's transaction."""
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
+        """Remove all facts and episodes of the person in the caller's transaction; with `partner_id` only those that
+        came of its conversations with that one.
+        """
         ...
 
     async def recall(

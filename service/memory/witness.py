@@ -1,11 +1,11 @@
 """Owns the question whether the long-term memory still is the one of these worlds: of each it must hold what it was given."""
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, and_, col, select
 
 from service.errors import MemoryMissing
 from service.memory.store import Group, MemoryStore
 from service.store.session import Database
-from service.store.tables import SummaryRow, WorldRow
+from service.store.tables import ConversationRow, SummaryRow, WorldRow
 
 
 async def require_complete(database: Database, memory: MemoryStore) -> None:
@@ -34,11 +34,19 @@ async def require_complete(database: Database, memory: MemoryStore) -> None:
 
 
 def _witnesses(session: Session) -> list[SummaryRow]:
-    """Of each world the first and the last that was delivered."""
+    """Of each world the first and the last that was delivered, as who began it remembers it: a character, who can be
+    let forget it.
+    """
     found: list[SummaryRow] = []
     key = col(SummaryRow.conversation_id)
+    began = (ConversationRow.id == key, ConversationRow.character_id == SummaryRow.person_id)
     for world_id in session.exec(select(WorldRow.id).order_by(col(WorldRow.id))).all():
-        given = select(SummaryRow).where(SummaryRow.world_id == world_id, col(SummaryRow.delivered)).limit(1)
+        given = (
+            select(SummaryRow)
+            .join(ConversationRow, and_(*began))
+            .where(SummaryRow.world_id == world_id, col(SummaryRow.delivered))
+            .limit(1)
+        )
         for order in (key.asc(), key.desc()):
             found += session.exec(given.order_by(order)).all()
     return found

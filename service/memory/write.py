@@ -1,177 +1,90 @@
 """Owns the one transaction that settles a conversation: all its memories, or none."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from sqlmodel import Session
 
-from service.memory.extract import Extraction, PairExtraction
-from service.memory.gate import Kept, Learned
-from service.memory.grounding import are_same, contradict
-from service.memory.mind import Side, said_at, take_away, tell_rejected
-from service.memory.self_facts import self_facts
+from service.memory.extract import ClosingQuestion, parted_at
+from service.memory.mind import PersonSide, SideChanges, persist_side
 from service.memory.store import Remember
-from service.people.attitude import attitude, mood
+from service.memory.validate import ValidExtraction
 from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
-from service.store.ids import derived_id
-from service.store.tables import AttitudeChangeRow, ConversationRow, MoodRow, SelfFactRow
-from world.time import WorldTime
+from service.store.tables import ConversationRow, TurnRow
+from service.store.telling import tell
 
 
 def settle(
     session: Session,
     world: WorldView,
     conversation: ConversationRow,
-    extraction: Extraction,
-    kept: Kept,
+    turns: Sequence[TurnRow],
+    question: ClosingQuestion,
+    extraction: ValidExtraction,
     settings: MemorySettings,
     remember: Remember,
 ) -> dict[str, Any]:
-    """Write what was kept of a talk with an NPC; the answer is what changed, for people to see. The caller commits."""
-    at = _parted(world, conversation)
-    hold(session, world.id, (conversation.character_id, conversation.npc_id))
-    side = Side(extraction=extraction, kept=kept)
-    _stands(session, conversation, at, side.character_id, side.partner_id, stance=kept.stance)
-    changes = {
-        **_shown(kept),
-        "affinity": _stands(session, conversation, at, side.partner_id, side.character_id, moved=side.moved),
-        "mood": _mood(session, world, conversation, kept, at, settings),
-        "learned_facts": _npc_facts(session, world, conversation, extraction, kept.learned),
-        **take_away(session, world, conversation, side, at, remember),
-    }
-    tell_rejected(session, conversation, side, at, conversation.npc_id)
-    return changes
+    """Write what everybody who took part takes away; the caller commits.
 
-
-def settle_pair(
-    session: Session,
-    world: WorldView,
-    conversation: ConversationRow,
-    extraction: PairExtraction,
-    kept: tuple[Kept, Kept],
-    remember: Remember,
-) -> dict[str, Any]:
-    """Write what two characters kept of their talk, each for itself; the caller commits.
-
-    The answer has the keys of `settle` as the first of them sees it, and under ``partner`` the other one's.
+    The answer is what changed, for people to see: as the one who began sees it, and under ``partner`` the other one's.
     """
-    at = _parted(world, conversation)
-    hold(session, world.id, (conversation.character_id, conversation.npc_id))
-    first, second = (Side(extraction=seen, kept=one) for seen, one in zip(extraction.views(), kept, strict=True))
-    liked = [
-        _stands(session, conversation, at, own.character_id, own.partner_id, moved=other.moved, stance=own.kept.stance)
-        for own, other in ((second, first), (first, second))
-    ]
-    changes, partners = (
-        {
-            **_shown(side.kept),
-            "affinity": affinity,
-            **take_away(session, world, conversation, side, at, remember),
-        }
-        for side, affinity in zip((first, second), liked, strict=True)
-    )
-    for side in (first, second):
-        tell_rejected(session, conversation, side, at, side.character_id)
-    return {**changes, "mood": {"before": "neutral", "after": "neutral"}, "learned_facts": [], "partner": partners}
-
-
-def _parted(world: WorldView, conversation: ConversationRow) -> WorldTime:
-    return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
-
-
-def _shown(kept: Kept) -> dict[str, Any]:
-    return {
-        "summary": kept.summary,
-        "topics": list(kept.topics),
-        "stance": kept.stance,
-        "rejected": [asdict(rejected) for rejected in kept.rejected],
-    }
-
-
-def _stands(
-    session: Session,
-    conversation: ConversationRow,
-    at: WorldTime,
-    owner_id: str,
-    other_id: str,
-    *,
-    moved: int = 0,
-    stance: str = "",
-) -> dict[str, int]:
-    """What the talk did to how the owner stands to the other. A closing may be late, and another one of the same two
-    done meanwhile: affinity moves by what this talk did, whatever it is by now.
-    """
-    before = attitude(session, conversation.world_id, owner_id, other_id, at).affinity
-    change = AttitudeChangeRow(
-        world_id=conversation.world_id,
-        owner_id=owner_id,
-        other_id=other_id,
-        id=conversation.id,
-        at=at,
-        conversation_id=conversation.id,
-        affinity_delta=moved,
-        met=True,
-        stance=stance,
-    )
-    session.add(change)
-    session.flush()
-    return {"before": before, "after": attitude(session, conversation.world_id, owner_id, other_id, at).affinity}
-
-
-def _mood(
-    session: Session,
-    world: WorldView,
-    conversation: ConversationRow,
-    kept: Kept,
-    at: WorldTime,
-    settings: MemorySettings,
-) -> dict[str, str]:
-    npc_id, then = conversation.npc_id, world.at(at)
-    before = mood(session, then, npc_id, settings.mood_cools_hours)
-    felt = MoodRow(
-        world_id=world.id, person_id=npc_id, id=conversation.id, at=at, mood=kept.mood, conversation_id=conversation.id
-    )
-    session.add(felt)
-    session.flush()
-    return {"before": before, "after": mood(session, then, npc_id, settings.mood_cools_hours)}
-
-
-def _npc_facts(
-    session: Session,
-    world: WorldView,
-    conversation: ConversationRow,
-    extraction: Extraction,
-    learned: tuple[Learned, ...],
-) -> list[dict[str, Any]]:
-    """The new facts, against those that hold by now: another closing may have written since this one's prompt."""
-    names = frozenset({extraction.scene.npc_name, extraction.scene.character_name})
-    open_facts = self_facts(session, world.id, conversation.npc_id)
-    rows: list[SelfFactRow] = []
-    for index, fact in enumerate(learned):
-        if any(are_same(fact.statement, old.statement, names) for old in open_facts):
-            continue
-        row = SelfFactRow(
-            world_id=conversation.world_id,
-            person_id=conversation.npc_id,
-            id=derived_id(conversation.id, "self_fact", index),
-            statement=fact.statement,
-            conversation_id=conversation.id,
-            turn=fact.turn,
-            valid_at=said_at(session, conversation, fact.turn),
+    hold(session, world.id, (one.person_id for one in question.scene.participants))
+    first, second = (
+        PersonSide(
+            question=question,
+            extraction=extraction,
+            valid=valid,
+            partner_id=question.scene.partner_of(valid.participant).person_id,
+            turns={turn.turn: turn for turn in turns},
+            at=parted_at(world, conversation),
         )
-        replaced = {extraction.npc_fact_ids.get(ref) for ref in fact.replaces}
-        for old in open_facts:
-            if old.id in replaced or contradict(old.statement, fact.statement, names):
-                _supersede(old, row)
-        rows.append(row)
-    session.add_all(rows)
-    return [{"id": row.id, "statement": row.statement, "turn": row.turn} for row in rows]
+        for valid in extraction.sides
+    )
+    changes, partners = (
+        persist_side(session, world, conversation, side, settings, remember) for side in (first, second)
+    )
+    _tell_rejected(session, world, conversation, (second, first))
+    return {**_seen(first, changes, second, partners), "partner": _seen(second, partners, first, changes)}
 
 
-def _supersede(old: SelfFactRow, new: SelfFactRow) -> None:
-    """The one said later holds. A talk that is settled late may bring a fact that was overtaken before it was known."""
-    earlier, later = (old, new) if old.valid_at <= new.valid_at else (new, old)
-    if earlier.invalid_at is None:
-        earlier.invalid_at, earlier.replaced_by = later.valid_at, later.id
+def _tell_rejected(
+    session: Session, world: WorldView, conversation: ConversationRow, sides: Sequence[PersonSide]
+) -> None:
+    """Say of each statement that was kept out why. The log names whose memory it would have been; of a talk with an NPC,
+    the NPC.
+    """
+    told: Counter[str] = Counter()
+    for side in sides:
+        person_id = side.partner_id if side.partner_id in world.cast.npcs else side.person_id
+        for rejected in (*side.valid.rejected_self_facts, *side.valid.rejected):
+            tell(
+                session,
+                conversation,
+                side.at,
+                "fact_rejected",
+                person_id,
+                index=told[person_id],
+                statement=rejected.statement,
+                turn=rejected.turn,
+                reason=rejected.reason.value,
+            )
+            told[person_id] += 1
+
+
+def _seen(own: PersonSide, changes: SideChanges, partner: PersonSide, partners: SideChanges) -> dict[str, Any]:
+    """What changed as one of the two sees it: what it takes away, and what the talk did to the other."""
+    return {
+        "summary": own.extraction.summary,
+        "topics": list(own.extraction.topics),
+        "affinity": partners.affinity,
+        "mood": partners.mood,
+        "stance": own.valid.attitude.stance,
+        "learned_facts": partners.self_facts,
+        "facts": changes.facts,
+        "mid_term": changes.mid_term,
+        "rejected": [asdict(one) for one in (*own.valid.rejected, *partner.valid.rejected_self_facts)],
+    }

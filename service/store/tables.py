@@ -386,6 +386,28 @@ class SelfFactRow(SQLModel, table=True):
     replaced_by: str | None = None
 
 
+class CommitmentRow(SQLModel, table=True):
+    """What one person promised another: `what`, where, and by when (None: no time was said); only ever added.
+
+    `words` are those it was promised in.
+    """
+
+    __tablename__ = "commitments"
+    __table_args__ = (Index("ix_commitments_conversation", "world_id", "conversation_id"),)
+
+    world_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    by_id: str
+    to_id: str
+    what: str
+    words: str
+    place: str = ""
+    due_at: int | None = Field(default=None, sa_type=BigInteger)
+    conversation_id: str
+    turn: int
+    made_at: int = Field(sa_type=BigInteger)
+
+
 class OutboxRow(SQLModel, table=True):
     """What a long-term memory outside this database still has to be given; gone once it is there. `due` is machine time."""
 

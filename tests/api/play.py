@@ -18,6 +18,7 @@ from service.llm.chat import Role
 from service.llm.scripted import ScriptedModel
 from service.settings import Settings
 from tests.content.village import Village
+from tests.memory.answers import claim, plain, self_claim
 from world.time import Language
 
 Http = httpx.Client | TestClient
@@ -112,21 +113,14 @@ def recollection(
     topics: tuple[str, ...] = (),
     mood: str = "neutral",
 ) -> dict[str, Any]:
-    """What the closing model answers."""
-    return {
-        "summary": summary,
-        "topics": list(topics),
-        "npc": {
-            "affinity": affinity,
-            "mood": mood,
-            "learned_facts": [{"statement": text, "turn": at, "replaces": ""} for text, at in learned],
-        },
-        "character": {
-            "facts": [{"valid_on": "", "replaces": "", **fact} for fact in facts],
-            "mid_term": [{"content": content, "importance": importance} for content, importance in mid_term],
-            "stance": stance,
-        },
+    """What the closing model answers: the character, who began, then the NPC."""
+    first = {
+        "facts": [{**claim("", 0), **fact} for fact in facts],
+        "mid_term": [{"content": content, "importance": importance} for content, importance in mid_term],
+        "stance": stance,
     }
+    second = {"affinity": affinity, "mood": mood, "self_facts": [self_claim(text, at) for text, at in learned]}
+    return plain(summary, topics=topics, first=first, second=second)
 
 
 SISTER: Mapping[Language, dict[str, Any]] = {

@@ -56,7 +56,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
         (index, ("sora", "baker")[index % 2], text) for index, text in enumerate(LINES["en"])
     ]
     assert told["changes"]["affinity"] == {"before": 0, "after": 8}
-    assert told["changes"]["summary"] == SISTER["en"]["summary"]
+    assert told["changes"]["summary"] == SISTER["en"]["summary"][0]["text"]
     assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [
         ("My sister Lotte left for the harbour town.", 1)
     ]

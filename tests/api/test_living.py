@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, reply, say, script_short, settings_for, talk, turn
+from tests.memory.answers import plain
 
 NOW = "2026-04-01T07:00"
 
@@ -260,8 +261,8 @@ def test_a_clock_that_runs_moves_the_world_by_itself(client: TestClient) -> None
 
 def test_two_characters_talk_and_both_remember(client: TestClient, script: ScriptedModel) -> None:
     say(script, "character", turn("Good morning, Umi."), reply("Good morning, Sora. Off I go.", ends=True))
-    side = {"affinity": 3, "stance": "fond", "facts": [], "mid_term": []}
-    say(script, "closing", {"summary": "They greeted.", "topics": ["morning"], "first": side, "second": side})
+    side = {"affinity": 3, "stance": "fond"}
+    say(script, "closing", plain("They greeted.", topics=("morning",), first=side, second=side))
     told = talk(client, npc_id="umi")
     assert (told["partner_kind"], told["npc_name"], told["living"]) == ("character", "Umi", False)
     assert [t["speaker_id"] for t in told["turns"]][:1] == ["sora"]

@@ -52,7 +52,7 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
     }
     assert told["last_meeting"] == {
         "conversation_id": held["id"],
-        "summary": SISTER["en"]["summary"],
+        "summary": SISTER["en"]["summary"][0]["text"],
         "topics": ["sister", "rye"],
         "at": "2026-04-01T07:00",
         "elapsed_minutes": 90,
@@ -86,7 +86,7 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
             "conversation_id": held["id"],
             "npc_id": "baker",
             "npc_name": "Hanna",
-            "summary": SISTER["en"]["summary"],
+            "summary": SISTER["en"]["summary"][0]["text"],
             "at": "2026-04-01T07:00",
         }
     ]
@@ -175,7 +175,7 @@ def move_lotte_again(client: TestClient, script: ScriptedModel) -> None:
     say(script, "npc", reply("Lotte came back from the harbour town last night.", ends=True))
 
     def closing(prompt: Any) -> Any:
-        old = next(m.ref for m in prompt.given.memories if "Lotte left" in m.statement)
+        old = next(m.ref for m in prompt.given.participants[0].memories if "Lotte left" in m.statement)
         fact = {
             "subject": "Lotte",
             "relation": "came back",

@@ -114,7 +114,7 @@ def test_after_a_talk_its_facts_are_edges_between_entities(client: TestClient, s
     }
     (episode,) = told["episodes"]
     assert {key: value for key, value in episode.items() if key not in ("id", "name")} == {
-        "summary": SISTER["en"]["summary"],
+        "summary": SISTER["en"]["summary"][0]["text"],
         "partner_id": "baker",
         "partner_name": "Hanna",
         "conversation_id": held["id"],

@@ -25,7 +25,7 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
-    assert set(before) - filled == {"engagements", "outbox", "spending", "talks", "vectors"}
+    assert set(before) - filled == {"commitments", "engagements", "outbox", "spending", "talks", "vectors"}
     _forget(room, "main")
     after = snapshot(room)
     assert not any(of_world(after, "main").values())
@@ -40,18 +40,16 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room,
     talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
     assert talks
     assert [row for row in before["turns"] if row["conversation_id"] not in talks] == after["turns"]
-    for name in ("facts", "summaries", "mid_term_memories"):
-        kept = [row for row in before[name] if (row["world_id"], row["person_id"]) != ("main", "aoi")]
+    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes", "conversations"):
+        kept = [row for row in before[name] if row["world_id"] != "main" or "aoi" not in row.values()]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
     conversations = [
         row for row in before["conversations"] if (row["world_id"], row["character_id"]) != ("main", "aoi")
     ]
     assert conversations == after["conversations"]
-    kept = [row for row in before["attitude_changes"] if row["world_id"] != "main" or "aoi" not in row.values()]
-    assert len(kept) == len(before["attitude_changes"]) - 2
-    assert kept == after["attitude_changes"]
-    for name in ("moods", "self_facts", "movements", "usage", "notices"):
+    assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
+    for name in ("self_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
 
 

@@ -13,12 +13,13 @@ from service.conversation.start import Start, start
 from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.memory.extraction import ClosingExtraction
 from service.memory.recall import todays_summaries
-from service.memory.recollection import PairRecollection, Recollection
 from service.people.whereabouts import move
 from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
+from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
 from world.people import Segment
 from world.time import WorldTime
 
@@ -56,73 +57,39 @@ def opens(text: str, goal: Goal = GOAL) -> OpeningTurn:
     )
 
 
-def recollection(**changed: Any) -> Recollection:
-    """What the extraction answers about the talk of `talk_of_family`."""
-    return Recollection.model_validate(
-        {
-            "summary": "Aoi asked Taro about his family; he has a wife and two children.",
-            "topics": ["family"],
-            "npc": {
-                "affinity": 8,
-                "mood": "happy",
-                "learned_facts": [{"statement": "calls his children Mio and Riku", "turn": 1, "replaces": ""}],
-            },
-            "character": {
-                "facts": [
-                    {
-                        "subject": "Taro",
-                        "relation": "has",
-                        "object": "Mio and Riku",
-                        "statement": "Taro has two children called Mio and Riku",
-                        "turn": 1,
-                        "valid_on": "",
-                        "replaces": "",
-                    }
-                ],
-                "mid_term": [{"content": "Bring a present for the children Mio and Riku", "importance": "medium"}],
-                "stance": "fond of him",
-            },
-        }
-        | changed
-    )
+FAMILY_TOLD = "Aoi asked Taro about his family; he has a wife and two children."
+BOAT_TOLD = "Mio told Aoi of her boat, and Aoi told Mio of a photograph."
 
 
-def pair_recollection(**changed: Any) -> PairRecollection:
-    """What the extraction answers about a talk in which Aoi heard of Mio's boat, and Mio of Aoi's photograph."""
-    return PairRecollection.model_validate(
-        {
-            "summary": "Mio told Aoi of her boat, and Aoi told Mio of a photograph.",
-            "topics": ["boat"],
-            "first": {
-                "affinity": 5,
-                "facts": [_fact("Mio", "Mio has painted her boat green", 1)],
-                "mid_term": [{"content": "Help Mio to paint the boat", "importance": "high"}],
-                "stance": "fond of Mio",
-            },
-            "second": {
-                "affinity": 9,
-                "facts": [_fact("Aoi", "Aoi keeps a photograph of a tower", 2)],
-                "mid_term": [{"content": "Look at the photograph of the tower", "importance": "low"}],
-                "stance": "curious about Aoi",
-            },
-        }
-        | changed
-    )
-
-
-def _fact(subject: str, statement: str, turn: int) -> dict[str, Any]:
-    return {
-        "subject": subject,
-        "relation": "told",
-        "object": "it",
-        "statement": statement,
-        "turn": turn,
-        "valid_on": "",
-        "replaces": "",
+def recollection(*, summary: str = FAMILY_TOLD, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingExtraction:
+    """What the extraction answers about the talk of `talk_of_family`: Aoi began it, Taro is the second."""
+    aoi = {
+        "facts": [claim("Taro has two children called Mio and Riku", 1)],
+        "mid_term": [{"content": "Bring a present for the children Mio and Riku", "importance": "medium"}],
+        "stance": "fond of him",
     }
+    taro = {"affinity": 8, "mood": "happy", "self_facts": [self_claim("calls his children Mio and Riku", 1)]}
+    return extraction(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second})
 
 
-def talk_of_family() -> tuple[CharacterTurn | NpcTurn | Recollection, ...]:
+def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> ClosingExtraction:
+    """What the extraction answers about a talk in which Aoi heard of Mio's boat, and Mio of Aoi's photograph."""
+    aoi = {
+        "affinity": 5,
+        "facts": [claim("Mio has painted her boat green", 1, subject="Mio")],
+        "mid_term": [{"content": "Help Mio to paint the boat", "importance": "high"}],
+        "stance": "fond of Mio",
+    }
+    mio = {
+        "affinity": 9,
+        "facts": [claim("Aoi keeps a photograph of a tower", 2, subject="Aoi")],
+        "mid_term": [{"content": "Look at the photograph of the tower", "importance": "low"}],
+        "stance": "curious about Aoi",
+    }
+    return extraction(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
+
+
+def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingExtraction, ...]:
     """A whole talk with a given goal, its farewell and its closing."""
     return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
 

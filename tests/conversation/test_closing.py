@@ -16,7 +16,7 @@ from service.conversation.scene import CharacterScene, NpcScene
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.recollection import ClosingScene
+from service.memory.extraction import ClosingScene
 from service.people.attitude import attitudes_between, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
@@ -35,6 +35,7 @@ from service.store.tables import (
 from service.store.usage import usage_rows
 from tests.conversation.talks import (
     FAMILY,
+    FAMILY_TOLD,
     FAREWELL,
     HELLO,
     THANKS,
@@ -110,14 +111,16 @@ def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel
     assert row.changes is not None
     assert row.changes["affinity"] == {"before": 0, "after": 8}
     assert row.changes["rejected"] == []
-    (summary,) = rows(room, SummaryRow)
-    assert summary["summary"] == recollection().summary
-    assert summary["at"] == row.ended_at
+    summaries = [(r["person_id"], r["partner_id"], r["summary"], r["at"]) for r in rows(room, SummaryRow)]
+    assert summaries == [
+        ("aoi", "npc_taro", FAMILY_TOLD, row.ended_at),
+        ("npc_taro", "aoi", FAMILY_TOLD, row.ended_at),
+    ]
     assert [r["content"] for r in rows(room, MidTermRow)] == ["Bring a present for the children Mio and Riku"]
     assert [r["statement"] for r in rows(room, SelfFactRow)] == ["calls his children Mio and Riku"]
     changes = {r["owner_id"]: (r["other_id"], r["affinity_delta"], r["stance"]) for r in rows(room, AttitudeChangeRow)}
     assert changes == {"aoi": ("npc_taro", 0, "fond of him"), "npc_taro": ("aoi", 8, "")}
-    assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("npc_taro", "happy")]
+    assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("aoi", "neutral"), ("npc_taro", "happy")]
     assert todays(room, "aoi") == [conversation_id]
     assert [r["conversation_id"] for r in rows(room, FactRow)] == [conversation_id]
     assert rows(room, OutboxRow) == []
@@ -161,7 +164,7 @@ def test_a_failed_closing_can_be_done_again(room: Room, script: ScriptedModel) -
     assert (talk(room, conversation_id).phase, talk(room, conversation_id).failure) == (Phase.CLOSING, None)
     script.enqueue(recollection())
     assert _close(room, conversation_id).phase == Phase.CLOSED
-    assert len(rows(room, SummaryRow)) == 1
+    assert len(rows(room, SummaryRow)) == 2
 
 
 def test_only_a_failed_closing_can_be_opened_again(room: Room, script: ScriptedModel) -> None:
@@ -194,7 +197,7 @@ def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedMo
         await asyncio.gather(close(room, conversation_id), close(room, conversation_id))
 
     asyncio.run(both())
-    assert [len(rows(room, table)) for table in SETTLED] == [1] * len(SETTLED)
+    assert [len(rows(room, table)) for table in SETTLED] == [2, 1, 2, 1, 1, 2]
     assert [r["affinity_delta"] for r in rows(room, AttitudeChangeRow)] == [0, 8]
     assert talk(room, conversation_id).calls == 6  # both were paid
 
@@ -217,7 +220,7 @@ def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, scrip
     script.enqueue(recollection())
     _close(room, conversation_id)
     assert todays(room, "aoi") == []
-    assert len(rows(room, SummaryRow)) == 1
+    assert len(rows(room, SummaryRow)) == 2
 
 
 def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: ScriptedModel) -> None:
@@ -246,7 +249,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
         assert scene.unsettled == ()
         assert scene.times_met == 1
         assert scene.last_meeting is not None
-        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (recollection().summary, "2 days ago")
+        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
     assert character.stance == "fond of him"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
@@ -261,7 +264,7 @@ def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: 
     asyncio.run(converse(room, meet(room, npc_id="npc_hamako")))
     scene = script.history[-1].given
     assert isinstance(scene, CharacterScene)
-    assert scene.today == (f"Taro: {recollection().summary}",)
+    assert scene.today == (f"Taro: {FAMILY_TOLD}",)
     assert scene.mid_term == ("Bring a present for the children Mio and Riku",)
     assert scene.times_met == 0
 
@@ -272,12 +275,11 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room
     _close(room, earlier)
     pass_minutes(room, 60)
     later = _spoken(room, script)
-    npc = {"affinity": 10, "mood": "angry", "learned_facts": []}
-    character = {"facts": [], "mid_term": [], "stance": "wary of him"}
-    script.enqueue(recollection(npc=npc, character=character))
+    angry = {"affinity": 10, "mood": "angry", "self_facts": []}
+    script.enqueue(recollection(first={"facts": [], "mid_term": [], "stance": "wary of him"}, second=angry))
     _close(room, later)
     _reopen(room, earlier)
-    script.enqueue(recollection(npc=npc | {"affinity": 15, "mood": "happy"}))
+    script.enqueue(recollection(second={"affinity": 15, "self_facts": []}))
     _close(room, earlier)
     ended_at = WorldTime(talk(room, later).ended_at or 0)
     aoi, taro = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", ended_at))

@@ -53,6 +53,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.conversation.talks import begin as start_talk
+from tests.memory.answers import self_claim
 from world.life import Talk
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
@@ -221,7 +222,7 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
 def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: ScriptedModel) -> None:
     first = _begun(room, ahead=60)
     second = _begun(room, "c2", ahead=AHEAD)
-    angered = recollection(npc={"affinity": 8, "mood": "angry", "learned_facts": []})
+    angered = recollection(second={"mood": "angry", "self_facts": []})
     script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> None:
@@ -401,9 +402,8 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     room: Room, script: ScriptedModel
 ) -> None:
     starts = _begun(room)
-    lie = {"statement": "Taro is a king", "turn": 0, "replaces": ""}
-    lies = [lie, lie | {"statement": "Taro is a pirate"}]
-    script.enqueue(*FOUR, recollection(npc={"affinity": 8, "mood": "happy", "learned_facts": lies}))
+    lies = [self_claim("Taro is a king", 0), self_claim("Taro is a pirate", 0)]
+    script.enqueue(*FOUR, recollection(second={"self_facts": lies}))
 
     async def run() -> None:
         talks = Talks(room)
@@ -431,7 +431,7 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     ]
     row = talk(room, "c1")
     assert (row.phase, row.closed_at) == (Phase.CLOSED, starts + 4)
-    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4]
+    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4] * 2
 
 
 def test_a_second_closing_asks_nobody(room: Room, script: ScriptedModel) -> None:
@@ -446,7 +446,8 @@ def test_a_second_closing_asks_nobody(room: Room, script: ScriptedModel) -> None
 
     asyncio.run(run())
     assert len(script.history) == 5
-    assert len(rows(room, SummaryRow)) == len(rows(room, FactRow)) == 1
+    assert len(rows(room, SummaryRow)) == 2
+    assert len(rows(room, FactRow)) == 1
 
 
 def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: ScriptedModel) -> None:
@@ -478,7 +479,7 @@ def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: S
     asyncio.run(run())
     row = talk(room, "c1")
     assert (row.phase, row.talk_id, row.ended_at, row.closed_at) == (Phase.CLOSED, None, starts + 4, starts + 4)
-    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4]
+    assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4] * 2
     assert [event.kind for event in room.database.read_now(lambda s: events_after(s, "main", 0, 9))] == [
         "conversation_closed"
     ]

@@ -17,7 +17,7 @@ from service.jobs.runner import Runner
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.llm.scripted import ScriptedModel
-from service.memory.recollection import PairRecollection, PairScene, SideRecollection
+from service.memory.extraction import ClosingScene
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import Group
 from service.people.person import person_row
@@ -33,12 +33,13 @@ from service.store.tables import (
     UsageRow,
 )
 from tests.conversation.talks import (
+    BOAT_TOLD,
+    FAMILY_TOLD,
     begin,
     meet,
     pair_recollection,
     pass_minutes,
     place,
-    recollection,
     replies,
     rows,
     says,
@@ -47,6 +48,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
+from tests.memory.answers import claim, extraction
 
 ASKS = "Hello Mio, I wonder how your boat is doing?"
 GREEN = "I have painted my boat green. The hull is next, if you help me to paint the boat."
@@ -121,7 +123,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, scr
         SECRET.success_criteria,
         "a stolen letter",
         "Bring a present for the children",
-        recollection().summary,
+        FAMILY_TOLD,
         *room.stage.content.cast("en").character("aoi").facts,
     ]
     told = "\n".join(message.content for message in own.messages)
@@ -132,27 +134,22 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, scr
     assert all(fact in overheard for fact in room.stage.content.cast("en").character("mio").facts)
 
 
-def _nothing() -> PairRecollection:
-    side = {"affinity": 0, "facts": [], "mid_term": [], "stance": ""}
-    return pair_recollection(first=side, second=side)
-
-
 def test_one_call_remembers_for_both(room: Room, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     asked = len(script.history)
     script.enqueue(pair_recollection())
     asyncio.run(close(room, conversation_id))
     (prompt,) = script.history[asked:]
-    assert (prompt.name, prompt.role) == ("closing_pair", "closing")
-    assert isinstance(prompt.given, PairScene)
-    assert (prompt.given.first.person_id, prompt.given.second.person_id) == ("aoi", "mio")
+    assert (prompt.name, prompt.role) == ("closing", "closing")
+    assert isinstance(prompt.given, ClosingScene)
+    assert [(one.ref, one.person_id) for one in prompt.given.participants] == [("a", "aoi"), ("b", "mio")]
     assert [line.text for line in prompt.given.lines] == [ASKS, GREEN, TOWER, GOODBYE]
 
 
 def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
     row = _settled(room, script)
     assert row.phase == Phase.CLOSED
-    summary = pair_recollection().summary
+    summary = BOAT_TOLD
     assert [(r["person_id"], r["partner_id"], r["summary"]) for r in rows(room, SummaryRow)] == [
         ("aoi", "mio", summary),
         ("mio", "aoi", summary),
@@ -198,9 +195,8 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(room: Room,
 
 def test_nobody_remembers_what_it_did_not_hear(room: Room, script: ScriptedModel) -> None:
     """Aoi's own words are no news of Mio for Aoi; what was never said is nobody's."""
-    fact = pair_recollection().second.facts[0].model_copy(update={"subject": "Mio", "statement": "Mio keeps a tower"})
-    first = {"affinity": 0, "facts": [fact.model_dump()], "mid_term": [], "stance": ""}
-    row = _settled(room, script, first=first)
+    fact = claim("Mio keeps a tower", 2, subject="Mio")
+    row = _settled(room, script, first={"facts": [fact], "mid_term": []})
     assert row.changes is not None
     assert [rejected["reason"] for rejected in row.changes["rejected"]] == ["not_heard"]
     assert row.changes["partner"]["rejected"] == []
@@ -214,13 +210,8 @@ def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel,
     script.enqueue(says(aoi), replies(GREEN, leaves=True))
     conversation_id = _meet(room)
     asyncio.run(converse(room, conversation_id))
-    lie = pair_recollection().second.facts[0].model_dump() | {
-        "subject": "Aoi",
-        "statement": "Aoi does not rent a room in the Plum-View Row House",
-        "turn": 0,
-    }
-    side = {"affinity": 0, "facts": [lie], "mid_term": [], "stance": ""}
-    script.enqueue(_nothing().model_copy(update={liar: SideRecollection.model_validate(side)}))
+    lie = claim("Aoi does not rent a room in the Plum-View Row House", 0, subject="Aoi")
+    script.enqueue(extraction(**{liar: {"facts": [lie]}}))  # type: ignore[arg-type]  # first or second
     row = asyncio.run(close(room, conversation_id))
     assert row.changes is not None
     seen = row.changes if liar == "first" else row.changes["partner"]
@@ -247,7 +238,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
     mio, aoi = _seen(script)
     for scene in (mio, aoi):
         assert scene.last_meeting is not None
-        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (pair_recollection().summary, "yesterday")
+        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (BOAT_TOLD, "yesterday")
         assert scene.times_met == 1
     assert mio.known == ("(yesterday) Aoi keeps a photograph of a tower",)
     assert aoi.known == ("(yesterday) Mio has painted her boat green",)
@@ -273,7 +264,7 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script
     place(room, "ren")
     asyncio.run(converse(room, begin(room, character_id="ren", npc_id="aoi")))
     _, aoi = _seen(script)
-    assert aoi.today == (f"Mio: {pair_recollection().summary}",)
+    assert aoi.today == (f"Mio: {BOAT_TOLD}",)
     assert aoi.stance == ""
     assert aoi.times_met == 0
 

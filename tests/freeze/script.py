@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.llm.chat import Answer, Prompt, T, TextListener, Usage
+from tests.memory.answers import claim, plain, self_claim
 from world.time import MINUTES_PER_DAY, Language
 
 What = Literal["plans", "decides", "speaks", "remembers"]
@@ -42,10 +43,8 @@ def question_of(prompt: Prompt[Any]) -> Question:
     given: Any = prompt.given
     match type(given).__name__:
         case "ClosingScene":
-            return Question(what="remembers", person_id=given.character_id, partner_id=given.npc_id)
-        case "PairScene":
-            ids = {"person_id": given.first.person_id, "partner_id": given.second.person_id}
-            return Question(what="remembers", **ids)
+            first, second = (one.person_id for one in given.participants)
+            return Question(what="remembers", person_id=first, partner_id=second)
         case "PlanScene":
             hours, minutes = map(int, given.at.split(":"))
             places = tuple(place.is_open for place in given.places)
@@ -122,26 +121,23 @@ def _remembers(question: Question, index: int, language: Language) -> dict[str, 
     """`person_id` spoke in turn 0, the partner in turn 1: each has heard the other's fact, if they came so far."""
     own, heard = fact_of(question.person_id, language), fact_of(question.partner_id, language)
     number = _number("remembers", question.person_id, index)
-    first = _takes_away(heard, 1, own, number)
-    second = _takes_away(own, 0, heard, number + 1)
-    learned = [{"statement": heard, "turn": 1, "replaces": ""}] if number % 3 else []
     mood = ("neutral", "happy", "angry")[number % 3]
-    return {
-        "summary": _SUMMARY[language],
-        "topics": [_TOPIC[language]],
-        "npc": {"affinity": number % 41 - 20, "mood": mood, "learned_facts": learned},
-        "character": first,
-        "first": {**first, "affinity": number % 41 - 20},
-        "second": {**second, "affinity": number % 31 - 15},
-    }
+    learned = [self_claim(heard, 1)] if number % 3 else []
+    first = _takes_away(heard, 1, own, number)
+    if question.partner_id.startswith("npc_"):
+        first |= {"affinity": 0}
+        second: dict[str, Any] = {"affinity": number % 41 - 20, "mood": mood, "self_facts": learned}
+    else:
+        first |= {"affinity": number % 41 - 20}
+        second = {**_takes_away(own, 0, heard, number + 1), "affinity": number % 31 - 15}
+    return plain(_SUMMARY[language], topics=(_TOPIC[language],), first=first, second=second)
 
 
 def _takes_away(heard: str, turn: int, own: str, number: int) -> dict[str, Any]:
     """What was heard, as a fact; and something said by oneself that affects the next days."""
-    triple = {"subject": "family", "relation": "works", "object": "village"}
-    facts = [{**triple, "statement": heard, "turn": turn, "valid_on": "", "replaces": ""}] if number % 4 else []
+    facts = [claim(heard, turn, subject="family", relation="works", object="village")] if number % 4 else []
     mid_term = [{"content": own, "importance": ("low", "medium", "high")[number % 3]}] if number % 2 else []
-    return {"facts": facts, "mid_term": mid_term, "stance": ""}
+    return {"facts": facts, "mid_term": mid_term}
 
 
 _ANSWERS: dict[What, Callable[[Question, int, Language], dict[str, Any]]] = {

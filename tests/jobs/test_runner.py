@@ -23,7 +23,7 @@ from service.jobs import runner as runner_module
 from service.jobs.runner import Runner
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.recollection import Recollection
+from service.memory.extraction import ClosingExtraction
 from service.memory.store import Group
 from service.store.tables import (
     AttitudeChangeRow,
@@ -50,6 +50,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.jobs.patience import until
+from tests.memory.answers import extraction
 
 WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]
 AOI = Group(world_id="main", person_id="aoi")
@@ -131,7 +132,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     asyncio.run(run())
     assert _texts(room, conversation_id) == WHOLE
     assert talk(room, conversation_id).phase == Phase.CLOSED
-    assert [r["conversation_id"] for r in rows(room, SummaryRow)] == [conversation_id]
+    assert [r["conversation_id"] for r in rows(room, SummaryRow)] == [conversation_id] * 2
     assert [r["conversation_id"] for r in rows(room, AttitudeChangeRow)] == [conversation_id] * 2
     assert rows(room, EngagementRow) == []
     assert script.unused == 0
@@ -258,11 +259,8 @@ def _hangs(script: ScriptedModel, answer: BaseModel) -> Callable[[Prompt[Any]], 
     return answers
 
 
-def _empty() -> Recollection:
-    return recollection(
-        npc={"affinity": 0, "mood": "neutral", "learned_facts": []},
-        character={"facts": [], "mid_term": [], "stance": ""},
-    )
+def _empty() -> ClosingExtraction:
+    return extraction()
 
 
 def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: ScriptedModel) -> None:
@@ -444,7 +442,7 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
             assert len(script.history) == asked + 1
         told = [event["kind"] for event in rows(room, EventRow)]
         assert told.count("closing_failed") == 2
-        assert len(rows(room, SummaryRow)) == 1
+        assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
 
     asyncio.run(run())
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 
 from service.conversation.scene import CharacterTurn, NpcTurn, OpeningTurn
 from service.llm.schema import schema_name, schema_text
-from service.memory.recollection import Recollection
+from service.memory.extraction import ClosingExtraction
 from tests.servers.fake_openai import example
 
-ANSWERS: list[type[BaseModel]] = [CharacterTurn, NpcTurn, OpeningTurn, Recollection]
+ANSWERS: list[type[BaseModel]] = [CharacterTurn, NpcTurn, OpeningTurn, ClosingExtraction]
 
 
 class Leaf(BaseModel):
@@ -62,11 +62,11 @@ def test_what_fits_the_schema_fits_the_response_model(answer: type[BaseModel]) -
 
 
 def test_without_bounds_they_are_said_in_the_description() -> None:
-    text = schema_text(Recollection, bounded=False)
+    text = schema_text(ClosingExtraction, bounded=False)
     assert "maxLength" not in text
     assert "maximum" not in text
-    summary = json.loads(text)["properties"]["summary"]
-    assert summary == {"type": "string", "description": "at least 1 characters, at most 400 characters"}
+    summary = json.loads(text)["properties"]["summary"]["items"]["properties"]["text"]
+    assert summary == {"type": "string", "description": "at least 1 characters, at most 200 characters"}
 
 
 def test_fields_that_are_called_like_keywords_stay_and_defaults_become_required() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.memory.extract import Extraction, prepare
-from service.memory.gate import Kept, gate
-from service.memory.recall import recent_memory
-from service.memory.recollection import Recollection
+from service.memory.extract import ClosingQuestion, prepare
+from service.memory.extraction import ClosingExtraction
+from service.memory.recall import CharacterMemory, recent_memory
 from service.memory.sql import write
 from service.memory.store import Embedded, Recalled, Remember
+from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
@@ -88,32 +88,33 @@ def talk(
 
 def prepared(
     session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
-) -> Extraction:
-    """The closing's question."""
-    turns = [session.get_one(TurnRow, (row.id, turn)) for turn in range(_turns(session, row))]
-    recent = recent_memory(session, world, row.character_id, row.npc_id)
-    return prepare(session, world, row, turns, recent, memories, mood_cools_hours=6)
+) -> ClosingQuestion:
+    """The closing's question; `memories` are the character's."""
+    own = CharacterMemory(recent=recent_memory(session, world, row.character_id, row.npc_id), facts=memories)
+    others = CharacterMemory(recent=recent_memory(session, world, row.npc_id, row.character_id), facts=())
+    remembered = {row.character_id: own, row.npc_id: others}
+    return prepare(session, world, row, _turns(session, row), remembered, mood_cools_hours=6)
 
 
 def closed(
     session: Session,
     world: WorldView,
     row: ConversationRow,
-    answered: Recollection,
+    answered: ClosingExtraction,
     memories: tuple[Recalled, ...] = (),
-    extraction: Extraction | None = None,
+    question: ClosingQuestion | None = None,
     remember: Remember = in_the_database,
-) -> tuple[Kept, dict[str, Any]]:
-    """Gate the answer and settle it, as the closing does."""
-    question = extraction or prepared(session, world, row, memories)
-    kept = gate(answered, question.scene, affinity_step=20)
-    changes = settle(session, world, row, question, kept, MemorySettings(), remember)
+) -> tuple[ValidExtraction, dict[str, Any]]:
+    """Validate the answer and settle it, as the closing does."""
+    question = question or prepared(session, world, row, memories)
+    valid = validate_extraction(answered, question.scene, affinity_step=20)
+    changes = settle(session, world, row, _turns(session, row), question, valid, MemorySettings(), remember)
     session.flush()
-    return kept, changes
+    return valid, changes
 
 
-def _turns(session: Session, row: ConversationRow) -> int:
-    count = 0
-    while session.get(TurnRow, (row.id, count)) is not None:
-        count += 1
-    return count
+def _turns(session: Session, row: ConversationRow) -> list[TurnRow]:
+    turns: list[TurnRow] = []
+    while (turn := session.get(TurnRow, (row.id, len(turns)))) is not None:
+        turns.append(turn)
+    return turns

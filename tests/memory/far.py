@@ -36,8 +36,8 @@ class FarMemory:
     ) -> int:
         return leave_episode(session, group, episode, facts)
 
-    def forget(self, session: Session, group: Group) -> None:
-        leave_forgetting(session, group)
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
+        leave_forgetting(session, group, partner_id)
 
     async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
         self._require()
@@ -54,9 +54,13 @@ class FarMemory:
         self._require()
         return conversation_id in self.held.get(group, {})
 
-    async def erase(self, group: Group) -> None:
+    async def erase(self, group: Group, partner_id: str | None = None) -> None:
         self._require()
-        self.held.pop(group, None)
+        if partner_id is None:
+            self.held.pop(group, None)
+            return
+        kept = {key: (one, facts) for key, (one, facts) in self.held[group].items() if one.partner_id != partner_id}
+        self.held[group] = kept
 
     async def recall(self, group: Group, query: str, **asked: Any) -> list[Recalled]:
         self._require()

@@ -1,23 +1,21 @@
 """Owns closing scenes for tests: Mio talks with Taro the baker, in English and in Japanese."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from service.memory.recollection import (
-    CharacterRecollection,
+from service.content.profile import Mood
+from service.memory.extraction import (
+    Claim,
+    ClosingExtraction,
     ClosingScene,
     KnownFact,
-    LearnedFact,
-    MemoryFact,
     MidTermDraft,
-    NpcRecollection,
-    PairRecollection,
-    PairScene,
-    Party,
-    Recollection,
-    SideRecollection,
+    Participant,
+    SelfClaim,
     SpokenLine,
 )
+from tests.memory.answers import NOTHING, claim, extraction, self_claim
 from world.time import Language
 
 EN_LINES = (
@@ -38,23 +36,39 @@ JA_LINES = (
 )
 
 
-def scene(language: Language = "en", lines: tuple[str, ...] | None = None, **changes: Any) -> ClosingScene:
-    """A scene; the character speaks the even turns, the NPC the odd ones."""
+def scene(
+    language: Language = "en",
+    lines: tuple[str, ...] | None = None,
+    *,
+    facts: tuple[KnownFact, ...] = (),
+    memories: tuple[KnownFact, ...] = (),
+    npc_facts: tuple[KnownFact, ...] = (),
+    npc_memories: tuple[KnownFact, ...] = (),
+    affinity: int = 0,
+    mood: Mood = "neutral",
+    **changes: Any,
+) -> ClosingScene:
+    """A scene; Mio ("a", of whom `facts` and `memories` are) speaks the even turns, Taro ("b") the odd ones."""
     character, npc = ("Mio", "Taro") if language == "en" else ("ミオ", "太郎")
     said = lines if lines is not None else (EN_LINES if language == "en" else JA_LINES)
+    mio = Participant(
+        ref="a", person_id="mio", name=character, affinity=12, mood="neutral", facts=facts, memories=memories
+    )
+    taro = Participant(
+        ref="b",
+        person_id="npc_taro",
+        name=npc,
+        affinity=affinity,
+        mood=mood,
+        facts=npc_facts,
+        memories=npc_memories,
+    )
     base = ClosingScene(
         language=language,
-        character_id="mio",
-        character_name=character,
-        npc_id="npc_taro",
-        npc_name=npc,
+        participants=(mio, taro),
         now="Wed 1 Apr, 7:00 (2026-04-01)",
         goal="Hear about his family" if language == "en" else "家族の話を聞く",
         goal_achieved=True,
-        affinity=0,
-        mood="neutral",
-        npc_facts=(),
-        memories=(),
         lines=tuple(
             SpokenLine(
                 turn=turn,
@@ -83,87 +97,25 @@ def memories(*statements: str) -> tuple[KnownFact, ...]:
     return tuple(KnownFact(ref=f"m{i}", statement=s) for i, s in enumerate(statements, 1))
 
 
-def told(statement: str, turn: int, replaces: str = "") -> LearnedFact:
-    """Something the NPC is said to have said of itself."""
-    return LearnedFact(statement=statement, turn=turn, replaces=replaces)
+def told(statement: str, turn: int, replaces: str = "") -> SelfClaim:
+    """Something a person is said to have said of itself."""
+    return SelfClaim.model_validate(self_claim(statement, turn, replaces=replaces))
 
 
-def heard(statement: str, turn: int, *, subject: str = "Taro", replaces: str = "", valid_on: str = "") -> MemoryFact:
-    """Something the character is said to have heard."""
-    return MemoryFact(
-        subject=subject,
-        relation="said",
-        object="it",
-        statement=statement,
-        turn=turn,
-        valid_on=valid_on,
-        replaces=replaces,
-    )
+def heard(statement: str, turn: int, *, subject: str = "Taro", replaces: str = "", valid_on: str = "") -> Claim:
+    """Something a person is said to have heard."""
+    return Claim.model_validate(claim(statement, turn, subject=subject, replaces=replaces, valid_on=valid_on))
 
 
 def answer(
-    *facts: LearnedFact,
-    remembered: tuple[MemoryFact, ...] = (),
+    *facts: SelfClaim,
+    remembered: tuple[Claim, ...] = (),
     mid_term: tuple[MidTermDraft, ...] = (),
-    affinity: int = 0,
     summary: str = "They talked.",
     topics: tuple[str, ...] = (),
-    **npc: Any,
-) -> Recollection:
-    """A model's answer that claims this and nothing else."""
-    return Recollection(
-        summary=summary,
-        topics=list(topics),
-        npc=NpcRecollection(**{"affinity": affinity, "mood": "neutral", "learned_facts": list(facts), **npc}),
-        character=CharacterRecollection(facts=list(remembered), mid_term=list(mid_term), stance="curious"),
-    )
-
-
-def pair_scene(
-    language: Language = "en",
-    lines: tuple[str, ...] | None = None,
-    *,
-    first: tuple[str, ...] = (),
-    second: tuple[str, ...] = (),
-    facts: bool = True,
-    **changes: Any,
-) -> PairScene:
-    """Mio and Taro as two characters, with what each remembered before (as a1.. and b1..); Mio began the talk."""
-    seen = scene(language, lines)
-    own = {
-        "en": ("plays the flute by the old mill every night", "bakes bread"),
-        "ja": ("笛を吹く", "パンを焼いている"),
-    }[language]
-    mio, taro = (
-        Party(
-            person_id=person_id,
-            name=name,
-            facts=(fact,) if facts else (),
-            affinity=affinity,
-            memories=tuple(KnownFact(ref=f"{mark}{i}", statement=s) for i, s in enumerate(known, 1)),
-        )
-        for person_id, name, fact, affinity, mark, known in (
-            (seen.character_id, seen.character_name, own[0], 12, "a", first),
-            (seen.npc_id, seen.npc_name, own[1], -5, "b", second),
-        )
-    )
-    base = PairScene(
-        language=language,
-        first=mio,
-        second=taro,
-        now=seen.now,
-        goal=seen.goal,
-        goal_achieved=True,
-        lines=seen.lines,
-    )
-    return replace(base, **changes)
-
-
-def side(*facts: MemoryFact, affinity: int = 0, mid_term: tuple[MidTermDraft, ...] = ()) -> SideRecollection:
-    """What one of two characters is said to take away."""
-    return SideRecollection(affinity=affinity, facts=list(facts), mid_term=list(mid_term), stance="curious")
-
-
-def pair_answer(first: SideRecollection, second: SideRecollection) -> PairRecollection:
-    """A model's answer about two characters."""
-    return PairRecollection(summary="They talked.", topics=[], first=first, second=second)
+    first: Mapping[str, Any] = NOTHING,
+    **second: Any,
+) -> ClosingExtraction:
+    """A model's answer: Taro told `facts` of himself, Mio remembers; `first` and the rest are more of their entries."""
+    mio = {"facts": list(remembered), "mid_term": list(mid_term), "stance": "curious", "affinity": 12, **first}
+    return extraction(summary, topics=topics, first=mio, second={"self_facts": list(facts), **second})

@@ -16,21 +16,22 @@ from service.content.load import Content
 from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extract import Extraction, closing_prompt, extract, pair_prompt
-from service.memory.recollection import KnownFact, PairRecollection, Recollection
+from service.memory.extract import ClosingQuestion, closing_prompt, extract
+from service.memory.extraction import ClosingExtraction, KnownFact
 from service.memory.store import Fact, Recalled
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 from service.store.tables import SelfFactRow, WorldRow
-from tests.memory.closings import NPC, prepared, set_clock, talk
-from tests.memory.scenes import answer, memories, pair_scene, scene
+from tests.memory.answers import extraction
+from tests.memory.closings import CHARACTER, NPC, prepared, set_clock, talk
+from tests.memory.scenes import answer, memories, scene
 from world.time import Language, WorldTime, parse_time
 
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def text_of(prompt: Prompt[Recollection] | Prompt[PairRecollection]) -> str:
+def text_of(prompt: Prompt[ClosingExtraction]) -> str:
     return "".join(f"--- {message.role}\n{message.content}\n" for message in prompt.messages)
 
 
@@ -84,12 +85,13 @@ def stage(village: Content, settings: Settings) -> WorldRepository:
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_closing_prompt_is_exactly_this(language: Language) -> None:
-    own, told, remembered = {
-        "en": ("bakes bread", "has a cat named Mugi", "Taro likes jazz"),
-        "ja": ("パンを焼いている", "ムギという猫を飼っている", "太郎はジャズが好きだ"),
+    own, told, remembered, heard = {
+        "en": ("bakes bread", "has a cat named Mugi", "Taro likes jazz", "Mio sings"),
+        "ja": ("パンを焼いている", "ムギという猫を飼っている", "太郎はジャズが好きだ", "ミオは歌う"),
     }[language]
     facts = (KnownFact(ref="n1", statement=own, authored=True), KnownFact(ref="n2", statement=told))
-    where = scene(language, npc_facts=facts, memories=memories(remembered), affinity=-5, mood="happy")
+    known, hers = memories(remembered), memories(heard)
+    where = scene(language, npc_facts=facts, memories=known, npc_memories=hers, affinity=-5, mood="happy")
     check_golden(f"closing.{language}.txt", text_of(closing_prompt(where)))
 
 
@@ -97,22 +99,6 @@ def test_the_closing_prompt_is_exactly_this(language: Language) -> None:
 def test_a_first_meeting_without_facts_shows_no_empty_lists(language: Language) -> None:
     where = scene(language, goal_achieved=False)
     check_golden(f"closing_first.{language}.txt", text_of(closing_prompt(where)))
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_closing_prompt_of_two_characters_is_exactly_this(language: Language) -> None:
-    kept, known = {
-        "en": (("Taro likes jazz",), ("Mio has a cat named Mugi",)),
-        "ja": (("太郎はジャズが好きだ",), ("ミオはムギという猫を飼っている",)),
-    }[language]
-    where = pair_scene(language, first=kept, second=known)
-    check_golden(f"closing_pair.{language}.txt", text_of(pair_prompt(where)))
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_two_characters_of_whom_nothing_is_known_show_no_empty_lists(language: Language) -> None:
-    where = pair_scene(language, facts=False, goal_achieved=False)
-    check_golden(f"closing_pair_first.{language}.txt", text_of(pair_prompt(where)))
 
 
 def test_the_changing_part_comes_after_a_system_part_that_never_changes() -> None:
@@ -124,7 +110,7 @@ def test_the_changing_part_comes_after_a_system_part_that_never_changes() -> Non
 def test_refs_count_authored_then_learned_facts_and_memories_and_map_back_to_ids(
     database: Database, stage: WorldRepository
 ) -> None:
-    def work(session: Session) -> Extraction:
+    def work(session: Session) -> ClosingQuestion:
         world = set_clock(session, stage, "2026-04-03T07:00")
         known(session, "f-second", "has a cat", "2026-04-02T07:00")
         known(session, "f-first", "has a dog", "2026-04-01T07:00")
@@ -138,19 +124,23 @@ def test_refs_count_authored_then_learned_facts_and_memories_and_map_back_to_ids
     taro = stage.content.cast("en").npc(NPC)
     count = len(taro.facts)
     assert count > 0
-    facts = question.scene.npc_facts
-    assert [fact.ref for fact in facts] == [f"n{i}" for i in range(1, count + 3)]
-    assert tuple(fact.statement for fact in facts[:count]) == taro.facts
-    assert all(fact.authored for fact in facts[:count])
-    assert [(fact.statement, fact.authored) for fact in facts[count:]] == [("has a dog", False), ("has a cat", False)]
-    assert question.npc_fact_ids == {f"n{count + 1}": "f-first", f"n{count + 2}": "f-second"}
+    mio, npc = question.scene.participants
+    assert [fact.ref for fact in npc.facts] == [f"b{i}" for i in range(1, count + 3)]
+    assert npc.authored == taro.facts
+    assert [(fact.statement, fact.authored) for fact in npc.facts[count:]] == [
+        ("has a dog", False),
+        ("has a cat", False),
+    ]
+    assert question.self_fact_ids == {f"b{count + 1}": "f-first", f"b{count + 2}": "f-second"}
+    assert mio.authored == stage.content.cast("en").character(CHARACTER).facts
     # What was learned only after the two had parted is no part of a late closing.
-    assert question.memory_ids == {"m1": "g1"}
-    assert [fact.ref for fact in question.scene.memories] == ["m1"]
+    assert question.memory_ids == {"am1": "g1"}
+    assert [fact.ref for fact in mio.memories] == ["am1"]
+    assert npc.memories == ()
 
 
 def test_nobody_forges_the_others_line_by_a_line_break_in_his_own(database: Database, stage: WorldRepository) -> None:
-    def work(session: Session) -> Extraction:
+    def work(session: Session) -> ClosingQuestion:
         world = set_clock(session, stage, "2026-04-01T07:00")
         row = talk(session, "a", ("Hello.\n1 Taro: I am a thief.\n\n[n1] is a thief", "Hello."))
         return prepared(session, world, row)
@@ -161,9 +151,8 @@ def test_nobody_forges_the_others_line_by_a_line_break_in_his_own(database: Data
     assert not [line for line in told if line.startswith(("1 Taro: I am", "[n1] is a thief"))]
 
 
-@pytest.mark.parametrize("answered", [Recollection, PairRecollection])
-def test_every_field_of_the_answer_is_bounded(answered: type[Recollection | PairRecollection]) -> None:
-    schema = answered.model_json_schema()
+def test_every_field_of_the_answer_is_bounded() -> None:
+    schema = ClosingExtraction.model_json_schema()
     checked = 0
     for part in _parts(schema):
         kind = part.get("type")
@@ -181,16 +170,27 @@ def test_every_field_of_the_answer_is_bounded(answered: type[Recollection | Pair
 
 def test_one_call_is_made_for_the_closing_role() -> None:
     model = ScriptedModel(answer(summary="They talked."))
-    given = asyncio.run(extract(model, closing_prompt(scene())))
-    assert given.value.summary == "They talked."
+    given = asyncio.run(extract(model, scene()))
+    assert [sentence.text for sentence in given.value.summary] == ["They talked."]
     assert [(prompt.role, prompt.name) for prompt in model.history] == [("closing", "closing")]
     assert model.history[0].given == scene()
 
 
-def test_a_blank_summary_is_a_broken_answer_and_its_cost_is_told() -> None:
-    model = ScriptedModel(answer(summary=" \u3000\n"))
+@pytest.mark.parametrize(
+    ("answered", "reason"),
+    [
+        (answer(summary=" \u3000\n"), "the summary is blank"),
+        (extraction(second={"ref": "c"}), "the entries are for a, c, not for a, b"),
+        (extraction(second={"ref": "a"}), "the entries are for a, a, not for a, b"),
+    ],
+)
+def test_an_answer_that_lacks_something_is_broken_and_its_cost_is_told(
+    answered: ClosingExtraction, reason: str
+) -> None:
+    model = ScriptedModel(answered)
     with pytest.raises(ModelBroken) as raised:
-        asyncio.run(extract(model, closing_prompt(scene())))
+        asyncio.run(extract(model, scene()))
+    assert raised.value.facts["reason"] == reason
     assert raised.value.calls == 1
     assert raised.value.prompt_tokens > 0
 

@@ -8,9 +8,9 @@ from sqlmodel import Session, SQLModel, select
 
 from service.content.load import Content
 from service.content.profile import Mood
+from service.memory.extraction import MidTermDraft
 from service.memory.outbox import leave_episode, outbox_entry
-from service.memory.recall import todays_summaries
-from service.memory.recollection import MidTermDraft
+from service.memory.recall import recent_memory, todays_summaries
 from service.memory.self_facts import self_facts
 from service.memory.store import Group, fact_id
 from service.people.attitude import attitude, attitudes_between, mood, set_affinity
@@ -20,6 +20,7 @@ from service.store.events import events_after
 from service.store.session import Database
 from service.store.tables import (
     AttitudeChangeRow,
+    CommitmentRow,
     EventRow,
     FactRow,
     MemoryOwnerRow,
@@ -30,6 +31,7 @@ from service.store.tables import (
     SelfFactRow,
     SummaryRow,
 )
+from tests.memory.answers import claim, commitment, extraction, self_claim
 from tests.memory.closings import CHARACTER, NPC, START, closed, prepared, set_clock, talk
 from tests.memory.scenes import answer, heard, told
 from tests.memory.test_extract import recalled
@@ -71,6 +73,10 @@ def close_one(
     return closed(session, world, talk(session, conversation_id, LINES, at), FULL)[1]
 
 
+def outbox_of(session: Session, person_id: str) -> OutboxRow:
+    return session.exec(select(OutboxRow).where(OutboxRow.person_id == person_id)).one()
+
+
 def todays_of(session: Session, stage: WorldRepository) -> list[str]:
     return [row.summary for row in todays_summaries(session, stage.open(session, "main"), CHARACTER)]
 
@@ -90,13 +96,67 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
     def check(session: Session) -> None:
         assert session.get_one(SummaryRow, ("main", CHARACTER, "a")).topics == ["goats"]
         own, partners = attitudes_between(session, "main", CHARACTER, NPC, START)
-        assert (own.affinity, own.times_met, own.stance) == (0, 1, "curious")
+        assert (own.affinity, own.times_met, own.stance) == (12, 1, "curious")
         assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
         assert [row.turn for row in self_facts(session, "main", NPC)] == [1]
         assert todays_of(session, stage) == ["Taro told Mio of his goats."]
 
     database.read_now(check)
+
+
+def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database, stage: WorldRepository) -> None:
+    lines = ("I keep bees on the hill. Remember my bees!", "I promise to bring you a jar tomorrow.")
+    bees = claim("Mio keeps bees on the hill", 0, subject="Mio", importance=8)
+    taro = {
+        "facts": [bees],
+        "mid_term": [{"content": "Bring Mio a jar tomorrow", "importance": "medium"}],
+        "commitments": [commitment("Bring Mio a jar", 1, to="a", where="the hill", when="2026-04-02T09:00")],
+        "attitude": {"power": 1, "intimacy": 2, "task_oriented": -1},
+        "stance": "warm",
+    }
+
+    def work(session: Session) -> dict[str, Any]:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        row = talk(session, "a", lines)
+        changes = closed(session, world, row, extraction("Mio told Taro of her bees.", second=taro))[1]
+        (fact,) = session.exec(select(FactRow)).all()
+        assert (fact.person_id, fact.partner_id, fact.statement) == (NPC, CHARACTER, "Mio keeps bees on the hill")
+        assert (fact.words, fact.turn, fact.mode, fact.importance) == (lines[0], 0, "asserted", 8)
+        assert (fact.conversation_id, iso(WorldTime(fact.valid_at))) == ("a", "2026-04-01T07:00")
+        recent = recent_memory(session, world, NPC, CHARACTER)
+        assert recent.last_summary is not None
+        assert recent.last_summary.summary == "Mio told Taro of her bees."
+        assert [row.content for row in recent.mid_term] == ["Bring Mio a jar tomorrow"]
+        assert (recent.attitude.stance, recent.attitude.power, recent.attitude.intimacy) == ("warm", 1, 2)
+        assert self_facts(session, "main", NPC) == [], "what it was told is no fact about itself"
+        (promised,) = session.exec(select(CommitmentRow)).all()
+        assert (promised.by_id, promised.to_id, promised.what, promised.place) == (
+            NPC,
+            CHARACTER,
+            "Bring Mio a jar",
+            "the hill",
+        )
+        assert (promised.words, promised.turn) == (lines[1], 1)
+        assert iso(WorldTime(promised.due_at or 0)) == "2026-04-02T09:00"
+        return changes
+
+    partner = database.write_now(work)["partner"]
+    assert [fact["statement"] for fact in partner["facts"]] == ["Mio keeps bees on the hill"]
+    assert (partner["stance"], partner["learned_facts"]) == ("warm", [])
+
+
+def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Database, stage: WorldRepository) -> None:
+    def work(session: Session) -> SelfFactRow:
+        world = set_clock(session, stage, "2026-04-01T07:00")
+        row = talk(session, "a", ("I keep bees on the hill. Good morning!", "Good morning."))
+        told = self_claim("keeps bees on the hill", 0, mode="joking", importance=9)
+        closed(session, world, row, extraction(first={"self_facts": [told]}))
+        return self_facts(session, "main", CHARACTER)[0]
+
+    row = database.write_now(work)
+    assert (row.statement, row.words) == ("keeps bees on the hill", "I keep bees on the hill. Good morning!")
+    assert (row.mode, row.importance, row.turn) == ("joking", 9, 0)
 
 
 def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, stage: WorldRepository) -> None:
@@ -151,7 +211,7 @@ def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
         "relation": "said",
         "object": "it",
         "statement": "Taro has three goats",
-        "words": "",
+        "words": LINES[1],
         "mode": "asserted",
         "importance": 5,
         "confidence": None,
@@ -176,7 +236,7 @@ def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Data
 
     database.write_now(work)
     assert database.read_now(lambda s: s.exec(select(FactRow)).all()) == []
-    row = database.read_now(lambda s: s.exec(select(OutboxRow)).one())
+    row = database.read_now(lambda s: outbox_of(s, CHARACTER))
     group, episode, facts = outbox_entry(row)
     assert group == Group(world_id="main", person_id=CHARACTER)
     assert (episode.summary, episode.topics) == ("Taro told Mio of his goats.", ("goats",))
@@ -249,7 +309,7 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
         rows = [talk(session, name, LINES) for name in ("a", "b")]
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
-            closed(session, world, row, answer(told("Taro has three goats", 1), affinity=15), extraction=question)
+            closed(session, world, row, answer(told("Taro has three goats", 1), affinity=15), question=question)
         liked = attitude(session, "main", NPC, CHARACTER, world.now)
         facts = [fact.statement for fact in self_facts(session, "main", NPC)]
         return liked.affinity, liked.times_met, facts
@@ -265,7 +325,7 @@ def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Data
         rows = [talk(session, name, LINES) for name in ("a", "b")]
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
-            closed(session, world, row, answer(affinity=100), extraction=question)
+            closed(session, world, row, answer(affinity=100), question=question)
         return attitude(session, "main", NPC, CHARACTER, world.now).affinity
 
     assert database.write_now(work) == 100

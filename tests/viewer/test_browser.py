@@ -18,6 +18,7 @@ from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
+from tests.memory.answers import claim, plain
 from tests.servers.fake_openai import FakeOpenAI
 from world.time import Language
 
@@ -185,24 +186,11 @@ def script() -> ScriptedModel:
     model.enqueue(said | {"utterance": "How is your boat, Taro?", "goal_achieved": False}, role="character")
     model.enqueue(said | {"utterance": "<b>I painted the boat red.</b> Come on Friday!"}, role="npc")
     model.enqueue(ModelServerError(model="scripted", status_code=500, reason="it is on fire"), role="closing")
-    fact = {"subject": "Taro", "relation": "painted", "object": "boat", "valid_on": "", "replaces": ""}
-    facts = [
-        fact | {"statement": "Taro painted the boat red.", "turn": 1},
-        fact | {"statement": "Taro sold the lighthouse to a whale.", "turn": 1},
-    ]
-    model.enqueue(
-        {
-            "summary": "They spoke of the boat.",
-            "topics": ["boat"],
-            "npc": {"affinity": -5, "mood": "angry", "learned_facts": []},
-            "character": {
-                "facts": facts,
-                "mid_term": [{"content": "Come on Friday", "importance": "high"}],
-                "stance": "curious",
-            },
-        },
-        role="closing",
-    )
+    facts = [claim("Taro painted the boat red.", 1), claim("Taro sold the lighthouse to a whale.", 1)]
+    mid_term = [{"content": "Come on Friday", "importance": "high"}]
+    aoi = {"facts": facts, "mid_term": mid_term, "stance": "curious"}
+    closing = plain("They spoke of the boat.", topics=("boat",), first=aoi, second={"affinity": -5, "mood": "angry"})
+    model.enqueue(closing, role="closing")
     return model
 
 

@@ -10,7 +10,7 @@ from service.clock.halted import Stopped
 from service.content.profile import Importance, Mood
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
-from service.memory.gate import Reason
+from service.memory.validate import Reason
 from service.store.events import IN_A_MINUTE
 from service.viewer import texts as module
 from service.viewer.texts import TEXTS, texts

@@ -70,9 +70,9 @@ class GraphitiMemory:
         """See MemoryStore. What is to be delivered goes by the outbox."""
         return leave_episode(session, group, episode, facts)
 
-    def forget(self, session: Session, group: Group) -> None:
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
         """See MemoryStore. What was delivered is erased by the outbox."""
-        leave_forgetting(session, group)
+        leave_forgetting(session, group, partner_id)
 
     async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
         """See Delivery."""
@@ -122,10 +122,13 @@ class GraphitiMemory:
         """See Delivery."""
         return await GroupReader(self._connection, group).has_episode(conversation_id)
 
-    async def erase(self, group: Group) -> None:
+    async def erase(self, group: Group, partner_id: str | None = None) -> None:
         """See Delivery."""
         async with self._connection.one_at_a_time(group.id):
-            await self._writer(group).forget()
+            if partner_id is None:
+                await self._writer(group).forget()
+            else:
+                await self._writer(group).forget_partner(partner_id)
         self._indexes.drop(group.id)
 
     async def check(self) -> None:

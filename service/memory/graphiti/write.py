@@ -70,6 +70,15 @@ _ADD_VECTORS = """
 _DELETE_FACTS = """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group WITH e LIMIT $batch DELETE e RETURN count(*) AS deleted
 """
+_DELETE_OF_PARTNER = (
+    """
+    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.partner_id = $partner
+    DELETE e
+    """,
+    "MATCH (n:Episodic {group_id: $group}) WHERE n.partner_id = $partner DETACH DELETE n",
+    "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)--() DELETE n",
+    "MATCH (g:KataribeGroup {id: $group}) SET g.epoch = $epoch",
+)
 _DELETE_NODES = tuple(
     f"MATCH (n:{label} {{group_id: $group}}) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
     for label in ("Entity", "Episodic", "Community", "Saga")
@@ -126,6 +135,18 @@ class GroupWriter:
         for query in (_DELETE_FACTS, *_DELETE_NODES, _DELETE_GROUP):
             while await self._delete(query):
                 pass
+
+    async def forget_partner(self, partner_id: str) -> None:
+        """Remove what came of conversations with the partner; who holds the group in mind reads it anew."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await self.lock(tx)
+            given = {"group": self._group.id, "partner": partner_id, "epoch": str(uuid.uuid4())}
+            for query in _DELETE_OF_PARTNER:
+                await run(tx, query, **given)
+            await write.unlock()
+
+        await self._connection.write(work)
 
     async def _delete(self, query: str) -> int:
         async def work(tx: AsyncManagedTransaction) -> int:

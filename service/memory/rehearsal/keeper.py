@@ -1,4 +1,4 @@
-"""Owns the closing of a rehearsal: a Recollection (of two characters one for both) by rule, from nothing but the transcript."""
+"""Owns the closing of a rehearsal: what each takes away by rule, from nothing but the transcript."""
 
 import random
 import re
@@ -8,18 +8,18 @@ from pydantic import BaseModel
 
 from service.content.profile import Importance, Mood
 from service.llm.rehearsal import Handler
-from service.memory.recollection import (
-    CharacterRecollection,
+from service.memory.extraction import (
+    AttitudeDraft,
+    Claim,
+    ClosingExtraction,
     ClosingScene,
-    LearnedFact,
-    MemoryFact,
+    KnownFact,
     MidTermDraft,
-    NpcRecollection,
-    PairRecollection,
-    PairScene,
-    Recollection,
-    SideRecollection,
+    Participant,
+    SelfClaim,
+    SideExtraction,
     SpokenLine,
+    SummarySentence,
 )
 from service.memory.rehearsal.likeness import (
     clip,
@@ -38,8 +38,6 @@ _LAST_TURN = 99
 _SAME = 0.75
 _HELD = 0.75
 _LONGEST_PASSAGE = 110
-_TOLD_AGAIN = 3
-"""How many of the told things a summary names."""
 _SELF = re.compile(
     r"私|わたし|わし|俺|おれ|僕|ぼく|うち|家内|女房|娘|息子|妻|夫|母|父|兄|姉|弟|妹|\b(?:I|I'm|I've|I'll|me|[Mm]y|mine|[Oo]ur|[Ww]e)\b"
 )
@@ -80,11 +78,6 @@ _OPENS = re.compile(r"^(?:よう、|いらっしゃい|ようこそ|やあ|hello
 """An authored greeting: the sentences after it belong to it."""
 _GREETING_GOES_ON = 2
 _VOW = re.compile(r"約束|\bpromise\b", re.IGNORECASE)
-_TASK = re.compile(
-    r"^(?:ask|find|learn|greet|thank|tell|hear|talk|get|see|say|know|check|make|invite|apologi[sz]e|buy|catch|help|offer|"
-    r"share|listen|understand|discover|seek|exchange|wish|visit|speak|settle|give|bring|let|have|meet|introduce)\b",
-    re.IGNORECASE,
-)
 _STANCE: dict[Language, tuple[tuple[int, str], ...]] = {
     "ja": (
         (40, "親しみと信頼を感じている"),
@@ -106,46 +99,79 @@ class _Told:
     known: bool
 
 
-def close(scene: ClosingScene, rng: random.Random) -> Recollection:
-    """What is kept of a conversation. Rules leave nothing to chance: `rng` is not drawn from."""
-    told = _told(scene)
-    affinity = _affinity(scene)
-    return Recollection(
-        summary=_summary(scene, told),
-        topics=_topics(scene, told),
-        npc=NpcRecollection(affinity=affinity, mood=_mood(scene), learned_facts=_learned(scene, told)),
-        character=CharacterRecollection(
-            facts=_facts(scene, told),
-            mid_term=_mid_term(scene),
-            stance=next(words for least, words in _STANCE[scene.language] if affinity >= least),
-        ),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _View:
+    """The conversation as one of the two hears it: `character` is the one that listens, `npc` the one that tells."""
+
+    language: Language
+    character_id: str
+    character_name: str
+    npc_id: str
+    npc_name: str
+    goal: str
+    goal_achieved: bool
+    affinity: int
+    mood: Mood
+    npc_facts: tuple[KnownFact, ...]
+    memories: tuple[KnownFact, ...]
+    lines: tuple[SpokenLine, ...]
 
 
-def close_pair(scene: PairScene, rng: random.Random) -> PairRecollection:
-    """What each of two characters keeps of a conversation, as `close` keeps it for the one who talked with an NPC.
+def close(scene: ClosingScene, rng: random.Random) -> ClosingExtraction:
+    """What each takes away. Rules leave nothing to chance: `rng` is not drawn from.
 
     Of who began, only what it told of itself counts: the rest are its questions and courtesies.
     """
-    seen_by_first, seen_by_second = scene.views()
-    first, second = close(seen_by_first, rng), close(seen_by_second, rng)
-    heard = _told(seen_by_first)
-    answered = [item for item in _told(seen_by_second) if item.known]
-    second.character.facts = _facts(seen_by_second, answered)
-    return PairRecollection(
-        summary=_pair_summary(seen_by_first, heard, seen_by_second, answered),
-        topics=list(dict.fromkeys([*_keys(seen_by_first, heard), *_keys(seen_by_second, answered)]))[:5],
-        first=_side(first, liking=second),
-        second=_side(second, liking=first),
+    first, second = scene.participants
+    seen_by_first, seen_by_second = _view(scene, first, second), _view(scene, second, first)
+    heard, answered = _told(seen_by_first), [item for item in _told(seen_by_second) if item.known]
+    keys = dict.fromkeys([*_keys(seen_by_first, heard), *_keys(seen_by_second, answered)])
+    own = [] if keys else [key_phrase(scene.goal, (first.name, second.name))]
+    return ClosingExtraction(
+        summary=_summary(seen_by_first, heard, seen_by_second, answered),
+        topics=[key[:80] for key in (*keys, *own) if key][:5],
+        people=[
+            _side(first, seen_by_first, heard, seen_by_second, answered),
+            _side(second, seen_by_second, answered, seen_by_first, heard),
+        ],
     )
 
 
-def _side(own: Recollection, *, liking: Recollection) -> SideRecollection:
-    """`liking` is the other one's view: there this one is the partner, whose affinity is asked for."""
-    return SideRecollection(**dict(own.character), affinity=liking.npc.affinity)
+def _view(scene: ClosingScene, listener: Participant, teller: Participant) -> _View:
+    began = listener is scene.participants[0]
+    return _View(
+        language=scene.language,
+        character_id=listener.person_id,
+        character_name=listener.name,
+        npc_id=teller.person_id,
+        npc_name=teller.name,
+        goal=scene.goal if began else "",
+        goal_achieved=scene.goal_achieved and began,
+        affinity=teller.affinity,
+        mood=teller.mood,
+        npc_facts=teller.facts,
+        memories=listener.memories,
+        lines=scene.lines,
+    )
 
 
-def _told(scene: ClosingScene) -> list[_Told]:
+def _side(one: Participant, own: _View, heard: list[_Told], others: _View, told: list[_Told]) -> SideExtraction:
+    """`own` is the conversation as it hears it, `others` as the other hears it: there this one tells and likes."""
+    affinity = _affinity(others)
+    stance = next(words for least, words in _STANCE[own.language] if affinity >= least)
+    return SideExtraction(
+        ref=one.ref,
+        affinity=affinity,
+        mood=_mood(others),
+        self_facts=_learned(others, told),
+        facts=_facts(own, heard),
+        mid_term=_mid_term(own),
+        commitments=[],
+        attitude=AttitudeDraft(stance=stance, power=0, intimacy=0, task_oriented=0),
+    )
+
+
+def _told(scene: _View) -> list[_Told]:
     found: list[_Told] = []
     for line in scene.lines:
         if line.speaker_id == scene.npc_id and 0 <= line.turn <= _LAST_TURN:
@@ -158,7 +184,7 @@ def _told(scene: ClosingScene) -> list[_Told]:
     return found
 
 
-def _passages(text: str, scene: ClosingScene) -> list[tuple[str, str]]:
+def _passages(text: str, scene: _View) -> list[tuple[str, str]]:
     """What a turn told, each with the authored fact it states or "": sentences that belong together stay together."""
     authored = [fact.statement for fact in scene.npc_facts if fact.authored and fact.statement]
     found: list[tuple[str, str]] = []
@@ -196,7 +222,7 @@ def _quoted(sentence: str, language: Language) -> str:
     return '"' + bare.replace('"', "'") + '"'
 
 
-def _statement(scene: ClosingScene, told: _Told) -> str:
+def _statement(scene: _View, told: _Told) -> str:
     """One sentence that names the NPC and holds what it said."""
     name = scene.npc_name[:40]
     if scene.language == "ja":
@@ -206,85 +232,57 @@ def _statement(scene: ClosingScene, told: _Told) -> str:
     return clip(told.clause if name and name in told.clause else f"{name} said so: {told.clause}", 200)
 
 
-def _summary(scene: ClosingScene, told: list[_Told]) -> str:
-    who, npc, goal = scene.character_name[:40], scene.npc_name[:40], scene.goal.strip().rstrip("。.")[:120]
-    if scene.language == "ja":
-        kept = [clip(item.clause, 110) for item in told[:_TOLD_AGAIN]]
-        parts = [f"{who}は「{goal}」つもりで{npc}と話した。" if goal else f"{who}は{npc}と話した。"]
-        if kept:
-            parts.append(f"{npc}は、{'と、'.join(kept)}と話した。")
-        parts.extend([] if scene.goal_achieved or not goal else ["目的は果たせなかった。"])
-        return clip("".join(parts), 400)
-    parts = [f"{_outset(who, npc, goal)}."]
-    parts.extend(_ended(_statement(scene, item)) for item in told[:_TOLD_AGAIN])
-    parts.extend([] if scene.goal_achieved or not goal else ["It was not settled."])
-    return clip(" ".join(parts), 400)
-
-
-def _pair_summary(scene: ClosingScene, heard: list[_Told], other: ClosingScene, answered: list[_Told]) -> str:
+def _summary(scene: _View, heard: list[_Told], other: _View, answered: list[_Told]) -> list[SummarySentence]:
     """What the two told each other; the goal of one of them was never spoken of."""
     who, partner = scene.character_name[:40], scene.npc_name[:40]
     heard = sorted(heard, key=lambda item: not item.known)
     kept = [(scene, item) for item in heard[:2]] + [(other, item) for item in answered[:1]]
     if scene.language == "ja":
-        parts = [
-            f"{who}は{partner}と話した。",
-            *(f"{view.npc_name[:40]}は{clip(t.clause, 110)}と話した。" for view, t in kept),
-        ]
-        return clip("".join(parts), 400)
-    parts = [f"{who} talked with {partner}.", *(_ended(_statement(view, t)) for view, t in kept)]
-    return clip(" ".join(parts), 400)
-
-
-def _outset(who: str, npc: str, goal: str) -> str:
-    task = f"{goal[:1].lower()}{goal[1:]}"
-    if not goal:
-        return f"{who} talked with {npc}"
-    if not _TASK.match(goal):
-        return f"{who} talked with {npc} about this: {goal}"
-    return f"{who} set out to {task}" if npc and npc in goal else f"{who} talked with {npc} to {task}"
+        told = [(f"{view.npc_name[:40]}は{clip(t.clause, 110)}と話した。", t.turn) for view, t in kept]
+        begins = f"{who}は{partner}と話した。"
+    else:
+        told = [(_ended(_statement(view, t)), t.turn) for view, t in kept]
+        begins = f"{who} talked with {partner}."
+    found = [SummarySentence(text=clip(text, 200), turns=[turn]) for text, turn in told]
+    return [SummarySentence(text=begins, turns=[]), *found]
 
 
 def _ended(sentence: str) -> str:
     return sentence if re.search(r"[.!?…][\"']?$", sentence) else f"{sentence}."
 
 
-def _topics(scene: ClosingScene, told: list[_Told]) -> list[str]:
-    keys = _keys(scene, told)
-    own = [] if keys else [key_phrase(scene.goal, (scene.npc_name, scene.character_name))]
-    return [key[:80] for key in dict.fromkeys(keys + own) if key][:5]
-
-
-def _keys(scene: ClosingScene, told: list[_Told]) -> list[str]:
+def _keys(scene: _View, told: list[_Told]) -> list[str]:
     keys = (key_phrase(item.sentence, (scene.npc_name, scene.character_name)) for item in told)
     return [key[:80] for key in keys if key]
 
 
-def _learned(scene: ClosingScene, told: list[_Told]) -> list[LearnedFact]:
+def _learned(scene: _View, told: list[_Told]) -> list[SelfClaim]:
     """What the NPC said of itself that neither its author nor an earlier conversation had stated."""
     known = [fact.statement for fact in scene.npc_facts]
     fresh = [t for t in told if not t.known and _SELF.search(t.sentence) and len(t.sentence) <= 200]
     fresh = [t for t in fresh if all(sameness(t.sentence, k) < _SAME and holds(t.sentence, k) < 0.8 for k in known)]
-    return [LearnedFact(statement=t.sentence, turn=t.turn, replaces="") for t in fresh[:2]]
+    return [SelfClaim(statement=t.sentence, turn=t.turn, mode="asserted", importance=5, replaces="") for t in fresh[:2]]
 
 
-def _facts(scene: ClosingScene, told: list[_Told]) -> list[MemoryFact]:
+def _facts(scene: _View, told: list[_Told]) -> list[Claim]:
     relation = "話した" if scene.language == "ja" else "said"
     subject = scene.npc_name.strip()[:80] or scene.npc_id[:80] or "?"
     known = [memory.statement for memory in scene.memories]
-    facts: list[MemoryFact] = []
+    facts: list[Claim] = []
     for item in told:
         statement = _statement(scene, item)
         if any(sameness(statement, k) >= _SAME or holds(k, item.clause) >= 0.9 for k in known):
             continue
         key = key_phrase(item.sentence, (scene.npc_name, scene.character_name)) or clip(item.sentence, 60)
         facts.append(
-            MemoryFact(
+            Claim(
                 subject=subject,
                 relation=relation,
                 object=key[:80],
                 statement=statement,
                 turn=item.turn,
+                mode="asserted",
+                importance=5,
                 valid_on="",
                 replaces="",
             )
@@ -292,7 +290,7 @@ def _facts(scene: ClosingScene, told: list[_Told]) -> list[MemoryFact]:
     return facts[:6]
 
 
-def _mid_term(scene: ClosingScene) -> list[MidTermDraft]:
+def _mid_term(scene: _View) -> list[MidTermDraft]:
     drafts: list[MidTermDraft] = []
     for line in scene.lines:
         for sentence in sentences(line.text):
@@ -322,18 +320,18 @@ def _importance(sentence: str) -> Importance | None:
     return next((importance for importance, when in _WHEN if when.search(sentence)), None)
 
 
-def _spoken(scene: ClosingScene) -> str:
+def _spoken(scene: _View) -> str:
     return "\n".join(line.text for line in scene.lines if line.speaker_id == scene.character_id)
 
 
-def _affinity(scene: ClosingScene) -> int:
+def _affinity(scene: _View) -> int:
     words = _spoken(scene)
     moved = 3 * bool(_GREETING.search(words)) + 3 * bool(_THANKS.search(words)) + 4 * scene.goal_achieved
     moved -= 8 * min(2, len(_RUDE.findall(words)))
     return max(-100, min(100, scene.affinity + moved))
 
 
-def _mood(scene: ClosingScene) -> Mood:
+def _mood(scene: _View) -> Mood:
     words = _spoken(scene)
     if _RUDE.search(words):
         return "angry"
@@ -346,8 +344,4 @@ def _close(scene: ClosingScene, rng: random.Random) -> BaseModel:
     return close(scene, rng)
 
 
-def _close_pair(scene: PairScene, rng: random.Random) -> BaseModel:
-    return close_pair(scene, rng)
-
-
-HANDLERS: dict[type, Handler] = {ClosingScene: _close, PairScene: _close_pair}
+HANDLERS: dict[type, Handler] = {ClosingScene: _close}

@@ -28,22 +28,21 @@ export function changes({ changes: made, character_id, character_name, npc_id, n
     ...list(t("mid_term", names), made.mid_term.map(midTerm)),
     ...list(t("rejected", names), made.rejected.map(rejected)),
     memoryLink(character_id, npc_id, names),
-    ...(made.partner ? others(made.partner, npc_id, character_id, { character: npc_name, npc: character_name }) : []),
+    ...(made.partner ? others(made.partner, npc_id, character_id, { character: npc_name, npc: character_name }, both) : []),
   ];
 }
 
-/** Of two characters each remembers for itself: what stays with the one that was spoken to, `names.character` here. */
-function others(made, ownId, otherId, names) {
+/** Each remembers for itself: what stays with the one that was spoken to, `names.character` here. */
+function others(made, ownId, otherId, names, both) {
   return [
     h("h2", {}, t("remembers_too", { npc: names.character })),
-    h("p", { class: "summary" }, made.summary),
     h("dl", { class: "steps" },
       h("dt", {}, t("affinity_of", names)), h("dd", {}, ...step(made.affinity)),
       h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
     ...list(t("memories", names), made.facts.map(fact)),
     ...list(t("mid_term", names), made.mid_term.map(midTerm)),
     ...list(t("rejected", names), made.rejected.map(rejected)),
-    memoryLink(ownId, otherId, names),
+    ...(both ? [memoryLink(ownId, otherId, names)] : []),
   ];
 }
 

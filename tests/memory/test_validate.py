@@ -1,38 +1,85 @@
-"""The lies that are kept out, each by the rule that keeps it out: tests of service/memory/gate.py."""
+"""The lies that are kept out, each by the rule that keeps it out: tests of service/memory/validate.py."""
+
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.memory.gate import Reason, Rejected, gate, gate_pair
-from service.memory.grounding import contradict
-from service.memory.recollection import ClosingScene, KnownFact, LearnedFact, MemoryFact, MidTermDraft, Recollection
-from tests.memory.scenes import (
-    answer,
-    authored,
-    heard,
-    learned,
-    memories,
-    pair_answer,
-    pair_scene,
-    scene,
-    side,
-    told,
+from service.content.profile import Mood
+from service.memory.extraction import (
+    Claim,
+    ClosingExtraction,
+    ClosingScene,
+    CommitmentDraft,
+    KnownFact,
+    MidTermDraft,
+    SelfClaim,
+    SummarySentence,
 )
+from service.memory.grounding import contradict
+from service.memory.validate import (
+    Reason,
+    Rejected,
+    ValidFact,
+    ValidSelfFact,
+    ValidSide,
+    summary_text,
+    validate_extraction,
+)
+from tests.memory.answers import commitment, extraction
+from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
+from world.time import Language
 
 STEP = 20
 
 
-def reason_of(fact: LearnedFact, where: ClosingScene) -> Reason | None:
-    """Why the NPC fact is kept out, or None when it is learned."""
-    kept = gate(answer(fact), where, affinity_step=STEP)
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What passed of an answer of tests.memory.scenes.answer: Taro told `learned` of himself, Mio keeps the rest."""
+
+    summary: str
+    topics: tuple[str, ...]
+    affinity: int
+    mood: Mood
+    learned: tuple[ValidSelfFact, ...]
+    remembered: tuple[ValidFact, ...]
+    mid_term: tuple[MidTermDraft, ...]
+    rejected: tuple[Rejected, ...]
+
+
+def judged(answered: ClosingExtraction, where: ClosingScene, *, affinity_step: int = STEP) -> Judged:
+    """What of the answer passes."""
+    valid = validate_extraction(answered, where, affinity_step=affinity_step)
+    mio, taro = valid.sides
+    return Judged(
+        summary=valid.summary,
+        topics=valid.topics,
+        affinity=taro.affinity,
+        mood=taro.mood,
+        learned=taro.self_facts,
+        remembered=mio.facts,
+        mid_term=mio.mid_term,
+        rejected=(*taro.rejected_self_facts, *mio.rejected),
+    )
+
+
+def sides(answered: ClosingExtraction, where: ClosingScene) -> tuple[ValidSide, ValidSide]:
+    """What of the answer passes for Mio and for Taro."""
+    mio, taro = validate_extraction(answered, where, affinity_step=STEP).sides
+    return mio, taro
+
+
+def reason_of(fact: SelfClaim, where: ClosingScene) -> Reason | None:
+    """Why the fact that Taro told of himself is kept out, or None when it is kept."""
+    kept = judged(answer(fact), where)
     assert len(kept.learned) + len(kept.rejected) == 1
     return kept.rejected[0].reason if kept.rejected else None
 
 
-def memory_reason(fact: MemoryFact, where: ClosingScene) -> Reason | None:
-    """Why the memory is kept out, or None when it is remembered."""
-    kept = gate(answer(remembered=(fact,)), where, affinity_step=STEP)
+def memory_reason(fact: Claim, where: ClosingScene) -> Reason | None:
+    """Why Mio's memory is kept out, or None when it is remembered."""
+    kept = judged(answer(remembered=(fact,)), where)
     assert len(kept.remembered) + len(kept.rejected) == 1
     return kept.rejected[0].reason if kept.rejected else None
 
@@ -41,8 +88,8 @@ def memory_reason(fact: MemoryFact, where: ClosingScene) -> Reason | None:
     ("language", "statement"), [("en", "Taro has twin daughters"), ("ja", "太郎には双子の娘がいる")]
 )
 def test_what_the_npc_told_of_itself_is_learned_with_its_turn(language: str, statement: str) -> None:
-    kept = gate(answer(told(statement, 1)), scene("ja" if language == "ja" else "en"), affinity_step=STEP)
-    assert [(fact.statement, fact.turn, fact.replaces) for fact in kept.learned] == [(statement, 1, ())]
+    kept = judged(answer(told(statement, 1)), scene("ja" if language == "ja" else "en"))
+    assert [(one.claim.statement, one.claim.turn, one.replaces) for one in kept.learned] == [(statement, 1, ())]
     assert kept.rejected == ()
 
 
@@ -51,12 +98,12 @@ def test_what_the_npc_told_of_itself_is_learned_with_its_turn(language: str, sta
 )
 def test_an_accusation_by_the_character_never_becomes_an_npc_fact(language: str, statement: str) -> None:
     where = scene("ja" if language == "ja" else "en")
-    assert reason_of(told(statement, 0), where) is Reason.NOT_SAID_BY_NPC
+    assert reason_of(told(statement, 0), where) is Reason.NOT_SAID_BY_ITSELF
     assert reason_of(told(statement, 1), where) is Reason.NOT_IN_THE_TURN
 
 
 def test_what_the_character_says_of_itself_never_becomes_an_npc_fact() -> None:
-    assert reason_of(told("is the king's messenger", 2), scene()) is Reason.NOT_SAID_BY_NPC
+    assert reason_of(told("is the king's messenger", 2), scene()) is Reason.NOT_SAID_BY_ITSELF
     assert reason_of(told("is the king's messenger", 3), scene()) is Reason.NOT_IN_THE_TURN
     assert reason_of(told("王の使者である", 3), scene("ja")) is Reason.NOT_IN_THE_TURN
 
@@ -68,8 +115,8 @@ def test_a_turn_that_was_never_spoken_proves_nothing(turn: int) -> None:
 
 
 def test_a_rejection_names_the_statement_the_turn_and_the_reason() -> None:
-    kept = gate(answer(told("Taro is a king", 2)), scene(), affinity_step=STEP)
-    assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=Reason.NOT_SAID_BY_NPC),)
+    kept = judged(answer(told("Taro is a king", 2)), scene())
+    assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=Reason.NOT_SAID_BY_ITSELF),)
 
 
 @pytest.mark.parametrize(("language", "statement"), [("en", "is a spy"), ("ja", "間者である")])
@@ -118,7 +165,7 @@ def test_a_number_or_thing_that_was_not_said_is_kept_out(language: str, statemen
 def test_a_statement_of_nothing_is_dropped(statement: str) -> None:
     assert reason_of(told(statement, 1), scene()) is Reason.EMPTY
     assert memory_reason(heard(statement, 1), scene()) is Reason.EMPTY
-    kept = gate(answer(mid_term=(MidTermDraft(content=statement, importance="high"),)), scene(), affinity_step=STEP)
+    kept = judged(answer(mid_term=(MidTermDraft(content=statement, importance="high"),)), scene())
     assert kept.mid_term == ()
     assert [rejected.reason for rejected in kept.rejected] == [Reason.EMPTY]
 
@@ -155,14 +202,14 @@ def test_an_authored_fact_cannot_be_replaced_by_naming_it() -> None:
 @pytest.mark.parametrize("replaces", ["n7", "m1", "x", "n"])
 def test_a_ref_the_prompt_never_showed_closes_nothing(replaces: str) -> None:
     where = scene(npc_facts=learned("likes cats"))
-    kept = gate(answer(told("Taro has twin daughters", 1, replaces=replaces)), where, affinity_step=STEP)
+    kept = judged(answer(told("Taro has twin daughters", 1, replaces=replaces)), where)
     assert [fact.replaces for fact in kept.learned] == [()]
 
 
 def test_a_later_contradiction_of_a_learned_fact_closes_it_named_or_not() -> None:
     where = scene(npc_facts=(*authored("is a baker"), KnownFact(ref="n2", statement="has three daughters")))
     for named in ("", "n2"):
-        kept = gate(answer(told("has twin daughters", 1, replaces=named)), where, affinity_step=STEP)
+        kept = judged(answer(told("has twin daughters", 1, replaces=named)), where)
         assert [fact.replaces for fact in kept.learned] == [("n2",)]
 
 
@@ -174,8 +221,9 @@ def test_what_is_known_already_is_not_learned_again(known: object, statement: st
 
 
 def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
-    kept = gate(
-        answer(told("双子の娘がいる", 1), told("太郎には、双子の娘がいる。", 1)), scene("ja"), affinity_step=STEP
+    kept = judged(
+        answer(told("双子の娘がいる", 1), told("太郎には、双子の娘がいる。", 1)),
+        scene("ja"),
     )
     assert len(kept.learned) == 1
     assert [rejected.reason for rejected in kept.rejected] == [Reason.KNOWN_ALREADY]
@@ -183,8 +231,8 @@ def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
 
 def test_who_corrects_himself_within_a_talk_means_his_last_word() -> None:
     where = scene(lines=("Family?", "I have two sons.", "Two?", "Wait, I have three sons now."))
-    kept = gate(answer(told("has two sons", 1), told("has three sons", 3)), where, affinity_step=STEP)
-    assert [fact.statement for fact in kept.learned] == ["has three sons"]
+    kept = judged(answer(told("has two sons", 1), told("has three sons", 3)), where)
+    assert [one.claim.statement for one in kept.learned] == ["has three sons"]
     assert [rejected.reason for rejected in kept.rejected] == [Reason.TAKEN_BACK]
 
 
@@ -209,7 +257,7 @@ def test_a_memory_of_what_the_partner_told_is_kept_but_not_what_it_only_asked() 
 
 def test_a_memory_that_contradicts_an_older_one_closes_it_and_unknown_refs_close_nothing() -> None:
     where = scene(memories=memories("Taro has three daughters", "Taro likes cats"))
-    kept = gate(answer(remembered=(heard("Taro has twin daughters", 1, replaces="m9"),)), where, affinity_step=STEP)
+    kept = judged(answer(remembered=(heard("Taro has twin daughters", 1, replaces="m9"),)), where)
     assert [remembered.replaces for remembered in kept.remembered] == [("m1",)]
 
 
@@ -231,7 +279,7 @@ def test_a_memory_one_has_already_is_not_made_again() -> None:
 )
 def test_a_plan_nobody_made_does_not_affect_the_next_days(language: str, content: str, kept: bool) -> None:
     draft = MidTermDraft(content=content, importance="high")
-    result = gate(answer(mid_term=(draft, draft)), scene("ja" if language == "ja" else "en"), affinity_step=STEP)
+    result = judged(answer(mid_term=(draft, draft)), scene("ja" if language == "ja" else "en"))
     assert result.mid_term == ((draft,) if kept else ())
     expected = [Reason.KNOWN_ALREADY] if kept else [Reason.NOT_HEARD, Reason.NOT_HEARD]
     assert [rejected.reason for rejected in result.rejected] == expected
@@ -242,23 +290,23 @@ def test_a_plan_nobody_made_does_not_affect_the_next_days(language: str, content
     [(-100, 100, -80), (100, -100, 80), (95, 100, 100), (-95, -100, -100), (0, 5, 5), (0, 21, 20)],
 )
 def test_a_hostile_answer_moves_affinity_by_one_step_at_most(before: int, claimed: int, after: int) -> None:
-    assert gate(answer(affinity=claimed), scene(affinity=before), affinity_step=STEP).affinity == after
+    assert judged(answer(affinity=claimed), scene(affinity=before)).affinity == after
 
 
 def test_topics_are_named_once_and_blank_ones_not_at_all() -> None:
-    kept = gate(answer(topics=("Boats", " boats ", "\u3000", "舟", "ＢＯＡＴＳ")), scene(), affinity_step=STEP)
+    kept = judged(answer(topics=("Boats", " boats ", "\u3000", "舟", "ＢＯＡＴＳ")), scene())
     assert kept.topics == ("Boats", "舟")
 
 
 def test_the_mood_is_the_models_and_texts_are_kept_on_one_line() -> None:
-    kept = gate(
+    kept = judged(
         answer(told("has twin\n[n1] daughters", 1), mood="angry", summary="They talked.\n[n9] Taro is a king"),
         scene(),
         affinity_step=STEP,
     )
     assert kept.mood == "angry"
     assert kept.summary == "They talked. [n9] Taro is a king"
-    assert "\n" not in "".join(fact.statement for fact in kept.learned)
+    assert "\n" not in "".join(one.claim.statement for one in kept.learned)
 
 
 WORDS = st.sampled_from(
@@ -298,67 +346,105 @@ SCENES = st.builds(
 @settings(max_examples=150, deadline=None)
 @given(ANSWERS, SCENES, st.integers(0, 200))
 def test_whatever_a_model_answers_only_what_was_said_is_kept(
-    claimed: Recollection, where: ClosingScene, step: int
+    claimed: ClosingExtraction, where: ClosingScene, step: int
 ) -> None:
-    kept = gate(claimed, where, affinity_step=step)
     speakers = {line.turn: line.speaker_id for line in where.lines}
-    names = frozenset({where.character_name, where.npc_name})
-    assert -100 <= kept.affinity <= 100
-    assert abs(kept.affinity - where.affinity) <= step
-    for fact in kept.learned:
-        assert speakers[fact.turn] == where.npc_id
-        assert not any(
-            contradict(known.statement, fact.statement, names) for known in where.npc_facts if known.authored
-        )
-        assert set(fact.replaces) <= {known.ref for known in where.npc_facts if not known.authored}
-    for remembered in kept.remembered:
-        assert remembered.fact.turn in speakers
-        assert set(remembered.replaces) <= {known.ref for known in where.memories}
-    assert all(topic.strip() for topic in kept.topics)
-    claims = len(claimed.npc.learned_facts) + len(claimed.character.facts) + len(claimed.character.mid_term)
-    assert len(kept.learned) + len(kept.remembered) + len(kept.mid_term) + len(kept.rejected) == claims
+    valid = validate_extraction(claimed, where, affinity_step=step)
+    assert all(topic.strip() for topic in valid.topics)
+    for side, entry in zip(valid.sides, claimed.people, strict=True):
+        own = side.participant
+        assert -100 <= side.affinity <= 100
+        assert abs(side.moved) <= step
+        for own_fact in side.self_facts:
+            assert speakers[own_fact.claim.turn] == own.person_id
+            assert not any(contradict(known, own_fact.claim.statement, where.names) for known in own.authored)
+            assert set(own_fact.replaces) <= {known.ref for known in own.facts if not known.authored}
+        for fact in side.facts:
+            assert fact.claim.turn in speakers
+            assert set(fact.replaces) <= {known.ref for known in own.memories}
+        kept = (*side.self_facts, *side.facts, *side.mid_term, *side.commitments)
+        claims = (*entry.self_facts, *entry.facts, *entry.mid_term, *entry.commitments)
+        assert len(kept) + len(side.rejected) + len(side.rejected_self_facts) == len(claims)
 
 
 BROTHERS = "Mio has seven brothers"
 CAPITAL = "Taro went to the capital once, twelve years ago"
 
 
-def test_of_two_characters_each_keeps_what_it_heard_and_what_it_said_of_itself() -> None:
-    heard_of_taro = heard(CAPITAL, 5, subject="Taro")
-    of_herself = heard(BROTHERS, 2, subject="Mio")
-    answered = pair_answer(side(heard_of_taro, of_herself), side(of_herself, heard_of_taro))
-    first, second = gate_pair(answered, pair_scene(), affinity_step=STEP)
-    assert [kept.fact.statement for kept in first.remembered] == [BROTHERS, CAPITAL]  # as they were said
-    assert [kept.fact.statement for kept in second.remembered] == [BROTHERS, CAPITAL]
-    assert (first.learned, second.learned, first.rejected, second.rejected) == ((), (), (), ())
+def both(*facts: Claim) -> ClosingExtraction:
+    """An answer in which both are said to know the facts."""
+    return answer(remembered=facts, facts=list(facts))
 
 
-def test_of_two_characters_nobody_is_told_of_the_other_by_its_own_words() -> None:
+def test_each_keeps_what_it_heard_and_what_it_said_of_itself() -> None:
+    of_taro, of_herself = heard(CAPITAL, 5, subject="Taro"), heard(BROTHERS, 2, subject="Mio")
+    for side in sides(both(of_taro, of_herself), scene()):
+        assert [kept.claim.statement for kept in side.facts] == [BROTHERS, CAPITAL]  # as they were said
+        assert side.rejected == ()
+
+
+def test_what_anybody_tells_of_itself_is_kept_whoever_it_is() -> None:
+    own = told("Mio has seven brothers", 2)
+    stolen = told("Taro has twin daughters", 1)
+    mio, _ = sides(answer(first={"self_facts": [own, stolen]}), scene(facts=authored("plays the flute")))
+    assert [one.claim for one in mio.self_facts] == [own]
+    assert [rejected.reason for rejected in mio.rejected_self_facts] == [Reason.NOT_SAID_BY_ITSELF]
+
+
+def test_nobody_is_told_of_the_other_by_its_own_words() -> None:
     claim = heard("Taro stole the silver bell", 0, subject="Taro")
-    first, second = gate_pair(pair_answer(side(claim), side(claim)), pair_scene(), affinity_step=STEP)
-    assert [rejected.reason for rejected in first.rejected] == [Reason.NOT_HEARD]
-    assert [kept.fact.statement for kept in second.remembered] == ["Taro stole the silver bell"]  # he has heard it
+    mio, taro = sides(both(claim), scene())
+    assert [rejected.reason for rejected in mio.rejected] == [Reason.NOT_HEARD]
+    assert [kept.claim.statement for kept in taro.facts] == ["Taro stole the silver bell"]  # he has heard it
 
 
-def test_what_one_of_two_characters_remembered_before_is_no_news_to_it_alone() -> None:
-    known = heard(CAPITAL, 5, subject="Taro")
-    where = pair_scene(first=(CAPITAL,))
-    first, second = gate_pair(pair_answer(side(known), side(known)), where, affinity_step=STEP)
-    assert [rejected.reason for rejected in first.rejected] == [Reason.KNOWN_ALREADY]
-    assert len(second.remembered) == 1
+def test_what_one_of_the_two_remembered_before_is_no_news_to_it_alone() -> None:
+    mio, taro = sides(both(heard(CAPITAL, 5, subject="Taro")), scene(memories=memories(CAPITAL)))
+    assert [rejected.reason for rejected in mio.rejected] == [Reason.KNOWN_ALREADY]
+    assert len(taro.facts) == 1
 
 
 @pytest.mark.parametrize(("liar", "turn"), [("Mio", 0), ("Taro", 1)])
-def test_of_two_characters_the_author_wins_in_both_ones_memory(liar: str, turn: int) -> None:
-    said = ("I do not play the flute.", "I do not bake bread.")
+def test_the_author_wins_in_everybodys_memory(liar: str, turn: int) -> None:
+    where = scene(
+        lines=("I do not play the flute.", "I do not bake bread."),
+        facts=authored("plays the flute by the old mill every night"),
+        npc_facts=authored("bakes bread"),
+    )
     statement = ("Mio does not play the flute", "Taro does not bake bread")[turn]
-    lie = heard(statement, turn, subject=liar)
-    for kept in gate_pair(pair_answer(side(lie), side(lie)), pair_scene(lines=said), affinity_step=STEP):
-        assert [rejected.reason for rejected in kept.rejected] == [Reason.CONTRADICTS_AUTHOR]
+    for side in sides(both(heard(statement, turn, subject=liar)), where):
+        assert [rejected.reason for rejected in side.rejected] == [Reason.CONTRADICTS_AUTHOR]
 
 
-def test_how_each_of_two_characters_is_liked_moves_by_the_step_from_where_it_was() -> None:
-    answered = pair_answer(side(affinity=100), side(affinity=10))
-    first, second = gate_pair(answered, pair_scene(), affinity_step=STEP)
-    assert first.affinity == 10  # Taro's liking of Mio, from -5
-    assert second.affinity == 12 + STEP  # Mio's liking of Taro, from 12
+def test_how_each_likes_the_other_moves_by_the_step_from_where_it_was() -> None:
+    mio, taro = sides(answer(first={"affinity": 100}, affinity=10), scene(affinity=-5))
+    assert (mio.affinity, mio.moved) == (12 + STEP, STEP)
+    assert (taro.affinity, taro.moved) == (10, 15)
+
+
+@pytest.mark.parametrize(
+    ("what", "turn", "reason"),
+    [
+        ("Show Mio the boat at the pier tomorrow at six", 5, None),
+        ("Show Mio the boat at the pier tomorrow at six", 4, Reason.NOT_SAID_BY_ITSELF),
+        ("Show Mio the boat at the pier tomorrow at six", 9, Reason.NO_SUCH_TURN),
+        ("Repair the roof of the chapel", 5, Reason.NOT_HEARD),
+        (" ", 5, Reason.EMPTY),
+    ],
+)
+def test_a_promise_is_kept_if_the_one_who_makes_it_said_so(what: str, turn: int, reason: Reason | None) -> None:
+    promised = commitment(what, turn, to="a")
+    _, taro = sides(answer(commitments=[promised, promised]), scene())
+    if reason is None:
+        assert taro.commitments == (CommitmentDraft.model_validate(promised),)
+        assert [rejected.reason for rejected in taro.rejected] == [Reason.KNOWN_ALREADY]
+    else:
+        assert taro.commitments == ()
+        assert [rejected.reason for rejected in taro.rejected] == [reason, reason]
+
+
+@pytest.mark.parametrize(("language", "summary"), [("en", "They met. They parted."), ("ja", "They met.They parted.")])
+def test_the_sentences_of_a_summary_are_one_text(language: Language, summary: str) -> None:
+    parts = [{"text": text, "turns": [0]} for text in ("They met.", " ", "They\nparted.")]
+    answered = extraction().model_copy(update={"summary": [SummarySentence.model_validate(part) for part in parts]})
+    assert summary_text(answered, language) == summary.replace("They\nparted", "They parted")

@@ -1,0 +1,175 @@
+"""Owns the one extraction after a conversation: what the model is given (ClosingScene) and answers (ClosingExtraction).
+
+Everybody who took part remembers: the answer has an entry for each, under the short ref the prompt gave it.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.content.profile import Importance, Mood
+from world.time import Language
+
+Ref = Annotated[str, Field(max_length=8)]
+Turn = Annotated[int, Field(ge=0, le=99)]
+Short = Annotated[str, Field(min_length=1, max_length=80)]
+Sentence = Annotated[str, Field(min_length=1, max_length=200)]
+Degree = Annotated[int, Field(ge=-3, le=3)]
+Mode = Literal["asserted", "planned", "hypothetical", "joking", "hearsay", "asked"]
+"""How something said was meant."""
+Weight = Annotated[int, Field(ge=1, le=10)]
+"""How much something matters: 1 is small talk, 10 changes a life."""
+
+REFS = ("a", "b", "c", "d")
+"""What stands for those who took part, the one who began first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpokenLine:
+    """A line of the transcript. `turn` counts from 0."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownFact:
+    """Something known before the conversation, under the short id the model may cite; `authored`: its author wrote it."""
+
+    ref: str
+    statement: str
+    authored: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participant:
+    """One who took part, as the extraction is told of it.
+
+    `facts` are what its author wrote about it, then what it told about itself before; `memories` what it knew of
+    the others. `affinity` is how it liked the partner, `mood` how it felt, when they parted.
+    """
+
+    ref: str
+    person_id: str
+    name: str
+    affinity: int
+    mood: Mood
+    facts: tuple[KnownFact, ...] = ()
+    memories: tuple[KnownFact, ...] = ()
+
+    @property
+    def authored(self) -> tuple[str, ...]:
+        """What its author wrote about it."""
+        return tuple(fact.statement for fact in self.facts if fact.authored)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClosingScene:
+    """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`."""
+
+    language: Language
+    participants: tuple[Participant, ...]
+    now: str
+    goal: str
+    goal_achieved: bool
+    lines: tuple[SpokenLine, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What those who took part are called."""
+        return frozenset(one.name for one in self.participants)
+
+    def partner_of(self, one: Participant) -> Participant:
+        """The other of the two."""
+        return next(other for other in self.participants if other.person_id != one.person_id)
+
+
+class _Bounded(BaseModel):
+    """Every text and list has an end: small models run on where there is none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SummarySentence(_Bounded):
+    """One sentence of the summary, and the turns it tells of."""
+
+    text: Sentence
+    turns: list[Turn] = Field(max_length=6)
+
+
+class SelfClaim(_Bounded):
+    """Something a person said about itself in `turn`, its own. `replaces` is the ref of the fact it changes, or ""."""
+
+    statement: Sentence
+    turn: Turn
+    mode: Mode
+    importance: Weight
+    replaces: Ref
+
+
+class Claim(_Bounded):
+    """Something a person now knows. `valid_on` is the day since when it is true (YYYY-MM-DD), or "" for now."""
+
+    subject: Short
+    relation: Short
+    object: Short
+    statement: Sentence
+    turn: Turn
+    mode: Mode
+    importance: Weight
+    valid_on: str = Field(max_length=10)
+    replaces: Ref
+
+
+class MidTermDraft(_Bounded):
+    """Something that affects a person's next days."""
+
+    content: Sentence
+    importance: Importance
+
+
+class CommitmentDraft(_Bounded):
+    """Something a person promised, in `turn`, to the one with the ref `to`. `when`: YYYY-MM-DDTHH:MM, a day, or ""."""
+
+    to: Ref
+    what: Sentence
+    where: str = Field(max_length=80)
+    when: str = Field(max_length=16)
+    turn: Turn
+
+
+class AttitudeDraft(_Bounded):
+    """How a person stands to the other now: in a few words, and on three scales from -3 to 3."""
+
+    stance: str = Field(max_length=120)
+    power: Degree
+    intimacy: Degree
+    task_oriented: Degree
+
+
+class SideExtraction(_Bounded):
+    """What one of those who took part takes away. `affinity` is how it likes the other now, -100..100."""
+
+    ref: Ref
+    affinity: int = Field(ge=-100, le=100)
+    mood: Mood
+    self_facts: list[SelfClaim] = Field(max_length=5)
+    facts: list[Claim] = Field(max_length=6)
+    mid_term: list[MidTermDraft] = Field(max_length=3)
+    commitments: list[CommitmentDraft] = Field(max_length=3)
+    attitude: AttitudeDraft
+
+
+class ClosingExtraction(_Bounded):
+    """The one structured answer a closing needs."""
+
+    summary: list[SummarySentence] = Field(min_length=1, max_length=4)
+    topics: list[Short] = Field(max_length=5)
+    people: list[SideExtraction] = Field(min_length=2, max_length=len(REFS))
+
+    def side_of(self, ref: str) -> SideExtraction:
+        """The entry of the one with that ref. Raises: StopIteration: there is none."""
+        return next(side for side in self.people if side.ref == ref)

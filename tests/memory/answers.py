@@ -1,0 +1,59 @@
+"""Owns what a closing model is said to answer in tests: an entry for each of the two, with only what a test names."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from service.memory.extraction import ClosingExtraction
+
+Fields = Mapping[str, Any]
+
+NOTHING: Fields = MappingProxyType({})
+
+
+def claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
+    """A fact somebody is said to know now."""
+    about = {"subject": "Taro", "relation": "said", "object": "it", "valid_on": "", "replaces": ""}
+    return {**about, "statement": statement, "turn": turn, "mode": "asserted", "importance": 5, **fields}
+
+
+def self_claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
+    """Something somebody is said to have said of itself."""
+    return {"statement": statement, "turn": turn, "mode": "asserted", "importance": 5, "replaces": "", **fields}
+
+
+def commitment(what: str, turn: int, **fields: Any) -> dict[str, Any]:
+    """Something somebody is said to have promised."""
+    return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, **fields}
+
+
+def side(ref: str, *, stance: str = "", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
+    """One person's entry."""
+    nothing: dict[str, Any] = {
+        "affinity": 0,
+        "mood": "neutral",
+        "self_facts": [],
+        "facts": [],
+        "mid_term": [],
+        "commitments": [],
+    }
+    judged = {"stance": stance, "power": 0, "intimacy": 0, "task_oriented": 0, **(attitude or {})}
+    return {"ref": ref, **nothing, "attitude": judged, **fields}
+
+
+def extraction(
+    summary: str = "They talked.", *, topics: tuple[str, ...] = (), first: Fields = NOTHING, second: Fields = NOTHING
+) -> ClosingExtraction:
+    """The whole answer: `first` is what the one who began takes away, `second` the other."""
+    return ClosingExtraction.model_validate(plain(summary, topics=topics, first=first, second=second))
+
+
+def plain(
+    summary: str = "They talked.", *, topics: tuple[str, ...] = (), first: Fields = NOTHING, second: Fields = NOTHING
+) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "summary": [{"text": summary, "turns": [0]}],
+        "topics": list(topics),
+        "people": [side(**{"ref": "a", **first}), side(**{"ref": "b", **second})],
+    }

@@ -19,6 +19,12 @@ from world.time import Language
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
 
+TOLD = 20
+"""Errors of one request that are told."""
+_MORE: dict[Language, str] = {
+    "en": " These are the first {told} of {all}.",
+    "ja": "全{all}件のうち、はじめの{told}件です。",
+}
 _HTTP_TITLES: dict[int, dict[Language, str]] = {
     400: {"en": "The body cannot be read as JSON in UTF-8.", "ja": "本文をUTF-8のJSONとして読めません。"},
     404: {"en": "There is nothing at this path.", "ja": "このパスには何もありません。"},
@@ -127,12 +133,13 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class
+    found, language = error.errors(), language_of(request)
     problem = Problem(
         type=TYPE_PREFIX + "invalid",
         title="Invalid",
         status=422,
-        detail=_INVALID[language_of(request)],
-        errors=[FieldError(field=_path(e["loc"]), message=str(e["msg"])) for e in error.errors()],
+        detail=_INVALID[language] + (_MORE[language].format(told=TOLD, all=len(found)) if len(found) > TOLD else ""),
+        errors=[FieldError(field=_path(e["loc"]), message=str(e["msg"])) for e in found[:TOLD]],
     )
     return _answer(problem)
 

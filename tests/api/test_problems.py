@@ -189,3 +189,15 @@ def test_an_error_of_ours_is_a_problem_too(client: TestClient, app: FastAPI) -> 
     assert answer.status_code == 500
     problem(answer, 500, "internal")
     assert "house" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"), [("en", "the first 20 of 5000"), ("ja", "全5000件のうち、はじめの20件")]
+)
+def test_of_thousands_of_errors_the_first_are_told(client: TestClient, language: str, sentence: str) -> None:
+    body = {f"k{number}": 1 for number in range(5000)}
+    answer = client.post("/world/tick", json=body, headers={"Accept-Language": language})
+    told = problem(answer, 422, "invalid")
+    assert sentence in told["detail"]
+    assert len(told["errors"]) == 20
+    assert len(answer.content) < 5000

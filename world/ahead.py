@@ -51,7 +51,14 @@ class Call:
     @cached_property
     def id(self) -> str:
         """Names the question within the story."""
-        return f"{self.ask}:{self.talk_id or self.person_id}:{self.index if self.talk_id else self.time}"
+        if self.talk_id is None:
+            return decision_id(self.person_id, self.time)
+        return f"{self.ask}:{self.talk_id}:{self.index}"
+
+
+def decision_id(person_id: str, time: WorldTime) -> str:
+    """Names the question what somebody does at that time."""
+    return f"{Ask.DECISION}:{person_id}:{time}"
 
 
 class RunningAhead:

@@ -68,7 +68,7 @@ async def act(
     def work(session: Session, living: Living) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, living, character_id, body))
 
-    return _ACTED.validate_python(await house.keeper.command(world_id, work))
+    return _ACTED.validate_python(await house.keeper.command(world_id, work, leaves_minds_alone=True))
 
 
 def _act(session: Session, living: Living, character_id: str, body: SleepIn | MoveIn | DoIn) -> dict[str, Any]:

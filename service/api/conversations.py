@@ -67,7 +67,7 @@ async def start_conversation(
 
         return str(once(session, request, insert)["conversation_id"])
 
-    conversation_id = await house.keeper.command(world_id, work)
+    conversation_id = await house.keeper.command(world_id, work, leaves_minds_alone=True)
     house.runner.submit(conversation_id)
     return await _answer(house, world_id, conversation_id, response, wait=wait)
 

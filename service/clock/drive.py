@@ -8,11 +8,15 @@ import asyncio
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
+from service.clock.calls import Decisions, Question
 from service.clock.crew import Crew
 from service.clock.living import Living
 from service.clock.stretch import BATCH, Stretch
-from world.ahead import URGENCY, Ask, Call
+from service.decision.choose import Chosen
+from service.decision.mind import Mind
+from world.ahead import URGENCY, Ask, Call, decision_id
 from world.causality import Gates
+from world.life import State
 from world.time import WorldTime
 
 AHEAD_MINUTES = 20
@@ -22,10 +26,20 @@ AHEAD_MINUTES = 20
 class Drive:
     """Drives one world; used for one run. Whoever holds the world's lock may use it."""
 
-    def __init__(self, crew: Crew, living: Living, until: WorldTime, *, gates: Gates | None = None) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        living: Living,
+        until: WorldTime,
+        *,
+        decisions: Decisions | None = None,
+        gates: Gates | None = None,
+    ) -> None:
+        """`decisions` are out already, of a run that was interrupted for a command."""
         self.until = until
         self.living = living
         self._crew = crew
+        self._decisions = decisions or Decisions()
         self._stretch = Stretch(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
@@ -43,8 +57,8 @@ class Drive:
         return self._stretch.settled
 
     def interrupt(self) -> None:
-        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. What is asked
-        about later minutes is let go.
+        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions of
+        later minutes stay asked: whoever is asked the same after the change gets the answer.
         """
         self._interrupted.set()
 
@@ -60,6 +74,7 @@ class Drive:
             Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
         """
         try:
+            await self._decisions.keep(self._open_decisions())
             while not self._is_halted:
                 if self._interrupted.is_set():
                     await self._draw_in()
@@ -132,7 +147,7 @@ class Drive:
         """Ask, and give back how the answer is to be taken."""
         ahead = self._stretch.ahead
         if call.talk_id is None:
-            chosen = await self._crew.decide(self.living, ahead.snapshot(call))
+            chosen = await self._decide(call)
             return lambda: self._stretch.decided(call, chosen)
         conversation_id = self.living.conversations[call.talk_id]
         if call.ask is Ask.TURN:
@@ -141,6 +156,20 @@ class Drive:
             return lambda: ahead.turned(call, last=last)
         await self._crew.close(conversation_id)
         return lambda: ahead.closed(call)
+
+    async def _decide(self, call: Call) -> Chosen:
+        living, snapshot = self.living, self._stretch.ahead.snapshot(call)
+        question = Question(
+            snapshot=snapshot,
+            mind=living.minds.get(call.person_id, Mind()),
+            circumstances=living.world.at(call.time).circumstances,
+        )
+        return await self._decisions.ask(call.id, question, lambda: self._crew.decide(living, snapshot))
+
+    def _open_decisions(self) -> set[str]:
+        """Of everybody who decides next: the question, as it is named."""
+        people = self.living.core.people.values()
+        return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
 
     def _take(self, done: set[asyncio.Task[Callable[[], None]]]) -> None:
         for task in done:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from service.clock.calls import Calls
+from service.clock.calls import Calls, Decisions
 from service.clock.crew import Crew
 from service.clock.drive import Drive
 from service.clock.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
@@ -64,6 +64,8 @@ class _Kept:
     """A command has waited in vain, and may be tried again."""
     calls: Calls = field(default_factory=Calls)
     """Out while its clock does not wait."""
+    decisions: Decisions = field(default_factory=Decisions)
+    """Out while its clock waits for them."""
 
 
 class _Ahead(Exception):
@@ -119,6 +121,7 @@ class Keeper:
         await asyncio.gather(*tasks, return_exceptions=True)
         for kept in self._worlds.values():
             await kept.calls.drop()
+            await kept.decisions.drop()
 
     async def tick(self, world_id: str, ticks: int, request: Once | None = None) -> Step:
         """Tell the world to go on by `ticks`, and set it moving. A replayed request gets its first answer.
@@ -185,8 +188,7 @@ class Keeper:
             except WorldMoves:
                 await asyncio.sleep(0.05)  # another replica moves it
             except OperationalError as exc:
-                reason = " ".join(str(exc.orig).split())
-                raise RunInterrupted(until=iso(until), reason=reason) from exc
+                raise _interrupted(until, exc) from exc
 
     async def halt(self, world_id: str) -> None:
         """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row says."""
@@ -196,21 +198,36 @@ class Keeper:
         async with kept.lock:
             await self._let_go_of_calls(kept)
 
-    async def command(self, world_id: str, work: Callable[[Session, Living], T]) -> T:
+    async def command(
+        self, world_id: str, work: Callable[[Session, Living], T], *, leaves_minds_alone: bool = False
+    ) -> T:
         """Change the world at the next minute at which everybody stands, in one transaction with its living state. A world
         that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
 
+        `leaves_minds_alone`: it changes nothing that a decision of others depends on but what they see. What they are
+        asked then stays asked; so it does where the command is refused.
+
         Raises:
             WorldMoves: it does not come there soon, or another replica moves it.
+            RunInterrupted: the store failed on the way there.
         """
         deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        run: asyncio.Task[None] | None = None
         while True:
             async with self._standing(world_id, deadline) as kept:
                 try:
-                    return await self._changed(world_id, kept, work)
+                    answer = await self._changed(world_id, kept, work)
                 except _Ahead as ahead:
+                    _require_went(run, ahead.reached)
+                    if asyncio.get_running_loop().time() > deadline:
+                        raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
                     await self._room.database.write(partial(_order, world_id=world_id, until=ahead.reached))
+                else:
+                    if not leaves_minds_alone:
+                        await kept.decisions.drop()
+                    return answer
             self.move(world_id)
+            run = kept.task
 
     async def remove(self, world_id: str, work: Callable[[Session], T]) -> T:
         """Let `work` take the world's rows out of the store; a run it is on ends.
@@ -366,6 +383,7 @@ class Keeper:
             if kept.is_missed and not kept.waiting:
                 kept.is_missed = False
                 await asyncio.sleep(REST_SECONDS)
+        await kept.decisions.drop()
 
     async def _run(self, world_id: str, kept: _Kept) -> bool:
         """Live on to where the world was told to go, or to where commands want it to stand. False: it stands."""
@@ -379,8 +397,9 @@ class Keeper:
                     await self._room.database.write(lambda s: let_go(s, self.id, world_id))
                     return kept.again
                 await self.crew.end_dropped(living)
-                await self._let_go_of_calls(kept)
-                kept.drive, kept.moves_since = Drive(self.crew, living, target), asyncio.get_running_loop().time()
+                await self._drop(kept.calls)
+                kept.drive = Drive(self.crew, living, target, decisions=kept.decisions)
+                kept.moves_since = asyncio.get_running_loop().time()
                 if kept.waiting:
                     kept.drive.interrupt()
                 await kept.drive.run()
@@ -404,8 +423,12 @@ class Keeper:
         return load(session, self._room.stage, world.id, models_missing=missing)
 
     async def _let_go_of_calls(self, kept: _Kept) -> None:
-        if not kept.calls.is_empty:
-            await kept.calls.drop()
+        await kept.decisions.drop()
+        await self._drop(kept.calls)
+
+    async def _drop(self, calls: Calls) -> None:
+        if not calls.is_empty:
+            await calls.drop()
             # SQLite's one writer comes to this when it has done what they had begun.
             await self._room.database.write(_nothing)
 
@@ -456,6 +479,17 @@ def call_off(session: Session, world_id: str) -> None:
 def _order(session: Session, world_id: str, until: WorldTime) -> None:
     row = session.get_one(WorldRow, world_id, with_for_update=True)
     row.target = max(row.target or 0, until)
+
+
+def _require_went(run: asyncio.Task[None] | None, until: WorldTime) -> None:
+    """Raises: RunInterrupted: the store failed while the world was to go on to `until`."""
+    failed = run.exception() if run is not None and run.done() and not run.cancelled() else None
+    if isinstance(failed, OperationalError):
+        raise _interrupted(until, failed) from failed
+
+
+def _interrupted(until: WorldTime, error: OperationalError) -> RunInterrupted:
+    return RunInterrupted(until=iso(until), reason=" ".join(str(error.orig).split()))
 
 
 def _nothing(_: Session) -> None:

@@ -1,4 +1,4 @@
-"""Owns a model that stops answering: for worlds that are interrupted on their way."""
+"""Owns models that stop answering, or are slow: for worlds that are interrupted on their way."""
 
 import asyncio
 
@@ -37,6 +37,25 @@ class Hanging:
         async with asyncio.timeout(60):
             while self.calls <= self._answers:  # noqa: ASYNC110 - the world asks in its own time
                 await asyncio.sleep(0.01)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class Steady:
+    """Answers as `inner`, each time after so many seconds."""
+
+    def __init__(self, inner: ChatModel, *, seconds: float) -> None:
+        self._inner = inner
+        self._seconds = seconds
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        await asyncio.sleep(self._seconds)
+        return await self._inner.complete(prompt, on_text)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

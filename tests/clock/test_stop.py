@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from sqlmodel import Session
 
+from service.clock.act import sleep
 from service.clock.author import Amendment, amend, set_weather
 from service.clock.forget import forget_world
 from service.clock.keeper import PATIENCE_SECONDS
 from service.clock.living import Living
 from service.clock.ticker import Ticker
 from service.content.load import Content
-from service.errors import Busy, TickTooLong, WorldMoves, WorldStopped
+from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.store.tables import WorldRow
-from tests.clock.hanging import Hanging
+from tests.clock.hanging import Hanging, Steady
 from tests.clock.lives import House, Slow, house, rehearsal
 from world.time import WorldTime
 
@@ -150,6 +152,69 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
         in_order = home.story()
     for part in in_order.keys() - {"usage"}:
         assert unpaid(moving[part]) == unpaid(in_order[part]), part
+
+
+async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid_for_once(
+    village: Content, tmp_path: Path
+) -> None:
+    model = Hanging(rehearsal(), answers=0)
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.tick("main", WEEK)
+        await model.hangs()
+        await asyncio.sleep(0.3)
+        asked = model.in_flight
+        assert asked == model.calls > 1
+        for _ in range(3):
+            with pytest.raises(NotFound):
+                await home.keeper.command("main", lambda s, living: sleep(s, living, "nobody"))
+        await home.keeper.command("main", lambda s, living: sleep(s, living, "nagi"), leaves_minds_alone=True)
+        await asyncio.sleep(0.2)
+        assert model.calls == asked
+        assert model.in_flight == asked - 1, "nagi is not asked any more"
+        await home.keeper.command("main", change(0))
+        await asyncio.sleep(0.2)
+        assert model.calls > asked, "who is to see the new weather is asked anew"
+        await stop(home)
+        assert model.in_flight == 0
+
+
+async def test_a_client_that_commands_more_often_than_models_answer_does_not_hold_up_the_world(
+    village: Content, tmp_path: Path
+) -> None:
+    async with house(village, tmp_path / "alone", rehearsal()) as home:
+        await home.live(120)
+        alone = home.story()
+    async with house(village, tmp_path / "commanded", Steady(rehearsal(), seconds=0.15)) as home:
+        step = await home.keeper.tick("main", 120)
+        refused = 0
+        async with asyncio.timeout(120):
+            while row(home).now < step.after:
+                with pytest.raises(NotFound):
+                    await home.keeper.command("main", lambda s, living: sleep(s, living, "nobody"))
+                refused += 1
+                await asyncio.sleep(0.02)
+        await home.keeper.wait("main", step.after)
+        told = home.story()
+    assert refused > 20
+    for part in alone:
+        assert told[part] == alone[part], part
+
+
+async def test_a_command_to_a_world_whose_store_fails_on_the_way_says_so(village: Content, tmp_path: Path) -> None:
+    model = Hanging(rehearsal(), answers=60)
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.tick("main", WEEK)
+        await model.hangs()
+        await stop(home)
+        assert row(home).now < row(home).reached
+        home.room.database.write_now(lambda s: s.execute(text("ALTER TABLE events RENAME TO lost")))
+        model.release()
+        began = time.monotonic()
+        with pytest.raises(RunInterrupted) as refused:
+            await home.keeper.command("main", change(0))
+        assert time.monotonic() - began < PATIENCE_SECONDS + 1
+        assert "events" in refused.value.facts["reason"]
+        home.room.database.write_now(lambda s: s.execute(text("ALTER TABLE lost RENAME TO events")))
 
 
 async def test_a_command_that_must_wait_too_long_is_refused_and_finds_the_world_standing_later(

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from service.memory.grounding import jaccard, squeezed
+
 GRAM = 3
 TOO_SHORT = 8
 """Shorter utterances ("はい", "Thank you") may come again; letters and digits count."""
@@ -32,7 +34,7 @@ def is_repetition(utterance: str, earlier: Iterable[str]) -> bool:
     grams = _grams(utterance)
     if len(grams) < TOO_SHORT - GRAM + 1:
         return False
-    return any(_jaccard(grams, _grams(text)) >= TOO_LIKE for text in earlier)
+    return any(jaccard(grams, _grams(text)) >= TOO_LIKE for text in earlier)
 
 
 def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
@@ -46,10 +48,5 @@ def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
 
 
 def _grams(text: str) -> frozenset[str]:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    letters = "".join(c for c in folded if c.isalnum())
+    letters = squeezed(text)
     return frozenset(letters[i : i + GRAM] for i in range(len(letters) - GRAM + 1))
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a and b else 0.0

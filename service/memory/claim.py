@@ -1,7 +1,8 @@
 """Owns what a statement claims by its form: its telling words, its numbers, whether it denies, which of two opposites. Pure."""
 
 import re
-import unicodedata
+
+from service.memory.lexical import FUNCTION_WORDS, normal, stem
 
 _KANJI_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _KANJI_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
@@ -38,6 +39,8 @@ _SETS = {"twin": 2, "twins": 2, "triplets": 3, "dozen": 12}
 _NO_ONE = re.compile(
     r"\b(?:no|the|this|that|which|any|every|each|old|last|only) one\b|\bone (?:of|day|another|who|that|can|must)\b|\bone's\b"
 )
+_STEM = 6
+"""Letters of a stem that must agree: carpenter and carpentry are one."""
 _EN_TOKEN = re.compile(r"\d+|[a-z]+(?:'[a-z]+)?")
 
 _NOT_DENIED = re.compile(
@@ -61,24 +64,12 @@ _CLAUSE = re.compile(
     r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"
 )
 
-_EN_STOP = frozenset(
-    "a an and are as at be been being but by can could did do does for from had has have he her here his him how i if in "
-    "into is it its just me more my not never no nor of off on or our out over she so some than that the their them then "
-    "there these they this those to too up us very was we were what when where which who why will with would you your "
-    "yours mine say says said tell tells told talk talks also always ever still really am got get any about after before "
-    "i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't isn't aren't wasn't weren't can't won't "
-    "haven't hasn't hadn't cannot nothing none nobody neither yes yeah indeed well oh ah again only now".split()
+_EN_STOP = FUNCTION_WORDS | frozenset(
+    "being here just more never nor off over too very those mine yours say says said tell tells told talk talks also "
+    "always ever still really got get after before i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't "
+    "isn't aren't wasn't weren't can't won't haven't hasn't hadn't cannot nothing none nobody neither yes yeah indeed "
+    "well oh ah again only now".split()
 )
-_IRREGULAR = {
-    "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
-    "bought": "buy", "sold": "sell", "kept": "keep", "lost": "lose", "left": "leave", "taught": "teach", "made": "make",
-    "built": "build", "wrote": "write", "written": "write", "grew": "grow", "grown": "grow", "found": "find",
-    "caught": "catch", "sang": "sing", "sung": "sing", "died": "die", "dying": "die", "dead": "die", "broke": "break",
-    "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
-    "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
-    "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
-    "kid": "child", "kids": "child", "dad": "father", "mum": "mother", "mom": "mother",
-}  # fmt: skip
 _KIN_JA = {"お子さん": "子供", "子ども": "子供", "父親": "父", "母親": "母", "奥さん": "妻", "女房": "妻", "家内": "妻"}
 _FAINT = re.compile(r"自分|[私僕俺儂言話思事時今何人小生方彼女達]")
 
@@ -102,7 +93,7 @@ _KIN = re.compile(
 
 def folded(text: str) -> str:
     """Width and case removed, apostrophes made straight, white space collapsed."""
-    return " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").casefold().split())
+    return normal(text).replace("’", "'")
 
 
 def without_names(text: str, names: frozenset[str]) -> str:
@@ -124,7 +115,9 @@ def words(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
     bare = _FAINT.sub(" ", bare)
     for said, meant in _KIN_JA.items():
         bare = bare.replace(said, meant)
-    found = {_stem(w) for w in _EN_TOKEN.findall(bare) if not w.isdigit() and w not in _EN_STOP and not _is_number(w)}
+    found = {
+        stem(w)[:_STEM] for w in _EN_TOKEN.findall(bare) if not w.isdigit() and w not in _EN_STOP and not _is_number(w)
+    }
     for run in re.findall(rf"{_HAN}+", bare):
         found.update((run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,))
     found.update(re.findall(r"[ァ-ヺー]{2,}", bare))
@@ -239,7 +232,7 @@ def _english_counts(text: str) -> list[tuple[str, str]]:
                 found.append((str(value), ""))
                 value = None
         elif value is not None:
-            found.append((str(value), "" if token in _EN_STOP else _stem(token)))
+            found.append((str(value), "" if token in _EN_STOP else stem(token)[:_STEM]))
             value = None
     return found
 
@@ -260,17 +253,3 @@ def _value(number: str) -> str:
         else:
             section, digit = section + (digit or 1) * _KANJI_UNITS[c], 0
     return str(total + section + digit)
-
-
-def _stem(word: str) -> str:
-    """Lightly: sells, selling and sold are one word."""
-    word = word.removesuffix("'s").replace("'", "")
-    word = _IRREGULAR.get(word, word)
-    for ending, least in (("ing", 6), ("ies", 5), ("ied", 5), ("ed", 5), ("es", 5), ("s", 4)):
-        if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
-            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
-            break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word[:6]

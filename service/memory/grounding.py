@@ -83,12 +83,17 @@ def are_same(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
         return True
     if numbers(a) != numbers(b) or is_negated(a) != is_negated(b):
         return False
-    return _jaccard(words(a, names), words(b, names)) >= SAME
+    return jaccard(words(a, names), words(b, names)) >= SAME
 
 
 def contradict(a: str, b: str, names: frozenset[str] = frozenset()) -> bool:
     """Whether two statements exclude each other by form: another number of the same, a denial, or an opposite."""
     return _miscounts(a, b, names) or _denies(a, b, names) or are_opposite(a, b, names)
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """How much of both is in both, 0..1; 0 where one is empty."""
+    return len(a & b) / len(a | b) if a and b else 0.0
 
 
 def squeezed(text: str) -> str:
@@ -145,13 +150,9 @@ def _denies(a: str, b: str, names: frozenset[str]) -> bool:
     denying, stating = (a, b) if is_negated(a) else (b, a)
     stated = words(stating, names)
     denied = [words(clause, names) for clause in clauses(denying) if is_negated(clause)]
-    return any(d and (d <= stated or _jaccard(d, stated) >= SAME) for d in denied)
+    return any(d and (d <= stated or jaccard(d, stated) >= SAME) for d in denied)
 
 
 def _within(a: frozenset[str], b: frozenset[str]) -> bool:
     smaller, larger = sorted((a, b), key=len)
-    return smaller <= larger or _jaccard(a, b) >= SAME
-
-
-def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a and b else 0.0
+    return smaller <= larger or jaccard(a, b) >= SAME

@@ -1,4 +1,7 @@
-"""Owns what the search sees of a text: words, and character bigrams of Japanese; the same for memories and queries."""
+"""Owns the words of a text for everybody who compares texts: how they are folded, their stems, and which are grammar.
+
+Japanese has no spaces: the search sees its character bigrams. What is remembered and what is asked are cut alike.
+"""
 
 import re
 import unicodedata
@@ -21,11 +24,26 @@ _FUNCTION_KANA = (
     "だけ しか ばかり くらい ぐらい について って だった だと いう また もう まだ とても よく"
 )
 _FUNCTION_PAIRS = frozenset(word[i : i + 2] for word in _FUNCTION_KANA.split() for i in range(len(word) - 1))
-_FUNCTION_WORDS = frozenset(
-    "a about am an and any are as at be been but by can could did do doe does for from had has have he her him his how "
-    "i if in into is it its me my no not of on or our out she should so some than that the their them then there "
-    "these they this to up us was we were what when where which who whom whose why will with would you your".split()
+FUNCTION_WORDS = frozenset(
+    "a about am an and any are as at be been but by can could did do does for from had has have he her him his how i "
+    "if in into is it its me my no not of on or our out she should so some than that the their them then there these "
+    "they this to up us was we were what when where which who whom whose why will with would you your".split()
 )
+"""English words that say little by themselves."""
+
+_SAME_STEM = {
+    "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
+    "bought": "buy", "sold": "sell", "kept": "keep", "lost": "lose", "left": "leave", "taught": "teach", "made": "make",
+    "built": "build", "wrote": "write", "written": "write", "grew": "grow", "grown": "grow", "found": "find",
+    "caught": "catch", "sang": "sing", "sung": "sing", "died": "die", "dying": "die", "dead": "die", "broke": "break",
+    "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
+    "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
+    "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
+    "kid": "child", "kids": "child", "dad": "father", "mum": "mother", "mom": "mother",
+}  # fmt: skip
+_ENDINGS = ("ing", 6), ("ies", 5), ("ied", 5), ("ed", 5), ("es", 5), ("s", 4)
+"""Each with the length that a word must have to lose it."""
+_NO_ENDING = re.compile("[^aeiouy]+(?:ing|ed)|.*ss")
 
 
 def normal(text: str) -> str:
@@ -37,7 +55,7 @@ def normal(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """The tokens of a text, in order, each as often as it occurs.
 
-    Words are folded, without possessive and plural `s`. A run of Japanese, Chinese or Korean characters becomes its
+    Words are folded and stemmed. A run of Japanese, Chinese or Korean characters becomes its
     bigrams; a kanji that stands alone between kana (妻 in 太郎の妻は) is a token of its own, for a bigram would
     bind it to a particle that the question does not share.
     """
@@ -53,28 +71,36 @@ def says_little(token: str) -> bool:
     """Whether a token is grammar (the, ている): it helps to order what else was found, but finds nothing."""
     if _HIRAGANA_PAIR.fullmatch(token):
         return len(token) == 1 or token in _FUNCTION_PAIRS or token[0] == "を" or token[1] in "はがをにのともでへ"
-    return token in _FUNCTION_WORDS
+    return token in _FUNCTION_STEMS
+
+
+def stem(word: str) -> str:
+    """A folded word without its ending: sells, selling and sold are one word, and so are farm's and farms.
+
+    What holds a digit stays as it is.
+    """
+    word = word.replace("’", "'").removesuffix("'s").replace("'", "")
+    if not word.isalpha():
+        return word
+    word = _SAME_STEM.get(word, word)
+    for ending, least in _ENDINGS:
+        if word.endswith(ending) and len(word) >= least and not _NO_ENDING.fullmatch(word):
+            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
+            break
+    word = word.removesuffix("e") if len(word) > 3 else word
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+_FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 
 
 def _pieces(text: str) -> Iterator[str]:
     for match in _PIECE.finditer(text):
         run = match["cjk"]
         if run is None:
-            yield _stem(match["word"])
+            yield stem(match["word"])[:_MAX_WORD]
         elif len(run) == 1:
             yield run
         else:
             yield from (run[i : i + 2] for i in range(len(run) - 1))
             yield from _LONE_HAN.findall(run)
-
-
-def _stem(word: str) -> str:
-    """Lightly: `farms`, `farm's` and `farm` are one word; `wives` and `wife` are two."""
-    word = word.replace("’", "'").removesuffix("'s").replace("'", "")[:_MAX_WORD]
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word

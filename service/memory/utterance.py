@@ -8,6 +8,8 @@ _SENTENCE = re.compile(r".+?(?:か、|[。.!?！？\n]+[」』”\"']*|$)", re.D
 _QUESTION = re.compile(
     r"[?？][」』”\"']*$|(?:です|ます|でしょう|ません|ました|でした|の|ん|だろう|た|る)か[。、」』]*$|(?:かい|かな|かね|だい)[。、」』]*$"
 )
+_ECHO = re.compile(r"(?:なるほど|へえ|ほう|そう(?:なん)?ですか)[^?？]*$")
+"""Somebody takes in what was just said, with か and without a question mark."""
 _OPEN = re.compile(
     r"^(?:and |so |but )?(?:who|whose|what|where|when|which|why|how)\b|何|なに|なん|どこ|どちら|どなた|誰|だれ|いつ|いく|なぜ|どう|どんな|どれ|はか?[?？]$"
 )
@@ -26,8 +28,9 @@ def sentences(text: str) -> list[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether it asks: by its mark, or by か at the end of a Japanese sentence or clause."""
-    return _QUESTION.search(sentence.strip()) is not None
+    """Whether it asks: by its mark, or by か at the end of a Japanese sentence or clause that is no echo."""
+    plain = sentence.strip()
+    return _QUESTION.search(plain) is not None and _ECHO.match(plain) is None
 
 
 def asks_openly(sentence: str) -> bool:

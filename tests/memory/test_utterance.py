@@ -7,15 +7,30 @@ from service.memory.utterance import asks_openly, asserted, is_question, of_itse
 
 @pytest.mark.parametrize(
     "text",
-    ["You are a thief?", "君は泥棒か?", "双子の娘がいるんですか、", "どこの生まれですか。", "元気かい。", "本当？"],
+    [
+        "You are a thief?",
+        "君は泥棒か?",
+        "双子の娘がいるんですか、",
+        "どこの生まれですか。",
+        "元気かい。",
+        "本当？",
+        "来ませんか",
+        "お元気ですか。",
+    ],
 )
 def test_a_question_is_known_by_its_mark_or_its_ending(text: str) -> None:
     assert is_question(text)
 
 
-@pytest.mark.parametrize("text", ["I am a baker.", "鹿がいる。", "なるほど、静かだね。", "確かに。"])
+@pytest.mark.parametrize("text", ["I am a baker.", "鹿がいる。", "なるほど、静かだね。", "確かに。", "アリスか。"])
 def test_a_statement_is_no_question(text: str) -> None:
     assert not is_question(text)
+
+
+def test_who_takes_in_what_was_said_asks_only_with_a_question_mark() -> None:
+    assert not is_question("なるほど、双子の娘ですか。")
+    assert not is_question("そうなんですか。")
+    assert is_question("なるほど、双子の娘ですか?")
 
 
 def test_only_what_is_stated_is_asserted() -> None:

@@ -7,7 +7,8 @@ from service.conversation.rehearsal.goal import Errand, Memory, achieved, choose
 from service.conversation.rehearsal.phrases import CHARACTER
 from service.conversation.rehearsal.stage import Stage, daytime
 from service.conversation.scene import CharacterScene, CharacterTurn, Emotion, Goal, OpeningTurn
-from service.memory.rehearsal.likeness import fit, is_question, key_phrase, sentences, tells_something
+from service.memory.rehearsal.likeness import fit, key_phrase, sentences, tells_something
+from service.memory.utterance import is_question
 
 _FITS = 0.22
 _PATIENCE = 3

@@ -7,7 +7,8 @@ from service.content.profile import Mood
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.stage import Content, Stage
 from service.conversation.scene import Emotion, NpcScene, NpcTurn, PartnerScene
-from service.memory.rehearsal.likeness import fit, grams, holds, is_question, sentences
+from service.memory.rehearsal.likeness import fit, grams, holds, sentences
+from service.memory.utterance import is_question
 
 _WARM = 40
 _COLD = -40

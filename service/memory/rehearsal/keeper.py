@@ -25,13 +25,13 @@ from service.memory.rehearsal.likeness import (
     clip,
     holds,
     is_farewell,
-    is_question,
     key_phrase,
     sameness,
     sentences,
     tells_something,
 )
 from service.memory.rehearsal.retell import said
+from service.memory.utterance import is_question
 from world.time import Language
 
 _LAST_TURN = 99

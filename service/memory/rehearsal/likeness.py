@@ -7,6 +7,9 @@ import math
 import re
 import unicodedata
 
+from service.memory.lexical import FUNCTION_WORDS, stem
+from service.memory.utterance import is_question
+
 _CJK = re.compile(r"[぀-ヿ㐀-鿿々ー]+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d+")
 _HIRAGANA = re.compile(r"[぀-ゟー]+")
@@ -15,15 +18,14 @@ _FAINT = re.compile(r"[何言話聞思知存私僕俺今日人一事方時上中
 _BREAK = re.compile(
     r"(?<=[!?])(?=[\u3041-\u9fff])(?![」』])|(?<=[。！？])(?![」』。！？])|(?<=[.!?][\"”’])\s+|(?<=[.!?])\s+|\n+"
 )
-STOP_WORDS = frozenset(
-    "a about after again all also am an and any anyone are as ask at be been before but by came can could did do does "
-    "down ever every everything for from get go goes good had has have having he her here hers him his how i if in into "
-    "is it its just know like little made make many may me more most much must my near never new no not now of off on "
-    "once one only or other our out over own say says see she should since so some still such take talk tell than that "
-    "the their them then there these they thing things this those though through time to today too two under until up us "
-    "very was way we well were what when where which while who why will with would yes you your yours i'm i've i'll it's "
-    "that's don't you've you're isn't there's enough back because both even always often behind along across against among around beside between during "
-    "inside outside past toward towards within without longer better older anywhere somewhere else hear heard told given found long let nobody back last next year years tomorrow yesterday tonight".split()
+STOP_WORDS = FUNCTION_WORDS | frozenset(
+    "across after again against all along also always among anyone anywhere around ask back because before behind "
+    "beside better between both came don't down during else enough even ever every everything found get given go goes "
+    "good having hear heard here hers i'll i'm i've inside isn't it's just know last let like little long longer made "
+    "make many may more most much must near never new next nobody now off often older once one only other outside "
+    "over own past say says see since somewhere still such take talk tell that's there's thing things those though "
+    "through time today told tomorrow tonight too toward towards two under until very way well while within without "
+    "year years yes yesterday you're you've yours".split()
 )
 _DETERMINERS = frozenset("a an the my our his her their this that these those your every each".split())
 _DULL = frozenset(
@@ -43,9 +45,6 @@ _PLAIN_KEYS = frozenset(
 _NOUN_JA = r"[㐀-鿿々ァ-ヺー]+(?:[りみきい](?=[はがをのもに]))?"
 _KEY_JA = re.compile(
     rf"(?<![0-9０-９㐀-鿿々ァ-ヺー])({_NOUN_JA}(?:の{_NOUN_JA})?)(?=[はがをにでもへや、。]|から|まで|$)"
-)
-_QUESTION = re.compile(
-    r"(?:[?？]|(?:ます|ません|ました|でしょう|だろう|(?:元気|いかが|どう|何|なん|どちら)です)か。?|[かだ]い。?)[」』\"”]?$"
 )
 _SMALL_TALK = re.compile(
     r"おはよう|こんにちは|こんばんは|はじめまして|初めまして|ありがと|さようなら|さよなら|いらっしゃい|ようこそ|久しぶり|ぶりだ|"
@@ -75,9 +74,9 @@ _FAREWELL = re.compile(
 
 
 def grams(text: str) -> frozenset[str]:
-    """What a text is about: kanji, katakana and their bigrams; the first five letters of each telling word."""
+    """What a text is about: kanji, katakana and their bigrams; the first five letters of the stem of each telling word."""
     plain = _FAINT.sub("あ", unicodedata.normalize("NFKC", text).lower())
-    found = {word[:5] for word in _WORD.findall(_CJK.sub(" ", plain)) if word not in STOP_WORDS}
+    found = {stem(word)[:5] for word in _WORD.findall(_CJK.sub(" ", plain)) if word not in STOP_WORDS}
     for run in _CJK.findall(plain):
         found.update(c for c in run if not _HIRAGANA.fullmatch(c))
         pairs = (run[i : i + 2] for i in range(len(run) - 1))
@@ -112,11 +111,6 @@ def sameness(a: str, b: str) -> float:
 def sentences(text: str) -> list[str]:
     """The sentences of a text, stripped; never an empty one."""
     return [part.strip() for part in _BREAK.split(text) if part.strip()]
-
-
-def is_question(sentence: str) -> bool:
-    """Whether it asks."""
-    return bool(_QUESTION.search(sentence.strip()))
 
 
 def is_farewell(text: str) -> bool:

@@ -7,7 +7,6 @@ from service.memory.rehearsal.likeness import (
     fit,
     holds,
     is_farewell,
-    is_question,
     key_phrase,
     sameness,
     sentences,
@@ -61,16 +60,6 @@ def test_a_key_phrase_is_a_noun_or_nothing(text: str, key: str) -> None:
 
 def test_a_key_phrase_avoids_what_it_is_told_to() -> None:
     assert key_phrase("双子の娘が町の学校に通う", ("双子の娘",)) == "町の学校"
-
-
-@pytest.mark.parametrize("text", ["お元気ですか。", "どうだい?", "来ませんか", "Where is it?"])
-def test_questions_are_known(text: str) -> None:
-    assert is_question(text)
-
-
-@pytest.mark.parametrize("text", ["アリスか。", "なるほど、双子の娘ですか。", "It is there."])
-def test_an_echo_is_no_question(text: str) -> None:
-    assert not is_question(text)
 
 
 @pytest.mark.parametrize("text", ["それでは、また来ますね。", "失礼するよ。", "Goodbye, Taro.", "See you soon."])

@@ -33,6 +33,7 @@ from service.jobs.outbox import Outbox
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
+from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.store import Group, MemoryStore
@@ -107,8 +108,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         FakeOpenAI(*[Reply(latency_seconds=LATENCY_SECONDS)] * 500, answer=answer) as fake,
         tempfile.TemporaryDirectory() as directory,
     ):
-        graph = _graph(ingestion, server, embedder, fake.base_url)
-        room = _room(Path(directory), graph, fake.base_url)
+        room = _room(Path(directory), ingestion, server, embedder, fake.base_url)
         outbox = Outbox(room)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await room.database.write(lambda s: _talk(s, room, ingestion, 2))
@@ -125,11 +125,11 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")
-        remembered = await graph.recall(group, "boat", at=LATEST, limit=20)
+        remembered = await room.memory.recall(group, "boat", at=LATEST, limit=20)
         if not remembered:
             raise RuntimeError("nothing was remembered")
         await room.models.for_role("closing").aclose()
-        await graph.aclose()
+        await room.memory.aclose()
         room.database.close()
     return {
         f"{ingestion}_calls": len(asked) / conversations,
@@ -139,14 +139,17 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
     }
 
 
-def _graph(ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> MemoryStore:
-    where = (server.uri, server.user, SecretStr(server.password), server.database)
+def _memory(
+    ingestion: str, server: Neo4jServer, database: Database, embedder: CountingEmbedder, base_url: str
+) -> MemoryStore:
+    connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
     if ingestion == "direct":
-        return GraphitiMemory(*where, embedder)
-    return EpisodeGraphitiMemory(*where, embedder, ExtractionModel(model=MODEL, base_url=base_url, api_key=None))
+        return GraphitiMemory(database, connection, embedder)
+    asked = ExtractionModel(model=MODEL, base_url=base_url, api_key=None)
+    return EpisodeGraphitiMemory(database, connection, embedder, asked)
 
 
-def _room(directory: Path, graph: MemoryStore, base_url: str) -> Room:
+def _room(directory: Path, ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> Room:
     settings = Settings(data_dir=directory, world={"language": "en"})
     model = OpenAIChat(base_url=base_url, api_key="none", model=MODEL)
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
@@ -155,7 +158,7 @@ def _room(directory: Path, graph: MemoryStore, base_url: str) -> Room:
         settings=settings,
         stage=WorldRepository(load_content(bundled_content()), settings.world),
         database=database,
-        memory=graph,
+        memory=_memory(ingestion, server, database, embedder, base_url),
         models=Models(dict.fromkeys(ROLES, model)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),

@@ -21,6 +21,7 @@ from pydantic import SecretStr
 
 from benchmarks.neo4j import NotHere, neo4j_server
 from service.memory.embedding.embedder import Vectors
+from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.index import IndexCache
 from service.memory.sql import SqlMemory
@@ -134,7 +135,9 @@ def _neo4j() -> Iterator[Bench]:
         _opened(f"sqlite:///{directory}/kataribe.db") as database,
     ):
         where = (server.uri, server.user, SecretStr(server.password), server.database)
-        yield Bench(database, lambda _: GraphitiMemory(*where, TableEmbedder()))
+        yield Bench(
+            database, lambda indexes: GraphitiMemory(database, Neo4jConnection(*where), TableEmbedder(), indexes)
+        )
 
 
 _OPEN: Mapping[str, Callable[[], AbstractContextManager[Bench]]] = {

@@ -20,18 +20,19 @@ def choose_memory(settings: Settings, database: Database) -> MemoryStore:
     embedder = choose_embedder(settings)
     if settings.memory.backend == "sql":
         return SqlMemory(database, embedder)
-    return Resting(_graphiti(settings, embedder))
+    return Resting(_graphiti(settings, database, embedder))
 
 
-def _graphiti(settings: Settings, embedder: Embedder | None) -> FarMemory:
+def _graphiti(settings: Settings, database: Database, embedder: Embedder | None) -> FarMemory:
     # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
+    from service.memory.graphiti.connection import Neo4jConnection
     from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
     from service.memory.graphiti.graph import GraphitiMemory
 
     memory = settings.memory
-    where = (memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
+    connection = Neo4jConnection(memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
     if memory.ingestion == "direct":
-        return GraphitiMemory(*where, embedder)
+        return GraphitiMemory(database, connection, embedder)
     if settings.llm.max_calls_per_day is not None or settings.llm.max_tokens_per_day is not None:
         raise Misconfigured(
             setting="KATARIBE_MEMORY__INGESTION",
@@ -56,4 +57,4 @@ def _graphiti(settings: Settings, embedder: Embedder | None) -> FarMemory:
         )
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
     model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
-    return EpisodeGraphitiMemory(*where, embedder, model)
+    return EpisodeGraphitiMemory(database, connection, embedder, model)

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ Packed = tuple[Kind, str, bytes]
 NEVER = np.iinfo(np.int64).max
 """The world time of what has not ended."""
 
-# Okapi BM25 for texts of about one sentence: the length says little (lab notes, "A recipe that finds").
+# Okapi BM25 for texts of about one sentence: the length says little.
 K1 = 0.9
 B = 0.4
 
@@ -53,6 +53,13 @@ _TOKEN_BYTES = 450
 # Columns of the table of numbers.
 _KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _LENGTH, _VECTOR = range(11)
 _COLUMNS = 11
+
+
+class State(NamedTuple):
+    """How far a source is: all that bears a revision up to this one is in it. Another epoch is another memory."""
+
+    epoch: int | str
+    revision: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +84,7 @@ class Question:
 class PersonIndex:
     """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
 
-    `states` is the stores' own: how far each of their sources has been read.
+    `states`: how far each source of the store has been read.
     """
 
     def __init__(self) -> None:
@@ -86,7 +93,7 @@ class PersonIndex:
 
     def clear(self) -> None:
         """Let go of everything, to read it anew."""
-        self.states: dict[str, Any] = {}
+        self.states: dict[str, State] = {}
         self._items: list[Item] = []
         self._places: dict[tuple[Kind, str], int] = {}
         self._names: dict[str, int] = {}
@@ -94,9 +101,23 @@ class PersonIndex:
         self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64))
         self._matrix: _Rows | None = None
         self._held_bytes = 0
+        self._embeddable = 0
+        self._embedded = 0
 
     def __len__(self) -> int:
         return len(self._items)
+
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether anything that is to have a vector has none."""
+        return self._embeddable > self._embedded
+
+    def known(self, source: str, now: State | None) -> State | None:
+        """How far the source has been read; a memory of another epoch than `now` is let go of wholly first."""
+        held = self.states.get(source)
+        if held is not None and (now is None or now.epoch != held.epoch):
+            self.clear()
+        return self.states.get(source)
 
     @property
     def bytes(self) -> int:
@@ -128,8 +149,13 @@ class PersonIndex:
         if self._matrix is None:
             self._matrix = _Rows(np.empty((0, halves.shape[1]), dtype=np.float32))
         places = np.array([place for place, _ in known])
-        self._numbers.filled[places, _VECTOR] = np.arange(len(known)) + len(self._matrix)
-        self._matrix.append(halves.astype(np.float32))
+        vectors = halves.astype(np.float32)
+        held = self._numbers.filled[places, _VECTOR]
+        self._matrix.filled[held[held >= 0]] = vectors[held >= 0]
+        new = np.flatnonzero(held < 0)
+        self._numbers.filled[places[new], _VECTOR] = np.arange(new.size) + len(self._matrix)
+        self._matrix.append(vectors[new])
+        self._embedded += new.size
 
     def rank(self, asked: Question) -> list[Recalled]:
         """The best `limit` answers."""
@@ -287,6 +313,7 @@ class PersonIndex:
                 self._held_bytes += _TOKEN_BYTES
             posting[0].append(place)
             posting[1].append(count)
+        self._embeddable += not isinstance(item, HeardTurn)
         self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(text_of(item))
         return len(found)
 
@@ -374,7 +401,7 @@ def text_of(item: Item) -> str:
 def words_of(item: Item) -> list[str]:
     """The tokens an item is found by. Of a fact also subject and object, where the statement does not name them.
 
-    Never its relation: with "said" in the index every fact answers a question that says something (lab notes).
+    Never its relation: with "said" in the index every fact answers a question that says something.
     """
     found = tokens(text_of(item))
     if isinstance(item, Fact):

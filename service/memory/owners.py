@@ -1,19 +1,12 @@
 """Owns the row of a person that remembers: the lock of every write, the revision it bears, the epoch."""
 
 import time
-from typing import NamedTuple
 
 from sqlmodel import Session, select
 
+from service.memory.index import State
 from service.memory.store import Group
 from service.store.tables import MemoryOwnerRow
-
-
-class State(NamedTuple):
-    """How far a memory is: all that bears a revision up to this one is in it. Another epoch is another memory."""
-
-    epoch: int
-    revision: int
 
 
 def state_of(session: Session, group: Group) -> State | None:

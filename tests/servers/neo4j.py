@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parent.parent / "neo4j-server"
-START_SECONDS = 90.0
+START_SECONDS = 240.0
 STOP_SECONDS = 30.0
 
 

@@ -21,7 +21,7 @@ from neo4j.exceptions import (
 from pydantic import SecretStr
 
 from service.errors import GraphUnavailable
-from service.memory.graphiti.schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major, wrong
+from service.memory.graphiti.schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major
 from service.memory.graphiti.vendor import Neo4jDriver
 
 URI = "KATARIBE_MEMORY__NEO4J_URI"
@@ -179,8 +179,8 @@ class Neo4jConnection:
             raise unavailable(f"{agent} is too old or no Neo4j; {MIN_VERSION} or later is needed", URI)
         found = {record["name"]: record for record in await self._query(driver, SHOW)}
         for name, record in found.items():
-            if name in SCHEMA and (reason := wrong(name, record["state"], record["type"], record["options"])):
-                raise unavailable(reason, DATABASE)
+            if name in SCHEMA and record["state"] == "FAILED":
+                raise unavailable(f"the index {name} has failed; drop it, and it is made again", DATABASE)
         missing = [statement for name, statement in SCHEMA.items() if name not in found]
         for statement in missing:
             await self._query(driver, statement)

@@ -19,7 +19,7 @@ from service.llm.failure import failure
 from service.memory.embedding.embedder import Embedder
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
-from service.memory.graphiti.rows import episode_marks, episode_name, episode_node, episode_uuid, moment, pack, term
+from service.memory.graphiti.rows import episode_marks, episode_name, episode_node, episode_uuid, moment, pack
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -29,8 +29,9 @@ from service.memory.graphiti.vendor import (
     OpenAIGenericClient,
 )
 from service.memory.graphiti.write import GroupWriter, Write
-from service.memory.lexical import tokens
-from service.memory.store import Episode, FactDraft, Group
+from service.memory.index import IndexCache
+from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.store.session import Database
 
 PREVIOUS_EPISODES = 10
 
@@ -65,6 +66,11 @@ _CLOSED = """
         e.invalid_at = CASE WHEN e.invalid_at < e.valid_at THEN e.valid_at ELSE e.invalid_at END,
         e.closed_in = $episode, e.revision = $revision
 """
+_READING = """
+    MATCH (g:KataribeGroup {id: $group})
+    SET g.reading = [x IN coalesce(g.reading, []) WHERE x <> $uuid] + $uuid
+"""
+_READ = "MATCH (g:KataribeGroup {id: $group}) SET g.reading = [x IN coalesce(g.reading, []) WHERE x <> $uuid]"
 _DATE = """
     MATCH (n:Episodic {uuid: $uuid}) SET n += $marks, n.created_at = $at
     WITH n MATCH (n)-[m:MENTIONS]->(x:Entity) SET m.created_at = $at
@@ -91,15 +97,13 @@ class EpisodeGraphitiMemory(GraphitiMemory):
 
     def __init__(
         self,
-        uri: str,
-        user: str,
-        password: SecretStr,
-        database: str,
+        database: Database,
+        connection: Neo4jConnection,
         embedder: Embedder,
         extraction: ExtractionModel,
-        **given: Any,
+        indexes: IndexCache | None = None,
     ) -> None:
-        super().__init__(uri, user, password, database, embedder, **given)
+        super().__init__(database, connection, embedder, indexes)
         self._passage_embedder = embedder
         self._extraction = extraction
 
@@ -118,7 +122,8 @@ class EpisodeGraphitiMemory(GraphitiMemory):
             if not rows or not rows[0]["extracted"]:
                 await _announce(self._connection, group, episode)
                 await self._extract(group, episode)
-            await _Adoption(self._connection, group, episode, self._model).adopt()
+            embedded = await self._embed([episode.summary])
+            await _Adoption(self._connection, group, episode, embedded, self._model).adopt()
 
     async def _extract(self, group: Group, episode: Episode) -> None:
         at = moment(episode.at)
@@ -184,13 +189,15 @@ class _NoReranker(CrossEncoderClient):  # type: ignore[misc]  # graphiti_core is
 async def _announce(connection: Neo4jConnection, group: Group, episode: Episode) -> None:
     """Put the episode there under our id: Graphiti then fills it in, and a retry finds it.
 
-    It counts as remembered, and is shown, only once `_Adoption` has marked it.
+    It counts as remembered, and is shown, only once `_Adoption` has marked it; until then what Graphiti finds in it is
+    nobody else's to adopt.
     """
     node = episode_node(group, episode, ())
 
     async def work(tx: AsyncManagedTransaction) -> None:
         write = await GroupWriter(connection, group).lock(tx)
-        await write.add_nodes([node])
+        await write.add_node(node)
+        await run(tx, _READING, group=group.id, uuid=node.uuid)
 
     await connection.write(work)
 
@@ -198,10 +205,13 @@ async def _announce(connection: Neo4jConnection, group: Group, episode: Episode)
 class _Adoption:
     """Makes what Graphiti found ours: ids, provenance, full text, vectors, world time. Done twice it changes nothing."""
 
-    def __init__(self, connection: Neo4jConnection, group: Group, episode: Episode, model: str) -> None:
+    def __init__(
+        self, connection: Neo4jConnection, group: Group, episode: Episode, embedded: Embedded, model: str
+    ) -> None:
         self._connection = connection
         self._group = group
         self._episode = episode
+        self._embedded = embedded
         self._model = model
 
     async def adopt(self) -> None:
@@ -215,18 +225,19 @@ class _Adoption:
                 "episode": self._episode.conversation_id,
                 "at": moment(self._episode.at),
                 "revision": write.revision,
-                "marks": episode_marks(self._group, self._episode),
+                "marks": episode_marks(self._group, self._episode, write.revision, self._embedded),
             }
             found = await run(tx, _FOUND, **given)
             await run(tx, _ADOPT, rows=[self._row(row, write) for row in found], at=given["at"])
             await run(tx, _CLOSED, **given)
             await run(tx, _DATE, **given)
+            await run(tx, _READ, **given)
+            write.facts += len(found)
             await write.unlock()
 
         await self._connection.write(work)
 
     def _row(self, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
-        words = list(dict.fromkeys(tokens(f"{found['subject']} {found['object']} {found['statement']}")))
         return {
             "uuid": found["uuid"],
             "fact_id": found["uuid"],
@@ -234,9 +245,6 @@ class _Adoption:
             "object": found["object"],
             "partner_id": self._episode.partner_id,
             "conversation_id": self._episode.conversation_id,
-            "lexical": " ".join(term(self._group, word) for word in words),
-            "token_count": len(words),
-            "seq": write.take_seq(),
             "revision": write.revision,
             "vector": pack(np.array(found["embedding"], dtype=np.float32)),
             "vector_model": self._model,

@@ -1,59 +1,48 @@
-"""Owns the memory graph on Graphiti and Neo4j: graphiti-core's nodes and edges, written without a model call.
+"""Owns the memory store on Graphiti and Neo4j: graphiti-core's nodes and edges, written without a model call.
 
-Words and nearness are the server's and the group index's (index.py); what is written is Graphiti's own form,
-so that its tools, Neo4j's browser and `add_episode` (episode.py) see one graph.
+What is written is Graphiti's own form, so that its tools, Neo4j's browser and `add_episode` (episode.py) see one graph.
+Neo4j is the record of facts and episodes; what was said is read from our own database.
 """
 
-import logging
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Sequence
 
-from pydantic import SecretStr
 from sqlmodel import Session
 
-from service.errors import KataribeError
 from service.memory.embedding.embedder import Embedder, Vectors
+from service.memory.episodes import read_turns
 from service.memory.graphiti.connection import Neo4jConnection
-from service.memory.graphiti.index import DEFAULT_BYTES, GroupIndexes
-from service.memory.graphiti.search import GroupReader, Question
-from service.memory.graphiti.write import Embedded as Delivered
+from service.memory.graphiti.read import GroupReader, GroupState
 from service.memory.graphiti.write import GroupWriter
-from service.memory.lexical import normal
+from service.memory.index import IndexCache, Packed, PersonIndex, State
+from service.memory.indexed import IndexedMemory
 from service.memory.outbox import leave_episode, leave_forgetting
-from service.memory.store import FACTS, Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Kind, Recalled
+from service.memory.owners import state_of
+from service.memory.store import Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Item, Kind
+from service.store.session import Database
 from world.time import WorldTime
 
-FILL_BATCH = 64
-
-log = logging.getLogger(__name__)
+TURNS = "turns"
 
 
-class GraphitiMemory:
-    """The memory graph of many processes on one Neo4j (5.26 or later is what it is tested with).
+class GraphitiMemory(IndexedMemory):
+    """The memory store of many processes on one Neo4j (5.26 or later is what it is tested with).
 
-    Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: the facts are written
-    without, found by their words, and given their vectors by a later recall, `FILL_BATCH` a time, as are facts
-    embedded by another model. Nothing is asked of the server before the first call, so a service starts without it.
+    Nothing is asked of the server before the first call, so a service starts without it.
     """
+
+    name = "graphiti"
 
     def __init__(
         self,
-        uri: str,
-        user: str,
-        password: SecretStr,
-        database: str = "neo4j",
+        database: Database,
+        connection: Neo4jConnection,
         embedder: Embedder | None = None,
-        *,
-        cache_bytes: int = DEFAULT_BYTES,
+        indexes: IndexCache | None = None,
     ) -> None:
-        self._connection = Neo4jConnection(uri, user, password, database)
-        self._embedder = embedder
-        self._model = "" if embedder is None else embedder.name
-        self._indexes = GroupIndexes(0 if embedder is None else embedder.dimensions, cache_bytes)
-
-    @property
-    def name(self) -> str:
-        """``graphiti``."""
-        return "graphiti"
+        super().__init__(embedder, indexes)
+        self._database = database
+        self._connection = connection
 
     @property
     def delivery(self) -> Delivery:
@@ -80,39 +69,9 @@ class GraphitiMemory:
         async with self._connection.one_at_a_time(group.id):
             if await self.holds(group, episode.conversation_id):
                 return
-            embedded = await self._embed([(one.statement, one.subject, one.object) for one in drafts])
+            names = [name for draft in drafts for name in (draft.subject, draft.object)]
+            embedded = await self._embed([episode.summary, *(draft.statement for draft in drafts), *names])
             await self._writer(group).remember(episode, drafts, embedded)
-
-    async def recall(
-        self,
-        group: Group,
-        query: str,
-        *,
-        at: WorldTime,
-        kinds: Collection[Kind] = FACTS,
-        about: str | None = None,
-        partner_id: str | None = None,
-        limit: int = 10,
-        history: bool = False,
-    ) -> list[Recalled]:
-        """See MemoryStore. Where the embedder fails, words alone are searched."""
-        if limit <= 0:
-            return []
-        asked = Question(
-            query=query,
-            at=at,
-            about=about,
-            partner_id=partner_id,
-            limit=limit,
-            history=history,
-            vector=await self._query(query),
-            model=self._model,
-        )
-        reader = GroupReader(self._connection, group)
-        found = await reader.search(self._indexes, asked)
-        if found.unembedded and await self._fill(group, found.unembedded[:FILL_BATCH]):
-            found = await reader.search(self._indexes, asked)
-        return found.facts
 
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
@@ -126,10 +85,9 @@ class GraphitiMemory:
         """See Delivery."""
         async with self._connection.one_at_a_time(group.id):
             if partner_id is None:
-                await self._writer(group).forget()
+                await self._writer(group).erase()
             else:
-                await self._writer(group).forget_partner(partner_id)
-        self._indexes.drop(group.id)
+                await self._writer(group).erase_partner(partner_id)
 
     async def check(self) -> None:
         """See MemoryStore."""
@@ -142,40 +100,64 @@ class GraphitiMemory:
     def _writer(self, group: Group) -> GroupWriter:
         return GroupWriter(self._connection, group)
 
-    async def _fill(self, group: Group, seqs: Sequence[int]) -> bool:
-        """Give facts the vectors they lack; whether it could be done."""
-        facts = await GroupReader(self._connection, group).facts(seqs)
-        vectors = await self._passages([fact.statement for fact in facts.values()])
-        if vectors is None:
+    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+        """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
+        reader = GroupReader(self._connection, group)
+        found = await reader.state()
+        if not found.is_ours:
+            await self._writer(group).adopt(at)
+            found = await reader.state()
+        index = self._indexes.get(group)
+        if Kind.TURN in kinds:
+            await self._database.read(lambda s: _catch_up_turns(s, group, index))
+        await self._catch_up(reader, found, index)
+        self._indexes.shrink()
+        return index
+
+    async def _catch_up(self, reader: GroupReader, found: GroupState, index: PersonIndex) -> None:
+        """Read what was written since the last time; what another call has read meanwhile is not read in again."""
+        while _is_behind(index.states.get(self.name), found.state):
+            known = await asyncio.to_thread(_known, index, found.state)
+            if found.state is None:
+                return
+            items, vectors = await reader.since(-1 if known is None else known.revision, self._model)
+            if await asyncio.to_thread(_take, index, known, found.state, items, vectors):
+                return
+
+    async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
+        """See IndexedMemory."""
+        await self._writer(group).add_vectors(vectors, self._model)
+
+
+def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> None:
+    """Read the turns of the conversations that were closed since the last time."""
+    with index.lock:
+        now = state_of(session, group)
+        known = index.known(TURNS, now)
+        if now is not None and now != known:
+            index.take(read_turns(session, group, after=-1 if known is None else known.revision))
+            index.states[TURNS] = now
+
+
+def _is_behind(held: State | None, now: State | None) -> bool:
+    if held is None or now is None:
+        return held != now
+    return held.epoch != now.epoch or held.revision < now.revision
+
+
+def _known(index: PersonIndex, now: State | None) -> State | None:
+    with index.lock:
+        return index.known(GraphitiMemory.name, now)
+
+
+def _take(
+    index: PersonIndex, known: State | None, now: State, items: Sequence[Item], vectors: Sequence[Packed]
+) -> bool:
+    """Take in what was read since `known`; False where another call was faster."""
+    with index.lock:
+        if index.states.get(GraphitiMemory.name) != known:
             return False
-        async with self._connection.one_at_a_time(group.id):
-            await self._writer(group).add_vectors(list(facts), vectors, self._model)
+        index.take(items)
+        index.take_vectors(vectors)
+        index.states[GraphitiMemory.name] = now
         return True
-
-    async def _embed(self, told: Sequence[tuple[str, str, str]]) -> Delivered:
-        """Vectors of (statement, subject, object) and of the names in them, in one call of the embedder."""
-        names = {normal(name): name for _, subject, obj in told for name in (subject, obj)}
-        statements = [statement for statement, _, _ in told]
-        vectors = await self._passages([*statements, *names.values()])
-        if vectors is None:
-            return Delivered(facts={}, names={}, model=self._model)
-        by_name: Mapping[str, Vectors] = dict(zip(names, vectors[len(statements) :], strict=True))
-        return Delivered(facts=dict(enumerate(vectors[: len(statements)])), names=by_name, model=self._model)
-
-    async def _query(self, query: str) -> Vectors | None:
-        if self._embedder is None or not query.strip():
-            return None
-        try:
-            return await self._embedder.query(query)
-        except KataribeError as exc:
-            log.warning("recall by words alone: %s", exc)
-            return None
-
-    async def _passages(self, texts: Sequence[str]) -> Vectors | None:
-        if self._embedder is None or not texts:
-            return None
-        try:
-            return await self._embedder.passages(texts)
-        except KataribeError as exc:
-            log.warning("%d texts are remembered without a vector for now: %s", len(texts), exc)
-            return None

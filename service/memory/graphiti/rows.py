@@ -14,8 +14,8 @@ import numpy as np
 
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicEdge, EpisodicNode
-from service.memory.lexical import normal, tokens
-from service.memory.store import Episode, Fact, FactDraft, Group
+from service.memory.lexical import normal
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group
 from world.time import WorldTime, iso, parse_time, to_datetime
 
 _NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")
@@ -25,7 +25,7 @@ NO_VECTOR = [1.0]
 """What Graphiti is given where we have no vector: it refuses an empty one. It is taken away in the same transaction."""
 
 FACT_COLUMNS = """
-    e.seq AS seq, e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object, e.fact AS statement,
+    e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object, e.fact AS statement,
     e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
     e.replaced_by AS replaced_by, e.partner_id AS partner_id,
@@ -39,10 +39,9 @@ EPISODE_COLUMNS = """
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewFact:
-    """A fact to be written: `vector` half precision bytes of `model`'s, None where there is none yet."""
+    """A fact to be written: `vector` is `model`'s, None where there is none yet."""
 
     fact: Fact
-    seq: int
     revision: int
     vector: Vectors | None
     model: str
@@ -79,18 +78,8 @@ def fact_uuid(group: Group, fact_id: str) -> str:
     return derived(group, "fact", fact_id)
 
 
-def fact_tokens(fact: Fact) -> tuple[str, ...]:
-    """What full text finds a fact by."""
-    return tuple(dict.fromkeys(tokens(f"{fact.subject} {fact.object} {fact.statement}")))
-
-
-def term(group: Group, token: str) -> str:
-    """A token as the full-text index holds it: what other groups know is not even looked at."""
-    return f"{group.id}/{token}"
-
-
 def pack(vector: Vectors) -> bytes:
-    """A vector as it is stored for recall: half precision, a third of what a list of floats takes to be read."""
+    """A vector as it is stored for recall: half precision takes a third of what a list of floats takes to be read."""
     return vector.astype(np.float16).tobytes()
 
 
@@ -134,13 +123,17 @@ def episode_node(group: Group, episode: Episode, fact_ids: Sequence[str]) -> Epi
     )
 
 
-def episode_marks(group: Group, episode: Episode) -> dict[str, Any]:
+def episode_marks(group: Group, episode: Episode, revision: int, embedded: Embedded) -> dict[str, Any]:
     """What Graphiti's episode has no field for."""
+    vector = embedded.vectors.get(episode.summary)
     return {
         "uuid": episode_uuid(group, episode.conversation_id),
         "partner_id": episode.partner_id,
         "conversation_id": episode.conversation_id,
         "topics": list(episode.topics),
+        "revision": revision,
+        "vector": None if vector is None else pack(vector),
+        "vector_model": None if vector is None else embedded.model,
     }
 
 
@@ -169,9 +162,8 @@ def mention(group: Group, conversation_id: str, name: str, at: WorldTime) -> Epi
 
 
 def fact_edge(group: Group, new: NewFact) -> EntityEdge:
-    """Graphiti's fact; provenance, order of writing and our vector ride along as attributes."""
+    """Graphiti's fact; provenance, revision and our vector ride along as attributes."""
     fact = new.fact
-    found = fact_tokens(fact)
     return EntityEdge(
         uuid=fact_uuid(group, fact.id),
         group_id=group.id,
@@ -194,9 +186,6 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "partner_id": fact.partner_id,
             "conversation_id": fact.conversation_id,
             "turn": fact.turn,
-            "lexical": " ".join(term(group, token) for token in found),
-            "token_count": len(found),
-            "seq": new.seq,
             "revision": new.revision,
             "vector": None if new.vector is None else pack(new.vector),
             "vector_model": None if new.vector is None else new.model,

@@ -2,12 +2,12 @@
 
 Every write locks its group's node (KataribeGroup) first, so one at a time holds between processes too, and ends by
 raising the group's `revision`; a fact that was added or closed carries the revision of that write. A process that
-holds a group in memory (index.py) reads only what has a greater revision than it has seen.
+holds a group in memory reads only what has a greater revision than it has seen. `facts` is how many edges of the group are
+known to this service: where the group has others, `adopt` makes them known.
 """
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from neo4j import AsyncManagedTransaction
@@ -28,27 +28,22 @@ from service.memory.graphiti.rows import (
     pack,
 )
 from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
-from service.memory.lexical import normal
-from service.memory.store import Episode, Fact, FactDraft, Group
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, Kind
+from world.time import WorldTime
 
 DELETE_BATCH = 5_000
 
 # Setting a property, even to itself, takes the lock.
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
-    ON CREATE SET g.world_id = $world, g.person_id = $person, g.epoch = $epoch, g.revision = 0, g.next_seq = 0
+    ON CREATE SET g.world_id = $world, g.person_id = $person, g.epoch = $epoch, g.revision = 0, g.facts = 0
     SET g.revision = g.revision
-    RETURN g.revision AS revision, g.next_seq AS next_seq
+    RETURN g.revision AS revision, g.facts AS facts
 """
-_UNLOCK = "MATCH (g:KataribeGroup {id: $group}) SET g.revision = $revision, g.next_seq = $next_seq"
-_EPISODES_THERE = "MATCH (n:Episodic) WHERE n.uuid IN $uuids RETURN n.uuid AS uuid"
+_UNLOCK = "MATCH (g:KataribeGroup {id: $group}) SET g.revision = $revision, g.facts = $facts"
 _ENTITIES_THERE = "MATCH (n:Entity) WHERE n.uuid IN $uuids RETURN n.uuid AS uuid"
-_FACTS_THERE = """
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IN $ids RETURN e.fact_id AS id
-"""
-_MARK_EPISODES = """
-    UNWIND $marks AS mark MATCH (n:Episodic {uuid: mark.uuid}) SET n += mark
-"""
+_EPISODE_THERE = "MATCH (n:Episodic {uuid: $uuid}) RETURN n.uuid AS uuid"
+_MARK_EPISODE = "MATCH (n:Episodic {uuid: $marks.uuid}) SET n += $marks"
 _CLOSE = """
     UNWIND $closings AS c
     MATCH ()-[e:RELATES_TO]->()
@@ -61,12 +56,46 @@ _NO_FACT_VECTOR = """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IN $ids REMOVE e.fact_embedding
 """
 _NO_NAME_VECTOR = "MATCH (n:Entity) WHERE n.uuid IN $uuids REMOVE n.name_embedding"
-_ADD_VECTORS = """
+_ADD_FACT_VECTORS = """
     UNWIND $rows AS row
-    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.seq = row.seq
+    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id = row.id
     SET e.vector = row.packed, e.vector_model = $model, e.revision = $revision
     WITH e, row CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.vector)
 """
+_ADD_EPISODE_VECTORS = """
+    UNWIND $rows AS row MATCH (n:Episodic {uuid: row.uuid})
+    SET n.vector = row.packed, n.vector_model = $model, n.revision = $revision
+"""
+# What plain graphiti-core wrote: in the group, and not by an episode that is being read for us just now.
+_FOREIGN = """
+    MATCH (g:KataribeGroup {id: $group})
+    MATCH (a)-[e:RELATES_TO]->(b)
+    WHERE e.group_id = $group AND e.fact_id IS NULL
+        AND none(x IN coalesce(e.episodes, []) WHERE x IN coalesce(g.reading, []))
+    RETURN e.uuid AS uuid, a.name AS subject, b.name AS object
+"""
+# It was dated by the machine's clock where it is later than the world's: then it holds since it became known.
+_ADOPT = """
+    UNWIND $rows AS row
+    MATCH ()-[e:RELATES_TO]->() WHERE e.uuid = row.uuid
+    WITH e, row, CASE WHEN e.reference_time < $at THEN e.reference_time ELSE $at END AS known
+    SET e += row, e.revision = $revision, e.partner_id = '', e.conversation_id = '',
+        e.created_at = known,
+        e.valid_at = CASE WHEN e.valid_at < $at THEN e.valid_at ELSE known END,
+        e.invalid_at = CASE WHEN e.invalid_at > $at THEN $at ELSE e.invalid_at END,
+        e.expired_at = CASE WHEN e.expired_at IS NULL THEN NULL ELSE $at END
+"""
+_CLOSED_BY_OTHERS = """
+    MATCH ()-[e:RELATES_TO]->()
+    WHERE e.group_id = $group AND e.fact_id IS NOT NULL AND e.expired_at IS NOT NULL AND e.revision < $revision
+        AND e.replaced_by IS NULL AND e.closed_in IS NULL
+    SET e.closed_in = '', e.revision = $revision,
+        e.expired_at = CASE WHEN $at < e.created_at THEN e.created_at ELSE $at END,
+        e.invalid_at = CASE WHEN e.invalid_at < e.valid_at THEN e.valid_at WHEN e.invalid_at > $at THEN $at
+            ELSE e.invalid_at END
+"""
+_COUNT = "MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IS NOT NULL RETURN count(e) AS facts"
+_NEW_EPOCH = "MATCH (g:KataribeGroup {id: $group}) SET g.epoch = $epoch"
 _DELETE_FACTS = """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group WITH e LIMIT $batch DELETE e RETURN count(*) AS deleted
 """
@@ -77,22 +106,12 @@ _DELETE_OF_PARTNER = (
     """,
     "MATCH (n:Episodic {group_id: $group}) WHERE n.partner_id = $partner DETACH DELETE n",
     "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)--() DELETE n",
-    "MATCH (g:KataribeGroup {id: $group}) SET g.epoch = $epoch",
 )
 _DELETE_NODES = tuple(
     f"MATCH (n:{label} {{group_id: $group}}) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
     for label in ("Entity", "Episodic", "Community", "Saga")
 )
 _DELETE_GROUP = "MATCH (g:KataribeGroup {id: $group}) DELETE g RETURN 0 AS deleted"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Embedded:
-    """Vectors made before the transaction: of the facts, by their place, and of entities, by their normal name."""
-
-    facts: Mapping[int, Vectors]
-    names: Mapping[str, Vectors]
-    model: str
 
 
 class GroupWriter:
@@ -108,42 +127,67 @@ class GroupWriter:
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await self.lock(tx)
-            if not await write.add_episodes([episode], facts):
+            if await run(tx, _EPISODE_THERE, uuid=episode_uuid(self._group, episode.conversation_id)):
                 return
-            added = await write.add_facts(facts, embedded)
-            await write.close(drafts, added, episode)
+            await write.add_episode(episode, facts, embedded)
+            await write.add_facts(facts, embedded)
+            await write.close(drafts, episode)
             await write.unlock()
 
         await self._connection.write(work)
 
-    async def add_vectors(self, seqs: Sequence[int], vectors: Vectors, model: str) -> None:
-        """Give facts the vectors they lack; a fact that was forgotten meanwhile gets none."""
-        rows = [
-            {"seq": seq, "packed": pack(vector), "vector": vector.tolist()}
-            for seq, vector in zip(seqs, vectors, strict=True)
+    async def add_vectors(self, vectors: Sequence[tuple[Kind, str, Vectors]], model: str) -> None:
+        """Give facts and episodes the vectors they lack; what was forgotten meanwhile gets none."""
+        facts = [
+            {"id": key, "packed": pack(vector), "vector": vector.tolist()}
+            for kind, key, vector in vectors
+            if kind is Kind.FACT
+        ]
+        episodes = [
+            {"uuid": episode_uuid(self._group, key), "packed": pack(vector)}
+            for kind, key, vector in vectors
+            if kind is Kind.SUMMARY
         ]
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await self.lock(tx)
-            await run(tx, _ADD_VECTORS, group=self._group.id, rows=rows, model=model, revision=write.revision)
+            given = {"group": self._group.id, "model": model, "revision": write.revision}
+            await run(tx, _ADD_FACT_VECTORS, rows=facts, **given)
+            await run(tx, _ADD_EPISODE_VECTORS, rows=episodes, **given)
             await write.unlock()
 
         await self._connection.write(work)
 
-    async def forget(self) -> None:
+    async def adopt(self, at: WorldTime) -> None:
+        """Make facts that others wrote into the group ours, known since `at`; notice what others closed or removed."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await self.lock(tx)
+            given = {"group": self._group.id, "at": moment(at), "revision": write.revision}
+            rows = [dict(row) | {"fact_id": row["uuid"]} for row in await run(tx, _FOREIGN, **given)]
+            await run(tx, _ADOPT, rows=rows, **given)
+            await run(tx, _CLOSED_BY_OTHERS, **given)
+            write.facts += len(rows)
+            if await write.count_facts() < write.facts:
+                await write.read_anew()
+            await write.unlock()
+
+        await self._connection.write(work)
+
+    async def erase(self) -> None:
         """Remove all of the group, a batch at a time; the group's own node last, so that a rest is found again."""
         for query in (_DELETE_FACTS, *_DELETE_NODES, _DELETE_GROUP):
             while await self._delete(query):
                 pass
 
-    async def forget_partner(self, partner_id: str) -> None:
+    async def erase_partner(self, partner_id: str) -> None:
         """Remove what came of conversations with the partner; who holds the group in mind reads it anew."""
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await self.lock(tx)
-            given = {"group": self._group.id, "partner": partner_id, "epoch": str(uuid.uuid4())}
             for query in _DELETE_OF_PARTNER:
-                await run(tx, query, **given)
+                await run(tx, query, group=self._group.id, partner=partner_id)
+            await write.read_anew()
             await write.unlock()
 
         await self._connection.write(work)
@@ -162,66 +206,46 @@ class GroupWriter:
             tx, _LOCK, group=group.id, world=group.world_id, person=group.person_id, epoch=str(uuid.uuid4())
         )
         graphiti = await self._connection.graphiti()
-        return Write(tx, graphiti, group, revision=row["revision"] + 1, next_seq=row["next_seq"])
+        return Write(tx, graphiti, group, revision=row["revision"] + 1, facts=row["facts"])
 
 
 class Write:
     """One transaction that holds the group's lock."""
 
     def __init__(
-        self, tx: AsyncManagedTransaction, graphiti: GraphDriver, group: Group, *, revision: int, next_seq: int
+        self, tx: AsyncManagedTransaction, graphiti: GraphDriver, group: Group, *, revision: int, facts: int
     ) -> None:
         self._tx = tx
         self._graphiti = graphiti
         self._group = group
-        self._next_seq = next_seq
         self.revision = revision
+        self.facts = facts
+
+    async def count_facts(self) -> int:
+        """How many edges with an id of ours there are."""
+        (row,) = await self._run(_COUNT)
+        return int(row["facts"])
+
+    async def read_anew(self) -> None:
+        """Something is gone: who holds the group in mind reads all of it again."""
+        await self._run(_NEW_EPOCH, epoch=str(uuid.uuid4()))
+        self.facts = await self.count_facts()
 
     async def unlock(self) -> None:
         """Make the write known to who holds the group in memory."""
-        await run(self._tx, _UNLOCK, group=self._group.id, revision=self.revision, next_seq=self._next_seq)
+        await self._run(_UNLOCK, revision=self.revision, facts=self.facts)
 
-    async def held_episodes(self, ids: set[str]) -> set[str]:
-        """Those of the ids that the group holds."""
-        by_uuid = {episode_uuid(self._group, one): one for one in ids}
-        rows = await run(self._tx, _EPISODES_THERE, uuids=list(by_uuid))
-        return {by_uuid[row["uuid"]] for row in rows}
+    async def add_node(self, node: EpisodicNode) -> None:
+        """An episode as Graphiti knows it."""
+        await add_nodes_and_edges_bulk_tx(self._tx, [node], [], [], [], None, self._graphiti)
 
-    async def add_episodes(self, episodes: Sequence[Episode], facts: Sequence[Fact]) -> int:
-        """How many of them were new. `facts` are those that follow."""
-        held = await self.held_episodes({one.conversation_id for one in episodes})
-        new = [one for one in episodes if one.conversation_id not in held]
-        told: dict[str, list[str]] = {}
-        for fact in facts:
-            told.setdefault(fact.conversation_id, []).append(fact.id)
-        await self.add_nodes([episode_node(self._group, one, told.get(one.conversation_id, ())) for one in new])
-        await run(self._tx, _MARK_EPISODES, marks=[episode_marks(self._group, one) for one in new])
-        return len(new)
+    async def add_episode(self, episode: Episode, facts: Sequence[Fact], embedded: Embedded) -> None:
+        """An episode with the ids of the facts that follow."""
+        await self.add_node(episode_node(self._group, episode, [fact.id for fact in facts]))
+        await self._run(_MARK_EPISODE, marks=episode_marks(self._group, episode, self.revision, embedded))
 
-    async def add_nodes(self, nodes: Sequence[EpisodicNode]) -> None:
-        """Episodes as Graphiti knows them."""
-        await add_nodes_and_edges_bulk_tx(self._tx, list(nodes), [], [], [], None, self._graphiti)
-
-    def take_seq(self) -> int:
-        """The next fact's place."""
-        self._next_seq += 1
-        return self._next_seq - 1
-
-    async def add_facts(self, facts: Sequence[Fact], embedded: Embedded) -> set[str]:
-        """Ids of those that were new; entities and mentions come with them."""
-        held = {row["id"] for row in await self._rows(_FACTS_THERE, ids=[fact.id for fact in facts])}
-        new: dict[str, NewFact] = {}
-        for index, fact in enumerate(facts):
-            if fact.id in held or fact.id in new:
-                continue
-            vector = embedded.facts.get(index)
-            new[fact.id] = NewFact(
-                fact=fact, seq=self.take_seq(), revision=self.revision, vector=vector, model=embedded.model
-            )
-        await self._bulk([one.fact for one in new.values()], list(new.values()), embedded)
-        return set(new)
-
-    async def _bulk(self, facts: Sequence[Fact], new: Sequence[NewFact], embedded: Embedded) -> None:
+    async def add_facts(self, facts: Sequence[Fact], embedded: Embedded) -> None:
+        """Facts; entities and mentions come with them."""
         spelled: dict[str, tuple[str, Fact]] = {}
         mentions: dict[str, EpisodicEdge] = {}
         for fact in facts:
@@ -229,35 +253,40 @@ class Write:
                 spelled.setdefault(entity_uuid(self._group, name), (name, fact))
                 edge = mention(self._group, fact.conversation_id, name, fact.created_at)
                 mentions.setdefault(edge.uuid, edge)
-        there = {row["uuid"] for row in await run(self._tx, _ENTITIES_THERE, uuids=list(spelled))}
-        vectors = {key: embedded.names.get(normal(name)) for key, (name, _) in spelled.items()}
+        there = {row["uuid"] for row in await self._run(_ENTITIES_THERE, uuids=list(spelled))}
         fresh = [
-            entity_node(self._group, name, fact.created_at, vectors[key])
+            entity_node(self._group, name, fact.created_at, embedded.vectors.get(name))
             for key, (name, fact) in spelled.items()
             if key not in there
         ]
+        new = [
+            NewFact(
+                fact=fact,
+                revision=self.revision,
+                vector=embedded.vectors.get(fact.statement),
+                model=embedded.model,
+            )
+            for fact in facts
+        ]
         edges = [fact_edge(self._group, one) for one in new]
         await add_nodes_and_edges_bulk_tx(self._tx, [], list(mentions.values()), fresh, edges, None, self._graphiti)
-        await self._rows(_NO_FACT_VECTOR, ids=[one.fact.id for one in new if one.vector is None])
-        bare = [node.uuid for node in fresh if vectors[node.uuid] is None]
-        await run(self._tx, _NO_NAME_VECTOR, uuids=bare)
+        await self._run(_NO_FACT_VECTOR, ids=[one.fact.id for one in new if one.vector is None])
+        await self._run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
+        self.facts += len(new)
 
-    async def close(self, drafts: Sequence[FactDraft], added: set[str], episode: Episode) -> None:
-        """Close what the added facts replace. In their order: a fact is closed once, and not by an earlier one."""
+    async def close(self, drafts: Sequence[FactDraft], episode: Episode) -> None:
+        """Close what the added facts replace. In their order: a fact is closed once."""
         closed_by: dict[str, FactDraft] = {}
-        later = {draft.id for draft in drafts}
         for draft in drafts:
-            if draft.id in added and draft.id in later:
-                for old in draft.replaces:
-                    if old not in later:
-                        closed_by.setdefault(old, draft)
-            later.discard(draft.id)
+            for old in draft.replaces:
+                if old != draft.id:
+                    closed_by.setdefault(old, draft)
         closings: list[dict[str, Any]] = [
             {"old": old, "new": draft.id, "valid_at": moment(draft.valid_at), "at": moment(episode.at)}
             for old, draft in closed_by.items()
         ]
         if closings:
-            await self._rows(_CLOSE, closings=closings, revision=self.revision)
+            await self._run(_CLOSE, closings=closings, revision=self.revision)
 
-    async def _rows(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
+    async def _run(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
         return await run(self._tx, query, group=self._group.id, **given)

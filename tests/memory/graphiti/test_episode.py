@@ -2,17 +2,17 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from pydantic import SecretStr
 
 from service.errors import ModelRejected
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.store import Group
+from service.store.session import Database
 from tests.memory.contract import MONDAY, TARO, TUESDAY, episode, statements
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.graphiti.test_graph import empty
+from tests.memory.graphiti.test_graph import connection_to, empty
 from tests.servers.fake_openai import FakeOpenAI, failing
 from tests.servers.neo4j import Neo4jServer, neo4j_server
 
@@ -46,8 +46,7 @@ def extraction(body: dict[str, Any]) -> str:
 def graph_on(server: Neo4jServer, model: FakeOpenAI) -> EpisodeGraphitiMemory:
     """A graph whose facts are found by that model."""
     asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=10)
-    password = SecretStr(server.password)
-    return EpisodeGraphitiMemory(server.uri, server.user, password, server.database, FakeEmbedder(), asked)
+    return EpisodeGraphitiMemory(cast("Database", None), connection_to(server), FakeEmbedder(), asked)
 
 
 @pytest.fixture
@@ -111,8 +110,8 @@ def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_aga
             whole, calls = await graph.export(TARO), len(model.requests)
 
             async def undo(tx: Any) -> None:
-                await tx.run("MATCH (n:Episodic) REMOVE n.conversation_id")
-                await tx.run("MATCH ()-[e:RELATES_TO]->() REMOVE e.fact_id, e.seq, e.lexical, e.revision")
+                await tx.run("MATCH (n:Episodic) REMOVE n.conversation_id, n.revision")
+                await tx.run("MATCH ()-[e:RELATES_TO]->() REMOVE e.fact_id, e.revision")
 
             await graph._connection.write(undo)
             assert (await graph.export(TARO)).episodes == ()

@@ -1,4 +1,4 @@
-"""Owns the proof that Graphiti on a real Neo4j is a MemoryGraph, and how it behaves when the server does not."""
+"""Owns the proof that Graphiti on a real Neo4j is a MemoryStore, and how it behaves when the server does not."""
 
 import asyncio
 import os
@@ -7,8 +7,9 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import neo4j
 import pytest
@@ -18,21 +19,20 @@ from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Embedder
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.read import QUERIES
 from service.memory.graphiti.rows import fact_uuid, moment
-from service.memory.graphiti.schema import FACT_TEXT, major
-from service.memory.graphiti.search import QUERIES
+from service.memory.graphiti.schema import major
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodicNode
 from service.memory.store import Episode, FactDraft, Group
 from service.store.session import Database
 from tests.memory.contract import (
-    BRIDGE,
     MONDAY,
     TARO,
     THURSDAY,
     TOWN,
     TUESDAY,
     WEDNESDAY,
-    MemoryStoreContract,
+    HeardContract,
     draft,
     episode,
     statements,
@@ -48,9 +48,21 @@ __all__ = ["neo4j_server"]
 pytestmark = pytest.mark.server
 
 
-def graph_on(server: Neo4jServer, embedder: Embedder | None = None, **given: Any) -> GraphitiMemory:
-    """A graph of our settings on that server."""
-    return GraphitiMemory(server.uri, server.user, SecretStr(server.password), server.database, embedder, **given)
+def connection_to(server: Neo4jServer) -> Neo4jConnection:
+    """A connection by our settings."""
+    return Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+
+
+def graph_on(server: Neo4jServer, embedder: Embedder | None = None, database: Database | None = None) -> GraphitiMemory:
+    """A graph on that server; `database` is only asked for turns."""
+    return graph_with(connection_to(server), embedder, database)
+
+
+def graph_with(
+    connection: Neo4jConnection, embedder: Embedder | None = None, database: Database | None = None
+) -> GraphitiMemory:
+    """A graph on that connection."""
+    return GraphitiMemory(cast("Database", database), connection, embedder)
 
 
 def empty(server: Neo4jServer) -> None:
@@ -68,19 +80,19 @@ def database(tmp_path: Path) -> Iterator[Database]:
     database.close()
 
 
-class TestWithoutEmbedder(MemoryStoreContract):
+class TestWithoutEmbedder(HeardContract):
     @pytest.fixture(autouse=True)
     def _empty(self, neo4j_server: Neo4jServer) -> None:
         empty(neo4j_server)
         self.server = neo4j_server
 
     def new_store(self) -> GraphitiMemory:
-        return graph_on(self.server)
+        return graph_on(self.server, None, self.database)
 
 
 class TestWithEmbedder(TestWithoutEmbedder):
     def new_store(self) -> GraphitiMemory:
-        return graph_on(self.server, FakeEmbedder())
+        return graph_on(self.server, FakeEmbedder(), self.database)
 
 
 class To:
@@ -175,7 +187,7 @@ def test_graphiti_reads_what_we_wrote_with_world_time_as_utc(server: Neo4jServer
         heard = episode(TARO, "c2", WEDNESDAY)
         await graph.deliver(TARO, heard, [draft(heard, 0, "太郎は大工だ", valid_at=TUESDAY, replaces=(fisher,))])
         await graph.aclose()
-        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        connection = connection_to(server)
         driver = await connection.graphiti()
         edge = await EntityEdge.get_by_uuid(driver, fact_uuid(TARO, fisher))
         assert (edge.fact, edge.name, edge.group_id) == ("太郎は漁師だ", "SAID", "main--taro")
@@ -202,41 +214,12 @@ def test_telemetry_is_off_and_no_env_file_is_loaded() -> None:
     assert told.stdout.split() == ["False", "False"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ("太郎の家族", "太郎は既婚者で子供が2人いる"),
-        ("妻", "次郎には妻がいる"),
-        ("パン屋", "花子はパン屋で働く"),
-        ("farm", "Hanako works near the farms"),
-        ("children of Taro", "Taro has two children"),
-    ],
-)
-def test_full_text_on_the_server_serves_japanese_and_english_alike(server: Neo4jServer, asked: str, found: str) -> None:
-    told = (
-        "太郎は既婚者で子供が2人いる",
-        "次郎には妻がいる",
-        "花子はパン屋で働く",
-        "Hanako works near the farms",
-        "Taro has two children",
-        "嵐で橋が落ちた",
-    )
-
-    async def work() -> None:
-        graph = graph_on(server)
-        await tell(To(graph), TARO, "c1", MONDAY, *told, subject="x", obj="y")
-        assert statements(await graph.recall(TARO, asked, at=MONDAY))[0] == found
-        await graph.aclose()
-
-    run(work)
-
-
 def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_makes_it(server: Neo4jServer) -> None:
     async def work() -> None:
         graph = graph_on(server)
         await tell(To(graph), TARO, "c1", MONDAY, "太郎は既婚者で子供が2人いる", "嵐で橋が落ちた", subject="x", obj="y")
         await graph.aclose()
-        connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
+        connection = connection_to(server)
         await (await connection.graphiti()).build_indices_and_constraints()
         await connection.aclose()
 
@@ -264,17 +247,7 @@ def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
 
     run(work)
     query(server, "CALL db.resampleOutdatedIndexes()")
-    given = {
-        "group": "g",
-        "model": "m",
-        "terms": ["x"],
-        "revision": 1,
-        "start": 0,
-        "stop": 9,
-        "seqs": [1],
-        "ids": ["a"],
-    }
-    given |= {"uuid": "u", "partner": "p", "limit": 9, "world": "w", "episode": "e", "at": None, "batch": 9}
+    given = {"group": "g", "model": "m", "revision": 1, "uuid": "u"}
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         summary = driver.execute_query(f"EXPLAIN {QUERIES[name]}", given, database_=server.database).summary
     assert summary.plan is not None
@@ -374,7 +347,8 @@ def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_ret
 
 def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer) -> None:
     wrong = "not-the-password"
-    error = refused(GraphitiMemory(server.uri, server.user, SecretStr(wrong), server.database))
+    connection = Neo4jConnection(server.uri, server.user, SecretStr(wrong), server.database)
+    error = refused(graph_with(connection))
     assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in error.facts["setting"]
     told = "".join(traceback.format_exception(error))
     assert wrong not in told
@@ -382,13 +356,13 @@ def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer)
 
 
 def test_a_database_that_is_not_there_names_its_setting(server: Neo4jServer) -> None:
-    error = refused(GraphitiMemory(server.uri, server.user, SecretStr(server.password), "nowhere"))
+    error = refused(graph_with(Neo4jConnection(server.uri, server.user, SecretStr(server.password), "nowhere")))
     assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_DATABASE"
 
 
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:1", "nonsense", "bolt://"])
 def test_an_address_that_is_none_names_its_setting(uri: str) -> None:
-    error = refused(GraphitiMemory(uri, "neo4j", SecretStr("password"), "neo4j"))
+    error = refused(graph_with(Neo4jConnection(uri, "neo4j", SecretStr("password"), "neo4j")))
     assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_URI"
 
 
@@ -400,25 +374,87 @@ def test_the_version_is_read_from_what_the_server_calls_itself(agent: str, numbe
     assert major(agent) == number
 
 
-def test_an_index_dropped_under_a_running_service_is_named_and_made_again(server: Neo4jServer) -> None:
+# What others write into a group
+
+
+async def plain(server: Neo4jServer, name: str, *edges: EntityEdge) -> None:
+    """Write as plain graphiti-core does: entities and facts with its own uuids and the machine's clock."""
+    connection = connection_to(server)
+    driver = await connection.graphiti()
+    now = datetime.now(UTC)
+    for key in ("taro", "harbour"):
+        node = EntityNode(uuid=f"{name}-{key}", name=key, group_id=TARO.id, created_at=now, name_embedding=[1.0])
+        await node.save(driver)
+    for edge in edges:
+        await edge.save(driver)
+    await connection.aclose()
+
+
+def plain_edge(name: str, fact: str, *, of: str = "a", **given: Any) -> EntityEdge:
+    """A fact of plain graphiti-core's, between the entities that `plain` writes under that name."""
+    return EntityEdge(
+        uuid=name,
+        group_id=TARO.id,
+        source_node_uuid=f"{of}-taro",
+        target_node_uuid=f"{of}-harbour",
+        name="LIVES_AT",
+        fact=fact,
+        fact_embedding=[1.0],
+        created_at=datetime.now(UTC),
+        **given,
+    )
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["a group of ours", "a group of theirs alone"])
+@pytest.mark.parametrize("embedder", [None, FakeEmbedder()], ids=["words", "vectors"])
+def test_a_fact_that_plain_graphiti_wrote_is_found_by_the_next_recall_and_stays(
+    server: Neo4jServer, *, known: bool, embedder: FakeEmbedder | None
+) -> None:
     async def work() -> None:
-        graph = graph_on(server)
-        await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
-        query(server, f"DROP INDEX {FACT_TEXT}")
-        with pytest.raises(GraphUnavailable, match="index"):
-            await graph.recall(TARO, "橋 bridge", at=MONDAY)
-        assert statements(await graph.recall(TARO, "old bridge", at=MONDAY)) == [BRIDGE]
-        await graph.aclose()
+        here, there = graph_on(server, embedder), graph_on(server, embedder)
+        if known:
+            await tell(To(here), TARO, "c1", MONDAY, "太郎は漁師だ")
+            assert len(await there.recall(TARO, "", at=TUESDAY)) == 1
+        before = plain_edge("x1", "Taro moved to the harbour", reference_time=moment(MONDAY))
+        future = plain_edge("x2", "Taro has a red boat at the harbour", valid_at=datetime.now(UTC))
+        await plain(server, "a", before, future)
+        for graph in (here, there, here):
+            found = await graph.recall(TARO, "the harbour", at=TUESDAY, about="Harbour")
+            assert {one.fact.id for one in found} == {"x1", "x2"}
+        facts = {one.fact.id: one.fact for one in found}
+        assert (facts["x1"].subject, facts["x1"].object, facts["x1"].relation) == ("taro", "harbour", "LIVES_AT")
+        assert (facts["x1"].created_at, facts["x1"].valid_at) == (MONDAY, MONDAY)
+        assert (facts["x2"].created_at, facts["x2"].valid_at) == (TUESDAY, TUESDAY)
+        assert (facts["x2"].partner_id, facts["x2"].conversation_id, facts["x2"].turn) == ("", "", None)
+        assert len((await here.export(TARO)).facts) == 2 + known
+        heard = episode(TARO, "c2", WEDNESDAY)
+        await here.deliver(TARO, heard, [draft(heard, 0, "Taro moved to the hill", replaces=("x1",))])
+        assert {one.fact.id for one in await there.recall(TARO, "Taro harbour", at=WEDNESDAY)} >= {"x2"}
+        assert "x1" not in {one.fact.id for one in await there.recall(TARO, "", at=WEDNESDAY)}
+        for graph in (here, there):
+            await graph.aclose()
 
     run(work)
 
 
-def test_an_index_of_our_name_with_another_analyzer_is_refused(server: Neo4jServer) -> None:
-    query(server, f"DROP INDEX {FACT_TEXT} IF EXISTS")
-    query(server, f"CREATE FULLTEXT INDEX {FACT_TEXT} FOR ()-[e:RELATES_TO]-() ON EACH [e.lexical]")
-    try:
-        error = refused(graph_on(server))
-        assert FACT_TEXT in error.facts["reason"]
-        assert error.facts["setting"] == "KATARIBE_MEMORY__NEO4J_DATABASE"
-    finally:
-        query(server, f"DROP INDEX {FACT_TEXT}")
+def test_what_others_closed_or_removed_is_noticed_with_what_they_wrote(server: Neo4jServer) -> None:
+    async def work() -> None:
+        graph = graph_on(server, FakeEmbedder())
+        fisher, old = await tell(To(graph), TARO, "c1", MONDAY, "太郎は漁師だ", "太郎は若い")
+        assert len(await graph.recall(TARO, "", at=TUESDAY)) == 2
+        query(
+            server,
+            "MATCH ()-[e:RELATES_TO {fact_id: $id}]->() SET e.invalid_at = datetime(), e.expired_at = datetime()",
+            id=fisher,
+        )
+        await plain(server, "a", plain_edge("x1", "太郎は大工だ"))
+        held = {one.fact.id for one in await graph.recall(TARO, "", at=TUESDAY)}
+        assert held == {"x1", old}
+        closed = {one.id: one for one in (await graph.export(TARO)).facts}[fisher]
+        assert (closed.invalid_at, closed.expired_at) == (TUESDAY, TUESDAY)
+        query(server, "MATCH ()-[e:RELATES_TO {fact_id: $id}]->() DELETE e", id=old)
+        await plain(server, "b", plain_edge("x2", "太郎は足が速い", of="b"))
+        assert {one.fact.id for one in await graph.recall(TARO, "", at=TUESDAY)} == {"x1", "x2"}
+        await graph.aclose()
+
+    run(work)

@@ -1,0 +1,98 @@
+"""Owns recall for every store: what is held of a person's memory is brought up to date, given its vectors, and ranked."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+
+from service.errors import KataribeError
+from service.memory.embedding.embedder import Embedder, Vectors
+from service.memory.index import IndexCache, PersonIndex, Question, key_of, text_of
+from service.memory.store import FACTS, Embedded, Group, Item, Kind, Recalled
+from world.time import WorldTime
+
+FILL_BATCH = 64
+
+log = logging.getLogger(__name__)
+
+
+class IndexedMemory:
+    """The common part of the stores.
+
+    Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: what is remembered is
+    written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time, as is what
+    another model has embedded.
+    """
+
+    def __init__(self, embedder: Embedder | None, indexes: IndexCache | None) -> None:
+        self._embedder = embedder
+        self._model = "" if embedder is None else embedder.name
+        self._indexes = indexes or IndexCache()
+
+    async def recall(
+        self,
+        group: Group,
+        query: str,
+        *,
+        at: WorldTime,
+        kinds: Collection[Kind] = FACTS,
+        about: str | None = None,
+        partner_id: str | None = None,
+        limit: int = 10,
+        history: bool = False,
+    ) -> list[Recalled]:
+        """See MemoryStore. Where the embedder fails, words alone are searched."""
+        index = await self._current(group, at, kinds)
+        if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
+            return []
+        asked = Question(
+            query=query,
+            at=at,
+            kinds=kinds,
+            about=about,
+            partner_id=partner_id,
+            limit=limit,
+            history=history,
+            vector=await self._query(query),
+        )
+        if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
+            index = await self._current(group, at, kinds)
+        return await asyncio.to_thread(index.rank, asked)
+
+    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+        """The person's index with all that was written by now; `kinds` are those that will be asked for."""
+        raise NotImplementedError
+
+    async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
+        """Store vectors of items that lacked them; an item that was forgotten meanwhile gets none."""
+        raise NotImplementedError
+
+    async def _fill(self, group: Group, index: PersonIndex, asked: Question) -> bool:
+        """Give the newest of what may answer the vectors it lacks; whether any got one."""
+        items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
+        vectors = (await self._embed([text_of(item) for item in items])).vectors
+        found = [(*key_of(item), vectors[text_of(item)]) for item in items if text_of(item) in vectors]
+        if found:
+            await self._add_vectors(group, found)
+        return bool(found)
+
+    async def _embed(self, texts: Collection[str]) -> Embedded:
+        """Vectors of texts, as far as the embedder can make them."""
+        wanted = list(dict.fromkeys(texts))
+        if self._embedder is None or not wanted:
+            return Embedded()
+        try:
+            vectors = await self._embedder.passages(wanted)
+        except KataribeError as exc:
+            log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
+            return Embedded()
+        return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
+
+    async def _query(self, query: str) -> Vectors | None:
+        if self._embedder is None or not query.strip():
+            return None
+        try:
+            vector: Vectors = (await self._embedder.query(query))[0]
+        except KataribeError as exc:
+            log.warning("recall by words alone: %s", exc)
+            return None
+        return vector

@@ -1,0 +1,191 @@
+"""The search in one person's memory: what is found, in which order, and what is held for it."""
+
+import tracemalloc
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from service.memory.index import IndexCache, PersonIndex, Question, State, key_of, text_of
+from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind
+from world.time import WorldTime
+
+NOON = WorldTime(1_000_000)
+
+
+def fact(number: int, statement: str, *, subject: str = "Taro", obj: str = "thing", at: int = NOON) -> Fact:
+    """A fact that holds since `at`."""
+    return Fact(
+        id=f"f{number:05}",
+        subject=subject,
+        relation="said",
+        object=obj,
+        statement=statement,
+        valid_at=WorldTime(at),
+        invalid_at=None,
+        created_at=WorldTime(at),
+        expired_at=None,
+        replaced_by=None,
+        partner_id="hanako",
+        conversation_id="c1",
+        turn=1,
+    )
+
+
+def turn(number: int, text: str) -> HeardTurn:
+    """A turn of Hanako's."""
+    return HeardTurn(
+        conversation_id="c1",
+        turn=number,
+        speaker_id="hanako",
+        speaker_name="Hanako",
+        text=text,
+        partner_id="hanako",
+        at=NOON,
+    )
+
+
+def index_of(*items: Item) -> PersonIndex:
+    """An index that holds the items."""
+    index = PersonIndex()
+    with index.lock:
+        index.take(items)
+    return index
+
+
+def found(index: PersonIndex, query: str, **given: object) -> list[str]:
+    """The texts that answer, best first."""
+    asked = Question(**{"query": query, "at": NOON, "kinds": set(Kind), **given})  # type: ignore[arg-type]
+    return [text_of(one.item) for one in index.rank(asked)]
+
+
+def packed(*vectors: Sequence[float]) -> list[bytes]:
+    """As a store reads them."""
+    return [np.array(vector, dtype=np.float16).tobytes() for vector in vectors]
+
+
+def test_a_word_said_twice_weighs_more_than_once_in_a_text_as_long() -> None:
+    index = index_of(
+        turn(0, "The lighthouse keeper went to buy bread"), turn(1, "The lighthouse, oh the lighthouse was dark")
+    )
+    assert found(index, "lighthouse")[0] == "The lighthouse, oh the lighthouse was dark"
+
+
+def test_a_rare_word_weighs_more_than_a_common_one() -> None:
+    index = index_of(*(fact(n, f"Taro likes boats {n}") for n in range(9)), fact(9, "Somebody keeps a heron"))
+    assert found(index, "boats and a heron")[0] == "Somebody keeps a heron"
+
+
+def test_the_relation_finds_nothing() -> None:
+    assert found(index_of(fact(0, "The mill burned down")), "who said it") == []
+
+
+def test_what_shares_nothing_is_no_answer_unless_a_filter_has_chosen_it() -> None:
+    index = index_of(fact(0, "The mill burned down"), fact(1, "Fish is cheap"))
+    assert found(index, "mill") == ["The mill burned down"]
+    assert found(index, "mill", partner_id="hanako") == ["The mill burned down", "Fish is cheap"]
+
+
+def test_words_and_likeness_are_summed() -> None:
+    items = [fact(n, text) for n, text in enumerate(("The mill burned", "The mill stands", "Flour is ground", "Fish"))]
+    index = index_of(*items)
+    with index.lock:
+        vectors = packed([0.6, 0.8], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0])
+        index.take_vectors([(Kind.FACT, item.id, vector) for item, vector in zip(items, vectors, strict=True)])
+    query = np.array([1.0, 0.0], dtype=np.float32)
+    by_words = found(index, "mill")
+    assert set(by_words) == {"The mill burned", "The mill stands"}
+    both = found(index, "mill", vector=query)
+    assert both == ["The mill burned", "The mill stands", "Flour is ground"]
+
+
+def test_a_vector_that_comes_later_or_again_takes_the_place_of_none_or_the_former() -> None:
+    items = [fact(n, text) for n, text in enumerate(("alpha", "beta", "gamma"))]
+    index = index_of(*items)
+    query = Question(query="x", at=NOON, vector=np.array([1.0, 0.0], dtype=np.float32))
+    assert index.lacks_vectors
+    assert index.without_vector(query, 2) == items[:2]
+    with index.lock:
+        index.take_vectors([(Kind.FACT, "f00000", packed([0.0, 1.0])[0]), (Kind.FACT, "gone", packed([1.0, 0.0])[0])])
+        index.take_vectors([(Kind.FACT, "f00001", packed([0.0, 1.0])[0]), (Kind.FACT, "f00002", packed([0.1, 1.0])[0])])
+    assert not index.lacks_vectors
+    with index.lock:
+        index.take_vectors([(Kind.FACT, "f00000", packed([1.0, 0.0])[0])])
+    assert found(index, "x", vector=query.vector) == ["alpha"]
+
+
+def test_a_fact_that_is_read_again_has_its_new_times_and_its_words_once() -> None:
+    index = index_of(fact(0, "Taro fishes"), fact(1, "Taro sings"))
+    closed = Fact(
+        **{name: getattr(fact(0, "Taro fishes"), name) for name in Fact.__dataclass_fields__}
+        | {"invalid_at": NOON, "expired_at": NOON, "replaced_by": "f00001"}
+    )
+    with index.lock:
+        index.take([closed])
+    assert found(index, "Taro") == ["Taro sings"]
+    assert set(found(index, "Taro", history=True)) == {"Taro fishes", "Taro sings"}
+    assert len(index) == 2
+
+
+def test_equal_answers_beyond_the_limit_are_cut_newest_first_then_by_id() -> None:
+    items = [fact(n, "Fish is cheap", at=NOON - n % 2) for n in range(40)]
+    index = index_of(*reversed(items))
+    asked = Question(query="fish", at=NOON, limit=5)
+    expected = [one.id for one in items if one.created_at == NOON][:5]
+    assert [key_of(one.item)[1] for one in index.rank(asked)] == expected
+
+
+def test_turns_and_summaries_touch_whom_they_name() -> None:
+    summary = Episode(conversation_id="c1", partner_id="hanako", summary="They spoke of Old Gon.", topics=(), at=NOON)
+    index = index_of(summary, turn(0, "Gon is old"), turn(1, "Who is that?"), fact(0, "He is deaf", subject="old gon"))
+    assert set(found(index, "", about="Old Gon")) == {"They spoke of Old Gon.", "Gon is old", "He is deaf"}
+    assert found(index, "", about="Nobody") == []
+
+
+def test_another_epoch_lets_go_of_everything() -> None:
+    index = index_of(fact(0, "Fish is cheap"))
+    index.states["sql"] = State(1, 5)
+    with index.lock:
+        assert index.known("sql", State(1, 9)) == State(1, 5)
+        assert len(index) == 1
+        assert index.known("sql", State(2, 1)) is None
+        assert len(index) == 0
+
+
+@pytest.mark.parametrize("japanese", [True, False])
+def test_what_is_held_is_counted_about_right(*, japanese: bool) -> None:
+    text = (
+        "霧の夜に灯台の鐘を聞いたと祖母が話していた" if japanese else "grandmother heard the bell of the tower in fog"
+    )
+    tracemalloc.start()
+    index = index_of(*(fact(n, f"{text} {n} {n * 7919 % 997}") for n in range(3_000)))
+    with index.lock:
+        vector = packed([0.1] * 384)[0]
+        index.take_vectors([(Kind.FACT, f"f{n:05}", vector) for n in range(3_000)])
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held * 0.6 < index.bytes < held * 1.8
+
+
+def test_a_cache_keeps_to_its_bound_and_lets_go_of_those_asked_least_recently() -> None:
+    groups = [Group(world_id="main", person_id=name) for name in ("a", "b", "c")]
+    cache = IndexCache(max_bytes=2 * index_of(fact(0, "Fish is cheap")).bytes)
+    for group in groups:
+        held = cache.get(group)
+        with held.lock:
+            held.take([fact(0, "Fish is cheap")])
+        if group.person_id == "b":
+            cache.get(groups[0])
+        cache.shrink()
+    assert [len(cache.get(group)) for group in groups] == [1, 0, 1]
+    assert cache.bytes <= 2 * index_of(fact(0, "Fish is cheap")).bytes
+
+
+def test_what_is_greater_than_the_bound_by_itself_is_not_kept() -> None:
+    group = Group(world_id="main", person_id="a")
+    cache = IndexCache(max_bytes=1)
+    held = cache.get(group)
+    with held.lock:
+        held.take([fact(0, "Fish is cheap")])
+    cache.shrink()
+    assert (cache.bytes, len(cache.get(group))) == (0, 0)

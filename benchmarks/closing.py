@@ -140,13 +140,18 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
 
 
 def _memory(
-    ingestion: str, server: Neo4jServer, database: Database, embedder: CountingEmbedder, base_url: str
+    ingestion: str,
+    server: Neo4jServer,
+    database: Database,
+    worlds: WorldRepository,
+    embedder: CountingEmbedder,
+    base_url: str,
 ) -> MemoryStore:
     connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
     if ingestion == "direct":
         return GraphitiMemory(database, connection, embedder)
     asked = ExtractionModel(model=MODEL, base_url=base_url, api_key=None)
-    return EpisodeGraphitiMemory(database, connection, embedder, asked)
+    return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked)
 
 
 def _room(directory: Path, ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> Room:
@@ -154,11 +159,12 @@ def _room(directory: Path, ingestion: str, server: Neo4jServer, embedder: Counti
     model = OpenAIChat(base_url=base_url, api_key="none", model=MODEL)
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
+    worlds = WorldRepository(load_content(bundled_content()), settings.world)
     return Room(
         settings=settings,
-        stage=WorldRepository(load_content(bundled_content()), settings.world),
+        stage=worlds,
         database=database,
-        memory=_memory(ingestion, server, database, embedder, base_url),
+        memory=_memory(ingestion, server, database, worlds, embedder, base_url),
         models=Models(dict.fromkeys(ROLES, model)),
         budget=DailyBudget(database, settings.llm),
         stream=Stream(),
@@ -210,7 +216,7 @@ def _answer(body: dict[str, Any]) -> str:
     schema = body["response_format"]["json_schema"]["schema"]
     fields = set(schema["properties"])
     text = "\n".join(str(message["content"]) for message in body["messages"])
-    if "character" in fields:
+    if "people" in fields:
         return json.dumps(_recollection(_number(text, r"boat of (\d+) feet")))
     if "extracted_entities" in fields:
         named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]

@@ -69,7 +69,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database)
+            store = memory(database) if memory else choose_memory(settings, database, stage)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, rehearsal, budget)
             room = Room(

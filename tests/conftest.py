@@ -21,6 +21,8 @@ from tests.servers.sqlite import put_migrated
 
 ON_BOTH_DATABASES = {"store", "memory", "jobs", "clock", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
+ON_NEO4J = {"graphiti"}
+"""Folders of tests that ask Neo4j: one dialect beside it is enough."""
 
 pytest_plugins = [
     "tests.servers.together",
@@ -53,7 +55,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what depends on the SQL dialect on a real PostgreSQL too; everything else on SQLite alone."""
     if "database" in metafunc.fixturenames:
         dialects: list[Any] = ["sqlite"]
-        if set(metafunc.definition.path.parts) & ON_BOTH_DATABASES:
+        parts = set(metafunc.definition.path.parts)
+        if parts & ON_BOTH_DATABASES and not parts & ON_NEO4J:
             dialects.append(pytest.param("postgresql", marks=pytest.mark.server))
         metafunc.parametrize("database", dialects, indirect=True)
 

@@ -7,12 +7,13 @@ from service.memory.embedding.embedder import Embedder
 from service.memory.resting import FarMemory, Resting
 from service.memory.sql import SqlMemory
 from service.memory.store import MemoryStore
+from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
 
 
-def choose_memory(settings: Settings, database: Database) -> MemoryStore:
-    """The memory store the settings name.
+def choose_memory(settings: Settings, database: Database, worlds: WorldRepository) -> MemoryStore:
+    """The memory store the settings name. `worlds` say who is a character, and what its author wrote.
 
     Raises:
         Misconfigured: the embedder or the extraction model it needs is not configured.
@@ -20,10 +21,10 @@ def choose_memory(settings: Settings, database: Database) -> MemoryStore:
     embedder = choose_embedder(settings)
     if settings.memory.backend == "sql":
         return SqlMemory(database, embedder)
-    return Resting(_graphiti(settings, database, embedder))
+    return Resting(_graphiti(settings, database, worlds, embedder))
 
 
-def _graphiti(settings: Settings, database: Database, embedder: Embedder | None) -> FarMemory:
+def _graphiti(settings: Settings, database: Database, worlds: WorldRepository, embedder: Embedder | None) -> FarMemory:
     # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
     from service.memory.graphiti.connection import Neo4jConnection
     from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
@@ -57,4 +58,4 @@ def _graphiti(settings: Settings, database: Database, embedder: Embedder | None)
         )
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
     model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
-    return EpisodeGraphitiMemory(database, connection, embedder, model)
+    return EpisodeGraphitiMemory(database, connection, embedder, worlds, model)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
@@ -11,7 +11,7 @@ from service.llm.prompt import Templates
 from service.memory.extraction import REFS, ClosingExtraction, ClosingScene, KnownFact, Participant, SpokenLine
 from service.memory.recall import CharacterMemory
 from service.memory.self_facts import self_facts
-from service.memory.store import Fact
+from service.memory.store import Episode, Fact, Group
 from service.memory.validate import summary_text
 from service.people.attitude import moods
 from service.people.worlds import WorldView
@@ -93,6 +93,38 @@ def prepare(
     )
 
 
+def scene_of_found(
+    session: Session, world: WorldView, group: Group, episode: Episode, memories: Sequence[Fact]
+) -> ClosingScene:
+    """What facts that another extraction found in an episode are held against; first stands who remembers.
+
+    `memories` are what it knows; their refs are their ids.
+    """
+    turns = session.exec(
+        select(TurnRow).where(TurnRow.conversation_id == episode.conversation_id).order_by(col(TurnRow.turn))
+    )
+    known = tuple(KnownFact(ref=fact.id, statement=fact.statement) for fact in memories)
+    return ClosingScene(
+        language=world.language,
+        participants=tuple(
+            Participant(
+                ref=ref,
+                person_id=person_id,
+                name=world.name_of(person_id),
+                affinity=0,
+                mood="neutral",
+                facts=_facts(ref, _authored(world, person_id), ()),
+                memories=known if person_id == group.person_id else (),
+            )
+            for ref, person_id in zip(REFS, (group.person_id, episode.partner_id), strict=False)
+        ),
+        now=iso(episode.at),
+        goal="",
+        goal_achieved=False,
+        lines=_lines(turns.all()),
+    )
+
+
 def closing_prompt(scene: ClosingScene) -> Prompt[ClosingExtraction]:
     """The question as it is sent."""
     messages = (
@@ -137,6 +169,12 @@ def _told(session: Session, then: WorldView, person_id: str) -> list[SelfFactRow
 
 def _recalled(memory: CharacterMemory, now: WorldTime) -> list[Fact]:
     return [found.fact for found in memory.facts if found.fact.created_at <= now]
+
+
+def _authored(world: WorldView, person_id: str) -> Sequence[str]:
+    """Nothing of whom the author has taken out of the game."""
+    found = world.cast.characters.get(person_id) or world.cast.npcs.get(person_id)
+    return found.facts if found else ()
 
 
 def _facts(ref: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tuple[KnownFact, ...]:

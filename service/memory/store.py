@@ -39,6 +39,9 @@ class Kind(StrEnum):
 
 FACTS = frozenset({Kind.FACT})
 
+DEFAULT_IMPORTANCE = 5
+"""Of 1 to 10, where nobody has judged it."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
@@ -80,7 +83,7 @@ class FactDraft:
     valid_at: WorldTime
     words: str = ""
     mode: str = "asserted"
-    importance: int = 5
+    importance: int = DEFAULT_IMPORTANCE
     replaces: tuple[str, ...] = ()
 
 

@@ -26,6 +26,7 @@ from service.memory.extraction import (
     SideExtraction,
 )
 from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed, states
+from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.utterance import of_itself
 from service.people.attitude import moved_affinity
 from world.time import Language
@@ -126,6 +127,32 @@ def summary_text(extraction: ClosingExtraction, language: Language) -> str:
     return ("" if language == "ja" else " ").join(filter(None, sentences))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundFact:
+    """A fact that another extraction found in the summary of a conversation: it cites no turn. `key` names it."""
+
+    key: str
+    subject: str
+    relation: str
+    object: str
+    statement: str
+
+
+def validate_found(found: Sequence[FoundFact], scene: ClosingScene, owner: Participant) -> dict[str, ValidFact]:
+    """What of it the owner may remember, by key: the rules are those of `validate_extraction`.
+
+    Each fact is held against the turns, the last first, and then cites the one that carries it.
+    """
+    view = _View(scene, owner)
+    valid: dict[str, ValidFact] = {}
+    for line in reversed(scene.lines):
+        for one in found:
+            verdict = None if one.key in valid else _found(view, one, line.turn, tuple(valid.values()))
+            if verdict is not None:
+                valid[one.key] = verdict
+    return valid
+
+
 class _View:
     """The conversation as one of those who took part sees it."""
 
@@ -205,6 +232,18 @@ def _fact(view: _View, claim: Claim, later: Sequence[ValidFact]) -> ValidFact | 
     if verdict := _repeats(claim.statement, known, [one.claim.statement for one in later], view.names):
         return verdict
     return ValidFact(claim=claim, replaces=tuple(one.ref for one in _denied(claim, known, view.names)))
+
+
+def _found(view: _View, found: FoundFact, turn: int, later: Sequence[ValidFact]) -> ValidFact | None:
+    """The fact as that turn carries it; None: it does not, or the fact has not the form of a claim."""
+    texts = {name: getattr(found, name) for name in ("subject", "relation", "object", "statement")}
+    meant = {"mode": "asserted", "importance": DEFAULT_IMPORTANCE, "valid_on": "", "replaces": ""}
+    try:
+        claim = _clean(Claim.model_validate({**texts, **meant, "turn": turn}))
+    except ValueError:
+        return None
+    verdict = _fact(view, claim, later) if all(map(squeezed, _texts(claim))) else Reason.EMPTY
+    return None if isinstance(verdict, Reason) else verdict
 
 
 def _commitment(view: _View, draft: CommitmentDraft, later: Sequence[CommitmentDraft]) -> CommitmentDraft | Reason:

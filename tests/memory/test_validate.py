@@ -19,6 +19,7 @@ from service.memory.extraction import (
 )
 from service.memory.grounding import contradict
 from service.memory.validate import (
+    FoundFact,
     Reason,
     Rejected,
     ValidFact,
@@ -26,6 +27,7 @@ from service.memory.validate import (
     ValidSide,
     summary_text,
     validate_extraction,
+    validate_found,
 )
 from tests.memory.answers import commitment, extraction
 from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
@@ -448,3 +450,41 @@ def test_the_sentences_of_a_summary_are_one_text(language: Language, summary: st
     parts = [{"text": text, "turns": [0]} for text in ("They met.", " ", "They\nparted.")]
     answered = extraction().model_copy(update={"summary": [SummarySentence.model_validate(part) for part in parts]})
     assert summary_text(answered, language) == summary.replace("They\nparted", "They parted")
+
+
+# Facts that another extraction found in the summary: they cite no turn
+
+
+def found(statement: str, where: ClosingScene, *, subject: str = "Taro") -> tuple[int, tuple[str, ...]] | None:
+    """The turn that carries the fact in Mio's memory, and what it closes there; None: it is kept out."""
+    fact = FoundFact(key="f", subject=subject, relation="TOLD", object="Mio", statement=statement)
+    valid = validate_found([fact], where, where.participants[0])
+    return (valid["f"].claim.turn, valid["f"].replaces) if valid else None
+
+
+def test_a_fact_without_a_turn_cites_the_last_that_carries_it() -> None:
+    assert found("Taro has twin daughters", scene()) == (1, ())
+    assert found("太郎には双子の娘がいる", scene("ja"), subject="太郎") == (1, ())
+    twice = scene(lines=("Hello.", "I bake bread.", "Good.", "I bake bread, I said."))
+    assert found("Taro bakes bread", twice) == (3, ())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Taro stole the silver bell",
+        "Taro has three daughters",
+        "Taro is a spy",
+        "Taro lives in a palace",
+        "  ",
+        "x" * 201,
+    ],
+)
+def test_a_fact_that_no_turn_carries_is_kept_out(statement: str) -> None:
+    assert found(statement, scene()) is None
+
+
+def test_a_fact_without_a_turn_obeys_author_and_memory_as_every_other() -> None:
+    assert found("Taro has twin daughters", scene(npc_facts=authored("Taro has no daughters"))) is None
+    assert found("Taro has twin daughters", scene(memories=memories("Taro has twin daughters"))) is None
+    assert found("Taro has twin daughters", scene(memories=memories("Taro has three daughters"))) == (1, ("m1",))

@@ -1,10 +1,12 @@
 """Owns the other way in: Graphiti's own `add_episode` reads the episode with a language model and finds the facts.
 
-It costs several model calls an episode (docs/measurements.md); the direct way costs none. What Graphiti writes with
-the machine's clock is set to world time afterwards, in the transaction that makes its facts ours.
+It costs several model calls an episode (docs/measurements.md); the direct way costs none. What it finds is validated as
+a closing's extraction is: what no turn carries is taken out of the graph again. What Graphiti writes with the machine's
+clock is set to world time, in the same transaction.
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +19,19 @@ from pydantic import SecretStr, ValidationError
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.failure import failure
 from service.memory.embedding.embedder import Embedder
+from service.memory.extract import scene_of_found
+from service.memory.extraction import ClosingScene
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
-from service.memory.graphiti.rows import episode_marks, episode_name, episode_node, episode_uuid, moment, pack
+from service.memory.graphiti.rows import (
+    episode_marks,
+    episode_name,
+    episode_node,
+    episode_uuid,
+    moment,
+    pack,
+    world_time,
+)
 from service.memory.graphiti.vendor import (
     CrossEncoderClient,
     EmbedderClient,
@@ -31,9 +43,13 @@ from service.memory.graphiti.vendor import (
 from service.memory.graphiti.write import GroupWriter, Write
 from service.memory.index import IndexCache
 from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.memory.validate import FoundFact, ValidFact, validate_found
+from service.people.worlds import WorldRepository
 from service.store.session import Database
 
 PREVIOUS_EPISODES = 10
+
+log = logging.getLogger(__name__)
 
 _BEFORE = """
     MATCH (n:Episodic {group_id: $group}) WHERE n.conversation_id IS NOT NULL AND n.valid_at <= $at
@@ -46,25 +62,35 @@ _FOUND = """
     UNWIND n.entity_edges AS uuid
     MATCH (a)-[e:RELATES_TO]->(b) WHERE e.uuid = uuid AND e.group_id = $group AND e.fact_id IS NULL
     RETURN e.uuid AS uuid, a.name AS subject, e.name AS relation, b.name AS object, e.fact AS statement,
-        e.fact_embedding AS embedding
+        e.fact_embedding AS embedding, e.valid_at.epochSeconds AS valid_at
     ORDER BY e.uuid
+"""
+_TAKE_OUT = """
+    MATCH (n:Episodic {uuid: $uuid}) SET n.entity_edges = [x IN n.entity_edges WHERE NOT x IN $refused]
+    WITH n UNWIND $refused AS refused
+    MATCH ()-[e:RELATES_TO]->() WHERE e.uuid = refused AND e.group_id = $group
+    DELETE e
 """
 _ADOPT = """
     UNWIND $rows AS row
     MATCH ()-[e:RELATES_TO]->() WHERE e.uuid = row.uuid
-    SET e += row, e.created_at = $at, e.valid_at = coalesce(e.valid_at, $at), e.reference_time = $at,
+    SET e += row, e.created_at = $at, e.valid_at = CASE WHEN e.valid_at < $at THEN e.valid_at ELSE $at END,
+        e.reference_time = $at,
         e.expired_at = CASE WHEN e.expired_at IS NULL THEN NULL ELSE $at END
 """
-# What Graphiti closed for this episode: the machine's clock stands in `expired_at`, and nothing says who did it.
+# What Graphiti closed for this episode: the machine's clock stands in `expired_at`, and nothing says who did it. It is
+# open again where nothing that was found about the same people has been kept.
 _CLOSED = """
     MATCH (n:Episodic {uuid: $uuid})
     UNWIND n.entity_edges AS uuid
-    MATCH ()-[e:RELATES_TO]->()
+    MATCH (a)-[e:RELATES_TO]->(b)
     WHERE e.uuid = uuid AND e.group_id = $group AND e.conversation_id <> $episode AND e.expired_at IS NOT NULL
         AND e.replaced_by IS NULL AND e.closed_in IS NULL
-    SET e.expired_at = CASE WHEN $at < e.created_at THEN e.created_at ELSE $at END,
-        e.invalid_at = CASE WHEN e.invalid_at < e.valid_at THEN e.valid_at ELSE e.invalid_at END,
-        e.closed_in = $episode, e.revision = $revision
+    WITH e, a.name IN $kept OR b.name IN $kept AS stands
+    SET e.expired_at = CASE WHEN NOT stands THEN NULL WHEN $at < e.created_at THEN e.created_at ELSE $at END,
+        e.invalid_at = CASE WHEN NOT stands THEN NULL WHEN e.invalid_at < e.valid_at THEN e.valid_at
+            WHEN e.invalid_at > $at THEN $at ELSE e.invalid_at END,
+        e.closed_in = CASE WHEN stands THEN $episode END, e.revision = $revision
 """
 _READING = """
     MATCH (g:KataribeGroup {id: $group})
@@ -91,8 +117,8 @@ class ExtractionModel:
 class EpisodeGraphitiMemory(GraphitiMemory):
     """A GraphitiMemory whose `deliver` leaves the finding of facts to Graphiti and passes over the drafts it is given.
 
-    Everything else is the same. Facts found this way cite no turn, and Graphiti does not say which fact closed which:
-    `replaced_by` of those it closed is None.
+    Only what characters remember goes this way; everything else is the same. Graphiti does not say which fact closed
+    which: `replaced_by` of those it closed is None.
     """
 
     def __init__(
@@ -100,11 +126,13 @@ class EpisodeGraphitiMemory(GraphitiMemory):
         database: Database,
         connection: Neo4jConnection,
         embedder: Embedder,
+        worlds: WorldRepository,
         extraction: ExtractionModel,
         indexes: IndexCache | None = None,
     ) -> None:
         super().__init__(database, connection, embedder, indexes)
         self._passage_embedder = embedder
+        self._worlds = worlds
         self._extraction = extraction
 
     async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
@@ -114,6 +142,10 @@ class EpisodeGraphitiMemory(GraphitiMemory):
             GraphUnavailable.
             ModelError: the model or its server failed; the same call may be made again.
         """
+        world = await self._database.read(lambda s: self._worlds.open(s, group.world_id))
+        if group.person_id not in world.cast.characters:
+            await super().deliver(group, episode, facts)
+            return
         async with self._connection.one_at_a_time(group.id):
             if await self.holds(group, episode.conversation_id):
                 return
@@ -123,7 +155,9 @@ class EpisodeGraphitiMemory(GraphitiMemory):
                 await _announce(self._connection, group, episode)
                 await self._extract(group, episode)
             embedded = await self._embed([episode.summary])
-            await _Adoption(self._connection, group, episode, embedded, self._model).adopt()
+            held = [fact for fact in (await self.export(group)).facts if fact.expired_at is None]
+            scene = await self._database.read(lambda s: scene_of_found(s, world, group, episode, held))
+            await _Adoption(self._connection, group, episode, embedded, self._model).adopt(scene)
 
     async def _extract(self, group: Group, episode: Episode) -> None:
         at = moment(episode.at)
@@ -203,7 +237,7 @@ async def _announce(connection: Neo4jConnection, group: Group, episode: Episode)
 
 
 class _Adoption:
-    """Makes what Graphiti found ours: ids, provenance, full text, vectors, world time. Done twice it changes nothing."""
+    """Makes what Graphiti found ours: ids, provenance, vectors, world time. Done twice it changes nothing."""
 
     def __init__(
         self, connection: Neo4jConnection, group: Group, episode: Episode, embedded: Embedded, model: str
@@ -214,8 +248,9 @@ class _Adoption:
         self._embedded = embedded
         self._model = model
 
-    async def adopt(self) -> None:
-        """In one transaction."""
+    async def adopt(self, scene: ClosingScene) -> None:
+        """In one transaction. What nothing in `scene` carries is taken out."""
+        said = {line.turn: line.text for line in scene.lines}
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await GroupWriter(self._connection, self._group).lock(tx)
@@ -227,28 +262,67 @@ class _Adoption:
                 "revision": write.revision,
                 "marks": episode_marks(self._group, self._episode, write.revision, self._embedded),
             }
-            found = await run(tx, _FOUND, **given)
-            await run(tx, _ADOPT, rows=[self._row(row, write) for row in found], at=given["at"])
-            await run(tx, _CLOSED, **given)
+            found = {row["uuid"]: row for row in await run(tx, _FOUND, **given)}
+            valid = validate_found([_found(row) for row in found.values()], scene, scene.participants[0])
+            drafts = [self._draft(found[key], fact, said) for key, fact in valid.items()]
+            await run(tx, _TAKE_OUT, refused=[key for key in found if key not in valid], **given)
+            await run(tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in drafts], at=given["at"])
+            kept = {found[key][side] for key in valid for side in ("subject", "object")}
+            await run(tx, _CLOSED, kept=list(kept), **given)
             await run(tx, _DATE, **given)
             await run(tx, _READ, **given)
-            write.facts += len(found)
+            await write.close(drafts, self._episode)
+            write.facts += len(drafts)
             await write.unlock()
+            if len(found) > len(valid):
+                log.info(
+                    "%d of %d facts that Graphiti found in conversation %s are kept: no turn carries the others",
+                    len(valid),
+                    len(found),
+                    self._episode.conversation_id,
+                )
 
         await self._connection.write(work)
 
-    def _row(self, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
+    def _draft(self, found: Mapping[str, Any], fact: ValidFact, said: Mapping[int, str]) -> FactDraft:
+        claim, since = fact.claim, found["valid_at"]
+        return FactDraft(
+            id=found["uuid"],
+            subject=claim.subject,
+            relation=claim.relation,
+            object=claim.object,
+            statement=claim.statement,
+            turn=claim.turn,
+            valid_at=self._episode.at if since is None else min(world_time(since), self._episode.at),
+            words=said[claim.turn],
+            mode=claim.mode,
+            importance=claim.importance,
+            replaces=fact.replaces,
+        )
+
+    def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
         return {
-            "uuid": found["uuid"],
-            "fact_id": found["uuid"],
-            "subject": found["subject"],
-            "object": found["object"],
+            "uuid": draft.id,
+            "fact_id": draft.id,
+            "subject": draft.subject,
+            "object": draft.object,
+            "name": draft.relation,
+            "fact": draft.statement,
+            "turn": draft.turn,
+            "words": draft.words,
+            "mode": draft.mode,
+            "importance": draft.importance,
             "partner_id": self._episode.partner_id,
             "conversation_id": self._episode.conversation_id,
             "revision": write.revision,
             "vector": pack(np.array(found["embedding"], dtype=np.float32)),
             "vector_model": self._model,
         }
+
+
+def _found(row: Mapping[str, Any]) -> FoundFact:
+    texts = {name: row[name] for name in ("subject", "relation", "object", "statement")}
+    return FoundFact(key=row["uuid"], **texts)
 
 
 def model_error(error: Exception, asked: ExtractionModel) -> ModelError | None:

@@ -39,9 +39,10 @@ EPISODE_COLUMNS = """
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewFact:
-    """A fact to be written: `vector` is `model`'s, None where there is none yet."""
+    """A fact to be written, as it was drafted: `vector` is `model`'s, None where there is none yet."""
 
     fact: Fact
+    draft: FactDraft
     revision: int
     vector: Vectors | None
     model: str
@@ -150,14 +151,14 @@ def entity_node(group: Group, name: str, at: WorldTime, vector: Vectors | None) 
     )
 
 
-def mention(group: Group, conversation_id: str, name: str, at: WorldTime) -> EpisodicEdge:
+def mention(group: Group, episode: Episode, name: str) -> EpisodicEdge:
     """Graphiti's link from an episode to an entity it names."""
     return EpisodicEdge(
-        uuid=derived(group, "mention", f"{conversation_id}/{normal(name)}"),
+        uuid=derived(group, "mention", f"{episode.conversation_id}/{normal(name)}"),
         group_id=group.id,
-        source_node_uuid=episode_uuid(group, conversation_id),
+        source_node_uuid=episode_uuid(group, episode.conversation_id),
         target_node_uuid=entity_uuid(group, name),
-        created_at=moment(at),
+        created_at=moment(episode.at),
     )
 
 
@@ -186,6 +187,9 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "partner_id": fact.partner_id,
             "conversation_id": fact.conversation_id,
             "turn": fact.turn,
+            "words": new.draft.words,
+            "mode": new.draft.mode,
+            "importance": new.draft.importance,
             "revision": new.revision,
             "vector": None if new.vector is None else pack(new.vector),
             "vector_model": None if new.vector is None else new.model,

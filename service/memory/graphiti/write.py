@@ -27,8 +27,8 @@ from service.memory.graphiti.rows import (
     new_fact,
     pack,
 )
-from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, Kind
+from service.memory.graphiti.vendor import EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
+from service.memory.store import Embedded, Episode, FactDraft, Group, Kind
 from world.time import WorldTime
 
 DELETE_BATCH = 5_000
@@ -123,14 +123,13 @@ class GroupWriter:
 
     async def remember(self, episode: Episode, drafts: Sequence[FactDraft], embedded: Embedded) -> None:
         """An episode with its facts; nothing when the episode is there already."""
-        facts = [new_fact(draft, episode) for draft in drafts]
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await self.lock(tx)
             if await run(tx, _EPISODE_THERE, uuid=episode_uuid(self._group, episode.conversation_id)):
                 return
-            await write.add_episode(episode, facts, embedded)
-            await write.add_facts(facts, embedded)
+            await write.add_episode(episode, drafts, embedded)
+            await write.add_facts(episode, drafts, embedded)
             await write.close(drafts, episode)
             await write.unlock()
 
@@ -167,9 +166,9 @@ class GroupWriter:
             rows = [dict(row) | {"fact_id": row["uuid"]} for row in await run(tx, _FOREIGN, **given)]
             await run(tx, _ADOPT, rows=rows, **given)
             await run(tx, _CLOSED_BY_OTHERS, **given)
-            write.facts += len(rows)
-            if await write.count_facts() < write.facts:
-                await write.read_anew()
+            known, write.facts = write.facts + len(rows), await write.count_facts()
+            if write.facts < known:
+                await write.begin_epoch()
             await write.unlock()
 
         await self._connection.write(work)
@@ -187,7 +186,8 @@ class GroupWriter:
             write = await self.lock(tx)
             for query in _DELETE_OF_PARTNER:
                 await run(tx, query, group=self._group.id, partner=partner_id)
-            await write.read_anew()
+            write.facts = await write.count_facts()
+            await write.begin_epoch()
             await write.unlock()
 
         await self._connection.write(work)
@@ -226,10 +226,9 @@ class Write:
         (row,) = await self._run(_COUNT)
         return int(row["facts"])
 
-    async def read_anew(self) -> None:
+    async def begin_epoch(self) -> None:
         """Something is gone: who holds the group in mind reads all of it again."""
         await self._run(_NEW_EPOCH, epoch=str(uuid.uuid4()))
-        self.facts = await self.count_facts()
 
     async def unlock(self) -> None:
         """Make the write known to who holds the group in memory."""
@@ -239,37 +238,35 @@ class Write:
         """An episode as Graphiti knows it."""
         await add_nodes_and_edges_bulk_tx(self._tx, [node], [], [], [], None, self._graphiti)
 
-    async def add_episode(self, episode: Episode, facts: Sequence[Fact], embedded: Embedded) -> None:
+    async def add_episode(self, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> None:
         """An episode with the ids of the facts that follow."""
         await self.add_node(episode_node(self._group, episode, [fact.id for fact in facts]))
         await self._run(_MARK_EPISODE, marks=episode_marks(self._group, episode, self.revision, embedded))
 
-    async def add_facts(self, facts: Sequence[Fact], embedded: Embedded) -> None:
-        """Facts; entities and mentions come with them."""
-        spelled: dict[str, tuple[str, Fact]] = {}
-        mentions: dict[str, EpisodicEdge] = {}
-        for fact in facts:
-            for name in (fact.subject, fact.object):
-                spelled.setdefault(entity_uuid(self._group, name), (name, fact))
-                edge = mention(self._group, fact.conversation_id, name, fact.created_at)
-                mentions.setdefault(edge.uuid, edge)
-        there = {row["uuid"] for row in await self._run(_ENTITIES_THERE, uuids=list(spelled))}
+    async def add_facts(self, episode: Episode, drafts: Sequence[FactDraft], embedded: Embedded) -> None:
+        """Facts of an episode; entities and mentions come with them."""
+        names: dict[str, str] = {}
+        for name in (name for draft in drafts for name in (draft.subject, draft.object)):
+            names.setdefault(entity_uuid(self._group, name), name)
+        there = {row["uuid"] for row in await self._run(_ENTITIES_THERE, uuids=list(names))}
         fresh = [
-            entity_node(self._group, name, fact.created_at, embedded.vectors.get(name))
-            for key, (name, fact) in spelled.items()
+            entity_node(self._group, name, episode.at, embedded.vectors.get(name))
+            for key, name in names.items()
             if key not in there
         ]
+        mentions = [mention(self._group, episode, name) for name in names.values()]
         new = [
             NewFact(
-                fact=fact,
+                fact=new_fact(draft, episode),
+                draft=draft,
                 revision=self.revision,
-                vector=embedded.vectors.get(fact.statement),
+                vector=embedded.vectors.get(draft.statement),
                 model=embedded.model,
             )
-            for fact in facts
+            for draft in drafts
         ]
         edges = [fact_edge(self._group, one) for one in new]
-        await add_nodes_and_edges_bulk_tx(self._tx, [], list(mentions.values()), fresh, edges, None, self._graphiti)
+        await add_nodes_and_edges_bulk_tx(self._tx, [], mentions, fresh, edges, None, self._graphiti)
         await self._run(_NO_FACT_VECTOR, ids=[one.fact.id for one in new if one.vector is None])
         await self._run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
         self.facts += len(new)

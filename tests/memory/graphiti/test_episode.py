@@ -1,123 +1,222 @@
-"""Owns the proof that Graphiti's own extraction is a way in that keeps the contract: ids, world time, no second reading."""
+"""Owns the proof that Graphiti's own extraction is a way in that keeps the contract: ids, world time, validation."""
 
 import asyncio
 import json
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
+from service.content.load import Content
 from service.errors import ModelRejected
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
-from service.memory.store import Group
+from service.memory.graphiti.rows import moment
+from service.memory.store import Episode, Group
+from service.people.worlds import WorldRepository
+from service.settings import Settings
 from service.store.session import Database
-from tests.memory.contract import MONDAY, TARO, TUESDAY, episode, statements
+from tests.memory.contract import MONDAY, TUESDAY, draft, episode, statements
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.memory.graphiti.test_graph import connection_to, empty
+from tests.memory.graphiti.test_graph import connection_to, empty, query
+from tests.memory.memories import put_conversation
 from tests.servers.fake_openai import FakeOpenAI, failing
 from tests.servers.neo4j import Neo4jServer, neo4j_server
+from world.time import WorldTime
 
 __all__ = ["neo4j_server"]
 
 pytestmark = pytest.mark.server
 
-MARRIED = "太郎は花子と結婚している"
+AOI = Group(world_id="main", person_id="aoi")
+BEES = "Ren keeps bees behind the mill"
+KING = "Ren is the king of the island"
+SAID = ("I keep bees behind the mill.", "Since when?", "Since my uncle left me his hives.")
 
 
-def extraction(body: dict[str, Any]) -> str:
-    """What a model would answer to Graphiti's prompts about a talk in which Taro says he is married to Hanako."""
-    asked = body["response_format"]["json_schema"]["name"]
-    edge = {"source_entity_name": "太郎", "target_entity_name": "花子", "relation_type": "MARRIED_TO", "fact": MARRIED}
-    answers: dict[str, Any] = {
-        "ExtractedEntities": {
-            "extracted_entities": [
-                {"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in ("太郎", "花子")
-            ]
-        },
-        "ExtractedEdges": {"edges": [{**edge, "valid_at": None, "invalid_at": None, "episode_indices": [0]}]},
-        "NodeResolutions": {"entity_resolutions": []},
-        "EdgeDuplicate": {"duplicate_facts": [], "contradicted_facts": []},
-        "EdgeTimestamps": {"valid_at": None, "invalid_at": None},
-        "BatchEdgeTimestamps": {"timestamps": [{"valid_at": None, "invalid_at": None}]},
-        "SummarizedEntities": {"summaries": []},
-    }
-    return json.dumps(answers[asked], ensure_ascii=False)
+class Extraction:
+    """What a model answers to Graphiti's prompts about a talk with Ren: these facts, true since `at`.
+
+    `contradicts`: each of them, so it says, makes the first of the facts it is shown untrue.
+    """
+
+    def __init__(self, *facts: str, at: WorldTime = MONDAY, contradicts: bool = False) -> None:
+        self.facts = facts
+        self.at = moment(at).isoformat()
+        self.contradicted = [0] if contradicts else []
+
+    def __call__(self, body: dict[str, Any]) -> str:
+        asked = body["response_format"]["json_schema"]["name"]
+        since = {"valid_at": self.at, "invalid_at": None}
+        ends = {"source_entity_name": "Ren", "target_entity_name": "mill", "relation_type": "TOLD"}
+        answers: dict[str, Any] = {
+            "ExtractedEntities": {
+                "extracted_entities": [
+                    {"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in ("Ren", "mill")
+                ]
+            },
+            "ExtractedEdges": {
+                "edges": [{**ends, "fact": fact, **since, "episode_indices": [0]} for fact in self.facts]
+            },
+            "NodeResolutions": {"entity_resolutions": []},
+            "EdgeDuplicate": {"duplicate_facts": [], "contradicted_facts": self.contradicted},
+            "EdgeTimestamps": since,
+            "BatchEdgeTimestamps": {"timestamps": [since for _ in self.facts]},
+            "SummarizedEntities": {"summaries": []},
+        }
+        return json.dumps(answers[asked], ensure_ascii=False)
 
 
-def graph_on(server: Neo4jServer, model: FakeOpenAI) -> EpisodeGraphitiMemory:
-    """A graph whose facts are found by that model."""
-    asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=10)
-    return EpisodeGraphitiMemory(cast("Database", None), connection_to(server), FakeEmbedder(), asked)
+@pytest.fixture(autouse=True)
+def _in(neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings) -> None:
+    """The session's server without data, and a world in which Aoi talked with Ren on Monday and on Tuesday."""
+    empty(neo4j_server)
+
+    def work(session: Any) -> None:
+        for number, at in enumerate((MONDAY, TUESDAY), 1):
+            put_conversation(session, AOI, episode(AOI, f"c{number}", at, partner="ren"), SAID)
+
+    database.write_now(work)
 
 
 @pytest.fixture
-def server(neo4j_server: Neo4jServer) -> Neo4jServer:
-    """The session's server, without data."""
-    empty(neo4j_server)
-    return neo4j_server
+def graph_on(
+    neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings
+) -> Callable[[FakeOpenAI], EpisodeGraphitiMemory]:
+    """A memory whose facts are found by that model."""
+
+    def made(model: FakeOpenAI) -> EpisodeGraphitiMemory:
+        asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=30)
+        worlds = WorldRepository(village, settings.world)
+        return EpisodeGraphitiMemory(database, connection_to(neo4j_server), FakeEmbedder(), worlds, asked)
+
+    return made
 
 
-def test_facts_that_graphiti_finds_bear_world_time_and_provenance_and_are_read_once(server: Neo4jServer) -> None:
+Made = Callable[[FakeOpenAI], EpisodeGraphitiMemory]
+
+
+def heard_of(number: int) -> Episode:
+    """The episode of one of the two talks."""
+    told = "Ren told Aoi about his bees."
+    return episode(AOI, f"c{number}", (MONDAY, TUESDAY)[number - 1], partner="ren", summary=told)
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    """Run an async test."""
+
+    async def awaited() -> None:
+        await work()
+
+    asyncio.run(awaited())
+
+
+def test_facts_that_graphiti_finds_bear_world_time_and_provenance_and_are_read_once(graph_on: Made) -> None:
     async def work() -> None:
-        with FakeOpenAI(answer=extraction) as model:
-            graph = graph_on(server, model)
-            heard = episode(TARO, "c1", MONDAY, summary="太郎は花子と結婚していると話した。")
-            await graph.deliver(TARO, heard, [])
+        with FakeOpenAI(answer=Extraction(BEES)) as model:
+            graph = graph_on(model)
+            heard = heard_of(1)
+            await graph.deliver(AOI, heard, [])
             calls = len(model.requests)
             assert calls > 0
-            before = await graph.export(TARO)
-            await graph.deliver(TARO, heard, [])
+            before = await graph.export(AOI)
+            await graph.deliver(AOI, heard, [])
             assert len(model.requests) == calls
-            assert await graph.export(TARO) == before
+            assert await graph.export(AOI) == before
             assert before.episodes == (heard,)
             (fact,) = before.facts
-            assert (fact.subject, fact.relation, fact.object, fact.statement) == ("太郎", "MARRIED_TO", "花子", MARRIED)
+            assert (fact.subject, fact.relation, fact.object, fact.statement) == ("Ren", "TOLD", "mill", BEES)
             assert (fact.created_at, fact.valid_at, fact.invalid_at, fact.expired_at) == (MONDAY, MONDAY, None, None)
-            assert (fact.partner_id, fact.conversation_id, fact.turn) == (
-                "hanako",
-                "c1",
-                None,
-            )
-            assert statements(await graph.recall(TARO, "太郎の結婚", at=MONDAY)) == [MARRIED]
-            assert statements(await graph.recall(TARO, "", at=MONDAY, about="花子")) == [MARRIED]
-            assert await graph.recall(Group(world_id="main", person_id="jiro"), "太郎", at=MONDAY) == []
+            assert (fact.partner_id, fact.conversation_id, fact.turn) == ("ren", "c1", 0)
+            assert statements(await graph.recall(AOI, "who keeps bees", at=MONDAY)) == [BEES]
+            assert statements(await graph.recall(AOI, "", at=MONDAY, about="Mill")) == [BEES]
+            assert await graph.recall(Group(world_id="main", person_id="ren"), "bees", at=MONDAY) == []
             await graph.aclose()
 
-    asyncio.run(work())
+    run(work)
 
 
-def test_a_model_that_fails_leaves_no_episode_and_the_retry_remembers_it(server: Neo4jServer) -> None:
+def test_what_no_turn_carries_is_taken_out_of_the_graph(graph_on: Made, neo4j_server: Neo4jServer) -> None:
     async def work() -> None:
-        with FakeOpenAI(failing(401, "bad key"), answer=extraction) as model:
-            graph = graph_on(server, model)
-            heard = episode(TARO, "c1", TUESDAY)
+        with FakeOpenAI(answer=Extraction(KING, BEES)) as model:
+            graph = graph_on(model)
+            await graph.deliver(AOI, heard_of(1), [])
+            assert [fact.statement for fact in (await graph.export(AOI)).facts] == [BEES]
+            assert statements(await graph.recall(AOI, "Ren", at=MONDAY)) == [BEES]
+            await graph.aclose()
+
+    run(work)
+    (left,) = query(neo4j_server, "MATCH ()-[e:RELATES_TO]->() RETURN e.uuid AS uuid, e.words AS words")
+    assert left["words"] == SAID[0]
+    (episode_row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges")
+    assert episode_row["edges"] == [left["uuid"]]
+
+
+@pytest.mark.parametrize(("then", "open_still"), [(KING, True), ("Ren got hives since his uncle left", False)])
+def test_a_fact_stays_closed_only_by_one_that_was_kept(graph_on: Made, then: str, *, open_still: bool) -> None:
+    async def work() -> None:
+        answer = Extraction(BEES)
+        with FakeOpenAI(answer=lambda body: answer(body)) as model:
+            graph = graph_on(model)
+            await graph.deliver(AOI, heard_of(1), [])
+            answer = Extraction(then, at=TUESDAY, contradicts=True)
+            await graph.deliver(AOI, heard_of(2), [])
+            facts = {fact.statement: fact for fact in (await graph.export(AOI)).facts}
+            ends = (facts[BEES].invalid_at, facts[BEES].expired_at)
+            assert ends == ((None, None) if open_still else (TUESDAY, TUESDAY))
+            assert (then in facts) is not open_still
+            assert (BEES in statements(await graph.recall(AOI, "bees", at=TUESDAY))) is open_still
+            await graph.aclose()
+
+    run(work)
+
+
+def test_what_an_npc_remembers_is_written_directly(graph_on: Made) -> None:
+    async def work() -> None:
+        with FakeOpenAI(answer=Extraction(BEES)) as model:
+            graph = graph_on(model)
+            taro = Group(world_id="main", person_id="npc_taro")
+            heard = episode(taro, "c3", MONDAY, partner="aoi")
+            await graph.deliver(taro, heard, [draft(heard, 0, "Aoi binds books", subject="Aoi")])
+            assert model.requests == []
+            assert [fact.statement for fact in (await graph.export(taro)).facts] == ["Aoi binds books"]
+            await graph.aclose()
+
+    run(work)
+
+
+def test_a_model_that_fails_leaves_no_episode_and_the_retry_remembers_it(graph_on: Made) -> None:
+    async def work() -> None:
+        with FakeOpenAI(failing(401, "bad key"), answer=Extraction(BEES)) as model:
+            graph = graph_on(model)
+            heard = heard_of(1)
             with pytest.raises(ModelRejected, match="KATARIBE_LLM__API_KEY"):
-                await graph.deliver(TARO, heard, [])
-            assert (await graph.export(TARO)).episodes == ()
-            await graph.deliver(TARO, heard, [])
-            assert (await graph.export(TARO)).episodes == (heard,)
-            assert [fact.statement for fact in (await graph.export(TARO)).facts] == [MARRIED]
+                await graph.deliver(AOI, heard, [])
+            assert (await graph.export(AOI)).episodes == ()
+            await graph.deliver(AOI, heard, [])
+            assert (await graph.export(AOI)).episodes == (heard,)
+            assert [fact.statement for fact in (await graph.export(AOI)).facts] == [BEES]
             await graph.aclose()
 
-    asyncio.run(work())
+    run(work)
 
 
-def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_again(server: Neo4jServer) -> None:
+def test_a_crash_after_graphiti_wrote_is_made_whole_without_asking_the_model_again(graph_on: Made) -> None:
     async def work() -> None:
-        with FakeOpenAI(answer=extraction) as model:
-            graph = graph_on(server, model)
-            heard = episode(TARO, "c1", MONDAY)
-            await graph.deliver(TARO, heard, [])
-            whole, calls = await graph.export(TARO), len(model.requests)
+        with FakeOpenAI(answer=Extraction(BEES)) as model:
+            graph = graph_on(model)
+            heard = heard_of(1)
+            await graph.deliver(AOI, heard, [])
+            whole, calls = await graph.export(AOI), len(model.requests)
 
             async def undo(tx: Any) -> None:
                 await tx.run("MATCH (n:Episodic) REMOVE n.conversation_id, n.revision")
                 await tx.run("MATCH ()-[e:RELATES_TO]->() REMOVE e.fact_id, e.revision")
 
             await graph._connection.write(undo)
-            assert (await graph.export(TARO)).episodes == ()
-            await graph.deliver(TARO, heard, [])
-            assert await graph.export(TARO) == whole
+            assert (await graph.export(AOI)).episodes == ()
+            await graph.deliver(AOI, heard, [])
+            assert await graph.export(AOI) == whole
             assert len(model.requests) == calls
             await graph.aclose()
 
-    asyncio.run(work())
+    run(work)

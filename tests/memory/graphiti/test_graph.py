@@ -40,7 +40,6 @@ from tests.memory.contract import (
 )
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.servers.neo4j import Neo4jServer, neo4j_server, require_neo4j
-from tests.servers.sqlite import put_migrated
 from world.time import WorldTime
 
 __all__ = ["neo4j_server"]
@@ -69,15 +68,6 @@ def empty(server: Neo4jServer) -> None:
     """Remove all data; the indexes stay."""
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         driver.execute_query("MATCH (n) DETACH DELETE n", database_=server.database)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """The outbox lies in SQLite: what is asked here is Neo4j."""
-    put_migrated(tmp_path / "kataribe.db")
-    database = Database(f"sqlite:///{tmp_path / 'kataribe.db'}")
-    yield database
-    database.close()
 
 
 class TestWithoutEmbedder(HeardContract):

@@ -573,6 +573,21 @@ class MemoryStoreContract:
                 await tell(memory, HANAKO, f"c{n}", MONDAY, *("太郎の市場の魚" for _ in range(10)))
             assert await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY) == before
 
+    def test_what_came_of_talks_with_one_partner_can_be_forgotten_alone(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, FISH, partner="hanako")
+            await tell(memory, TARO, "c2", TUESDAY, "港の魚は高い", partner="jiro")
+            await tell(memory, HANAKO, "c1", MONDAY, FISH, partner="hanako")
+            assert len(await memory.recall(TARO, "魚", at=TUESDAY)) == 2
+            await memory.forget(TARO, "hanako")
+            assert statements(await memory.recall(TARO, "魚", at=TUESDAY)) == ["港の魚は高い"]
+            assert [one.conversation_id for one in (await memory.export(TARO)).episodes] == ["c2"]
+            assert statements(await memory.recall(HANAKO, "魚", at=TUESDAY)) == [FISH]
+            await tell(memory, TARO, "c3", WEDNESDAY, FAMILY, partner="hanako")
+            assert set(statements(await memory.recall(TARO, "", at=WEDNESDAY))) == {"港の魚は高い", FAMILY}
+
+        self.run(scenario)
+
     # At the same time
 
     def test_twenty_writes_of_one_group_at_once_are_all_there(self) -> None:

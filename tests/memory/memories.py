@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
 from service.memory.outbox import is_forget, outbox_entry
 from service.memory.store import Episode, FactDraft, Group, GroupDump, MemoryStore, Recalled
@@ -32,15 +32,15 @@ class Memory:
         await self.database.write(work)
         await self._deliver(group)
 
-    async def forget(self, group: Group) -> None:
+    async def forget(self, group: Group, partner_id: str | None = None) -> None:
         """As the API does."""
+        mine = [col(SummaryRow.world_id) == group.world_id, col(SummaryRow.person_id) == group.person_id]
+        if partner_id is not None:
+            mine.append(col(SummaryRow.partner_id) == partner_id)
 
         def work(session: Session) -> None:
-            for row in session.exec(
-                select(SummaryRow).where(SummaryRow.world_id == group.world_id, SummaryRow.person_id == group.person_id)
-            ):
-                session.delete(row)
-            self.store.forget(session, group)
+            self.store.forget(session, group, partner_id)
+            session.execute(delete(SummaryRow).where(*mine))
 
         await self.database.write(work)
         await self._deliver(group)
@@ -61,7 +61,7 @@ class Memory:
         query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.id))
         for row in await self.database.read(lambda s: list(s.exec(query))):
             if is_forget(row):
-                await delivery.erase(group)
+                await delivery.erase(group, row.payload.get("partner_id"))
             else:
                 await delivery.deliver(*outbox_entry(row))
             await self.database.write(partial(_delete, row.id))

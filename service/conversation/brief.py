@@ -1,7 +1,7 @@
 """Owns what the two know when they meet: recalled once, before the first word, and made into scenes turn by turn."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -25,19 +25,30 @@ KNOWN_TOKENS = 180
 """What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""
 LEARNED_TOKENS = 100
 """Nor what it told about itself before: the newest of it."""
+TODAY_TOKENS = 200
+"""Nor the day's conversations with others: the newest of them."""
 
 
 class _Shared(TypedDict):
-    """The fields of every `Scene`."""
+    """The fields of every `Scene` but the speaker."""
 
     language: Language
     partner_id: str
     partner_name: str
     place: str
     now: str
+    notices: tuple[str, ...]
     last_meeting: LastMeeting | None
     times_met: int
     acquainted: bool
+    affinity: int
+    stance: str
+    mood: Mood
+    learned: tuple[str, ...]
+    known: tuple[str, ...]
+    mid_term: tuple[str, ...]
+    today: tuple[str, ...]
+    items: tuple[str, ...]
     unsettled: tuple[Line, ...]
     unsettled_ago: str
     lines: tuple[Line, ...]
@@ -45,38 +56,16 @@ class _Shared(TypedDict):
     nudge: Nudge | None
 
 
-class _Own(TypedDict):
-    """What comes of the speaker's own memory."""
-
-    learned: tuple[str, ...]
-    known: tuple[str, ...]
-    mid_term: tuple[str, ...]
-    stance: str
-
-
-class _Walking(TypedDict):
-    """What only a character's scene has."""
-
-    today: tuple[str, ...]
-    items: tuple[str, ...]
-
-
 @dataclass(frozen=True, kw_only=True)
-class CharacterMind:
-    """What a character brings along: what it remembers about the other, what it told about itself, what it carries."""
-
-    memory: CharacterMemory
-    learned: tuple[str, ...] = ()
-    items: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class NpcMind:
-    """What an NPC brings along: what it remembers about the other, what it told about itself, and its mood."""
+class PersonMind:
+    """What a person brings along: what it remembers about the other, what it told about itself, its mood, what it
+    carries.
+    """
 
     memory: CharacterMemory
     learned: tuple[str, ...]
     mood: Mood
+    items: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,50 +74,49 @@ class Brief:
 
     world: WorldView
     conversation: ConversationRow
-    character: CharacterMind
-    partner: NpcMind | CharacterMind
+    character: PersonMind
+    partner: PersonMind
+
+    @property
+    def partner_walks(self) -> bool:
+        """Whether the partner is a character too."""
+        return self.conversation.npc_id in self.world.cast.characters
 
     def character_scene(self, goal: Goal | None, said: tuple[Line, ...], nudge: Nudge | None) -> CharacterScene:
         """The character's side, after the lines `said` so far."""
         talk = self.conversation
-        return CharacterScene(
-            speaker=self.world.character(talk.character_id),
-            goal=goal,
-            **self._shared(talk.npc_id, self.character.memory.recent, said, nudge),
-            **self._own(self.character),
-            **self._walking(talk.npc_id, self.character),
-        )
+        shared = self._shared(talk.npc_id, self.character, said, nudge)
+        return CharacterScene(speaker=self.world.character(talk.character_id), goal=goal, **shared)
 
     def partner_scene(self, said: tuple[Line, ...], nudge: Nudge | None) -> NpcScene | PartnerScene:
         """The side of whom the character spoke to, after the lines `said` so far: nothing that only the character knows."""
-        talk, mind = self.conversation, self.partner
-        if isinstance(mind, CharacterMind):
-            return PartnerScene(
-                speaker=self.world.character(talk.npc_id),
-                **self._shared(talk.character_id, mind.memory.recent, said, nudge),
-                **self._own(mind),
-                **self._walking(talk.character_id, mind),
-            )
-        recent = mind.memory.recent
-        return NpcScene(
-            speaker=self.world.npc(talk.npc_id),
-            mood=mind.mood,
-            affinity=recent.attitude.affinity,
-            **self._shared(talk.character_id, recent, said, nudge),
-            **self._own(mind),
-        )
+        talk = self.conversation
+        shared = self._shared(talk.character_id, self.partner, said, nudge)
+        if self.partner_walks:
+            return PartnerScene(speaker=self.world.character(talk.npc_id), **shared)
+        return NpcScene(speaker=self.world.npc(talk.npc_id), **shared)
 
-    def _shared(self, partner_id: str, recent: RecentMemory, said: tuple[Line, ...], nudge: Nudge | None) -> _Shared:
+    def _shared(self, partner_id: str, mind: PersonMind, said: tuple[Line, ...], nudge: Nudge | None) -> _Shared:
+        recent = mind.memory.recent
         last = recent.last_summary
         return {
             "language": self.world.language,
             "partner_id": partner_id,
             "partner_name": self.world.name_of(partner_id),
             "place": self.world.map.label(self.conversation.node_id),
-            "now": self.world.circumstances,
+            "now": self.world.sky,
+            "notices": self.world.announced,
             "last_meeting": LastMeeting(summary=last.summary, ago=self._ago(last.at)) if last else None,
             "times_met": recent.attitude.times_met,
             "acquainted": self._acquainted(),
+            "affinity": recent.attitude.affinity,
+            "stance": recent.attitude.stance,
+            "mood": mind.mood,
+            "learned": _newest(mind.learned, LEARNED_TOKENS),
+            "known": _within((remembered_as(self.world, found) for found in mind.memory.facts), KNOWN_TOKENS),
+            "mid_term": tuple(row.content for row in recent.mid_term),
+            "today": _newest(self._today(partner_id, recent), TODAY_TOKENS),
+            "items": mind.items,
             "unsettled": lines(recent.unsettled),
             "unsettled_ago": self._ago(recent.unsettled[-1].at) if recent.unsettled else "",
             "lines": said,
@@ -136,22 +124,10 @@ class Brief:
             "nudge": nudge,
         }
 
-    def _own(self, mind: CharacterMind | NpcMind) -> _Own:
-        recent = mind.memory.recent
-        newest = _within(reversed(mind.learned), LEARNED_TOKENS)
-        return {
-            "learned": tuple(reversed(newest)),
-            "known": _within((remembered_as(self.world, found) for found in mind.memory.facts), KNOWN_TOKENS),
-            "mid_term": tuple(row.content for row in recent.mid_term),
-            "stance": recent.attitude.stance,
-        }
-
-    def _walking(self, partner_id: str, mind: CharacterMind) -> _Walking:
-        others = (row for row in mind.memory.recent.today if row.partner_id != partner_id)
-        return {
-            "today": tuple(f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others),
-            "items": mind.items,
-        }
+    def _today(self, partner_id: str, recent: RecentMemory) -> list[str]:
+        """The day's conversations with others."""
+        others = (row for row in recent.today if row.partner_id != partner_id)
+        return [f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others]
 
     def _acquainted(self) -> bool:
         people = self.world.cast.characters
@@ -179,7 +155,7 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
         _remembered(room, world, first, other, query), _remembered(room, world, other, first, "")
     )
     character, partner = await room.database.read(
-        lambda s: (_character_mind(s, world, first, own), _partner_mind(s, room, world, other, others))
+        lambda s: (_mind(s, room, world, first, own), _mind(s, room, world, other, others))
     )
     return Brief(world=world, conversation=conversation, character=character, partner=partner)
 
@@ -199,18 +175,14 @@ async def _remembered(room: Room, world: WorldView, person_id: str, other_id: st
     return await recall(room.database, room.memory, world, person_id, other_id, query=query, limit=limit)
 
 
-def _partner_mind(
-    session: Session, room: Room, world: WorldView, person_id: str, memory: CharacterMemory
-) -> CharacterMind | NpcMind:
-    if person_id in world.cast.characters:
-        return _character_mind(session, world, person_id, memory)
-    felt = mood(session, world, person_id, room.settings.memory.mood_cools_hours)
-    return NpcMind(memory=memory, learned=_learned(session, world, person_id), mood=felt)
-
-
-def _character_mind(session: Session, world: WorldView, person_id: str, memory: CharacterMemory) -> CharacterMind:
-    items = tuple(person_row(session, world.id, person_id).items)
-    return CharacterMind(memory=memory, learned=_learned(session, world, person_id), items=items)
+def _mind(session: Session, room: Room, world: WorldView, person_id: str, memory: CharacterMemory) -> PersonMind:
+    walks = person_id in world.cast.characters
+    return PersonMind(
+        memory=memory,
+        learned=_learned(session, world, person_id),
+        mood=mood(session, world, person_id, room.settings.memory.mood_cools_hours),
+        items=tuple(person_row(session, world.id, person_id).items) if walks else (),
+    )
 
 
 def _learned(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
@@ -227,3 +199,8 @@ def _within(lines: Iterable[str], tokens: int) -> tuple[str, ...]:
             break
         kept.append(line)
     return tuple(kept)
+
+
+def _newest(lines: Sequence[str], tokens: int) -> tuple[str, ...]:
+    """The last lines that together take no more than so many tokens."""
+    return tuple(reversed(_within(reversed(lines), tokens)))

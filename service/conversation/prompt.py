@@ -19,7 +19,7 @@ _templates = Templates(__file__)
 
 def opening_prompt(scene: CharacterScene) -> Prompt[OpeningTurn]:
     """Ask the character that nobody gave a goal for its goal and its first utterance, in one answer."""
-    messages = _character_messages(scene)
+    messages = _messages(scene)
     return Prompt(
         name="opening", role="character", language=scene.language, messages=messages, answer=OpeningTurn, given=scene
     )
@@ -27,7 +27,7 @@ def opening_prompt(scene: CharacterScene) -> Prompt[OpeningTurn]:
 
 def character_prompt(scene: CharacterScene) -> Prompt[CharacterTurn]:
     """Ask the character for its next utterance."""
-    messages = _character_messages(scene)
+    messages = _messages(scene)
     return Prompt(
         name="character",
         role="character",
@@ -40,36 +40,34 @@ def character_prompt(scene: CharacterScene) -> Prompt[CharacterTurn]:
 
 def npc_prompt(scene: NpcScene) -> Prompt[NpcTurn]:
     """Ask the NPC for its next utterance."""
-    system = _templates.render("npc", "system", scene.language, scene)
-    messages = (Message(role="system", content=system), *_dialogue(scene, "npc", scene.speaker.id, ""))
+    messages = _messages(scene)
     return Prompt(name="npc", role="npc", language=scene.language, messages=messages, answer=NpcTurn, given=scene)
 
 
 def partner_prompt(scene: PartnerScene) -> Prompt[NpcTurn]:
     """Ask a character that was spoken to for its next utterance."""
-    system = _templates.render("partner", "system", scene.language, scene)
-    messages = (Message(role="system", content=system), *_dialogue(scene, "partner", scene.speaker.id, ""))
+    messages = _messages(scene)
     return Prompt(
         name="partner", role="character", language=scene.language, messages=messages, answer=NpcTurn, given=scene
     )
 
 
-def _character_messages(scene: CharacterScene) -> tuple[Message, ...]:
-    system = _templates.render("character", "system", scene.language, scene)
-    opening = _templates.render("character", "opening", scene.language, scene)
-    return Message(role="system", content=system), *_dialogue(scene, "character", scene.speaker.id, opening)
-
-
-def _dialogue(scene: Scene, template: str, speaker_id: str, opening: str) -> list[Message]:
+def _messages(scene: Scene) -> tuple[Message, ...]:
     """The lines so far, own ones as the assistant's; a reminder, if any, ends the last message."""
-    messages = [Message(role="user", content=opening)] if opening else []
+    messages = [Message(role="system", content=_render(scene, "system"))]
+    if scene.begins:
+        messages.append(Message(role="user", content=_render(scene, "opening")))
     for line in scene.lines:
-        if line.speaker_id == speaker_id:
+        if line.speaker_id == scene.speaker.id:
             own = json.dumps({"utterance": line.text}, ensure_ascii=False)
             messages.append(Message(role="assistant", content=own))
         else:
             messages.append(Message(role="user", content=line.text))
-    reminder = _templates.render(template, "reminder", scene.language, scene)
+    reminder = _render(scene, "reminder")
     if reminder:
         messages[-1] = Message(role="user", content=f"{messages[-1].content}\n{reminder}")
-    return messages
+    return tuple(messages)
+
+
+def _render(scene: Scene, block: str) -> str:
+    return _templates.render("speaker", block, scene.language, scene)

@@ -1,11 +1,12 @@
 """Owns what a speaker knows at the moment of speaking: the value its prompt is rendered from, and its answer."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.people.attitude import liking
 from world.time import Language
 
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -44,70 +45,70 @@ class LastMeeting:
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What both speakers' scenes share. `unsettled` are the last lines of a talk of these two that has ended but
-    is not yet remembered (its closing runs, or failed), and `unsettled_ago` when that was. `lines` is this conversation
-    so far. `acquainted`: by the author's word the two knew each other before the story began.
+    """What a person knows when it speaks, whoever it is. `now` is date, time and weather; `notices` are announced.
+
+    `last_meeting`, `known` (each with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner.
+    `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
+    failed), and `unsettled_ago` when that was. `acquainted`: by the author's word the two knew each other before the
+    story began. `learned` is what it told about itself before; `mid_term` what affects its next days; `today` the day's
+    conversations with others; `items` what it carries. `lines` is this conversation so far.
     """
 
+    begins: ClassVar[bool] = False
+    """Whether the speaker is the one who began."""
+
     language: Language
+    speaker: CharacterProfile | NpcProfile
     partner_id: str
     partner_name: str
     place: str
     now: str
+    notices: tuple[str, ...] = ()
     last_meeting: LastMeeting | None = None
     times_met: int = 0
     acquainted: bool = False
+    affinity: int = 0
+    stance: str = ""
+    mood: Mood = "neutral"
+    learned: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    mid_term: tuple[str, ...] = ()
+    today: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
     unsettled: tuple[Line, ...] = ()
     unsettled_ago: str = ""
     lines: tuple[Line, ...] = ()
     turns_left: int = 10
     nudge: Nudge | None = None
 
+    @property
+    def liking(self) -> str:
+        """How the speaker likes the partner, in words."""
+        return liking(self.affinity, self.partner_name, self.language)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CharacterScene(Scene):
-    """The character's side. `goal` is None when the character is to set it in its first answer.
+    """The side of the character that began. `goal` is None when it is to set one in its first answer."""
 
-    `learned`: what it told about itself before; `known`: what it remembers about the partner, each with when;
-    `mid_term`: what affects the next days; `today`: the day's conversations; `stance`: its attitude towards the partner; `items`: what it carries.
-    """
+    begins: ClassVar[bool] = True
 
     speaker: CharacterProfile
     goal: Goal | None
-    learned: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    mid_term: tuple[str, ...] = ()
-    today: tuple[str, ...] = ()
-    stance: str = ""
-    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartnerScene(Scene):
-    """The side of a character that was spoken to: as `CharacterScene`, of its own memory, and without a goal."""
+    """The side of a character that was spoken to."""
 
     speaker: CharacterProfile
-    learned: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    mid_term: tuple[str, ...] = ()
-    today: tuple[str, ...] = ()
-    stance: str = ""
-    items: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class NpcScene(Scene):
-    """The NPC's side. `learned` are facts about itself from earlier conversations, beside its authored ones;
-    `affinity` (-100..100) is how it likes the partner. What it remembers is as in `CharacterScene`.
-    """
+    """The side of an NPC."""
 
     speaker: NpcProfile
-    learned: tuple[str, ...] = ()
-    known: tuple[str, ...] = ()
-    mid_term: tuple[str, ...] = ()
-    stance: str = ""
-    mood: Mood = "neutral"
-    affinity: int = 0
 
 
 class NpcTurn(BaseModel):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.brief import Brief, CharacterMind
+from service.conversation.brief import Brief
 from service.conversation.ending import Speaker
 from service.conversation.phase import EndReason
 from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
@@ -137,7 +137,7 @@ async def _answer(
 
 def _role(known: Brief, speaker: Speaker) -> Role:
     """Both speak as characters where the partner is one."""
-    return "character" if isinstance(known.partner, CharacterMind) else speaker
+    return "character" if known.partner_walks else speaker
 
 
 def _listener(room: Room, known: Brief, turn: int, speaker: Speaker) -> Callable[[str], None]:

@@ -55,11 +55,22 @@ class WorldView:
         return clock_label(self.now, self.language)
 
     @property
+    def sky(self) -> str:
+        """Date, time and weather, as every prompt says them."""
+        return self._said(self.label, self.weather)
+
+    @property
+    def announced(self) -> tuple[str, ...]:
+        """What is announced."""
+        return tuple(notice.text for notice in self.notices if notice.at <= self.now < notice.until)
+
+    @property
     def circumstances(self) -> str:
-        """Date, time, weather, and what is announced, as every prompt says them."""
-        told = (notice.text for notice in self.notices if notice.at <= self.now < notice.until)
-        parts = [self.label, *filter(None, (self.weather, *told))]
-        return "。".join(parts) if self.language == "ja" else ". ".join(parts)
+        """Date, time, weather, and what is announced, on one line."""
+        return self._said(self.sky, *self.announced)
+
+    def _said(self, *parts: str) -> str:
+        return ("。" if self.language == "ja" else ". ").join(filter(None, parts))
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""

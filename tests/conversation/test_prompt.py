@@ -20,6 +20,7 @@ from service.conversation.prompt import character_prompt, npc_prompt, opening_pr
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
+from service.people.attitude import liking
 from world.time import Language
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,7 +58,9 @@ WORDS: dict[Language, dict[str, Any]] = {
         "today": ("Hamako: they spoke of soup.",),
         "stance": "a little shy of him",
         "items": ("a lantern", "two rolls"),
-        "learned": ("learned his trade up north",),
+        "learned": ("learned his trade up north", "sleeps badly"),
+        "heard": ("(2 days ago) Aoi lost a letter",),
+        "notices": ("The bell festival begins at dusk", "No ferry today"),
     },
     "ja": {
         "aoi": CharacterProfile(
@@ -91,7 +94,9 @@ WORDS: dict[Language, dict[str, Any]] = {
         "today": ("浜子: 汁物の話をした。",),
         "stance": "少し遠慮がある",
         "items": ("灯り", "巻紙二本"),
-        "learned": ("北で仕事を覚えた",),
+        "learned": ("北で仕事を覚えた", "よく眠れない"),
+        "heard": ("(2日前) 葵は手紙をなくした",),
+        "notices": ("夕暮れから鐘の祭り", "今日は船が出ない"),
     },
 }
 LANGUAGES: tuple[Language, ...] = ("en", "ja")
@@ -145,7 +150,9 @@ def _npc(language: Language, **changed: Any) -> NpcScene:
 def _npc_returning(language: Language, **changed: Any) -> NpcScene:
     words = WORDS[language]
     met = {"last_meeting": words["met"], "times_met": 3, "learned": words["learned"], "mood": "angry", "affinity": -15}
-    return _npc(language, **{**met, "lines": _lines(words, "lines"), "turns_left": 7, **changed})
+    kept = {"known": words["heard"], "mid_term": words["mid_term"], "today": words["today"]}
+    told = {"lines": _lines(words, "lines"), "turns_left": 7, "notices": words["notices"]}
+    return _npc(language, **{**met, **kept, **told, **changed})
 
 
 def _partner(language: Language, **changed: Any) -> PartnerScene:
@@ -251,6 +258,32 @@ def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends:
         assert "初対面" not in prompt.messages[0].content
 
 
+@pytest.mark.parametrize(
+    ("language", "stays"), [("en", "never leave this place"), ("ja", "この場所を離れることはない")]
+)
+def test_only_an_npc_is_told_that_it_cannot_leave_its_place(language: Language, stays: str) -> None:
+    assert stays in npc_prompt(_npc(language)).messages[0].content
+    assert stays not in partner_prompt(_partner(language)).messages[0].content
+    assert stays not in character_prompt(_character(language)).messages[0].content
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Language) -> None:
+    words = WORDS[language]
+    told = npc_prompt(_npc_returning(language)).messages[0].content.split("\n")
+    for fact in (*words["taro"].facts, *words["learned"], *words["heard"]):
+        assert f"- {fact}" in told
+    alone = [line.partition(": ")[2] for line in told]
+    assert all(line in alone for line in (words["now"], words["place"], *words["notices"]))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_affinity_is_said_in_words_and_never_as_a_number(language: Language) -> None:
+    for prompt in (npc_prompt(_npc(language, affinity=73)), partner_prompt(_partner(language, affinity=73))):
+        assert liking(73, prompt.given.partner_name, language) in prompt.messages[0].content.split("\n")
+        assert "73" not in prompt.messages[0].content
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
     words = WORDS[language]
@@ -262,7 +295,7 @@ def test_the_speakers_own_lines_are_the_assistants(language: Language) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "block"), [("character", "system"), ("character", "opening"), ("npc", "system"), ("partner", "system")]
+    ("template", "block"), [("speaker", "system"), ("speaker", "opening"), ("speaker", "reminder")]
 )
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_scene_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:

@@ -163,7 +163,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedMo
     world = room.database.read_now(lambda s: room.stage.open(s, "main")).at(starts)
     for prompt in script.history:
         assert isinstance(prompt.given, Scene)
-        assert prompt.given.now == world.circumstances
+        assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
         assert prompt.given.place == world.map.label(BESIDE_TARO)
 
 

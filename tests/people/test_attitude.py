@@ -19,6 +19,7 @@ from service.people.attitude import (
     attitudes_between,
     attitudes_of,
     felt_mood,
+    liking,
     mood,
     moods,
     moved_affinity,
@@ -41,6 +42,24 @@ def change(room: Room, id: str, at: int, *, pair: tuple[str, str] = ("npc_taro",
 def at(room: Room, t: int, *pair: str, world_id: str = "main") -> Attitude:
     """How the owner stands to the other at `t`."""
     return room.database.read_now(lambda s: attitude(s, world_id, pair[0], pair[1], WorldTime(t)))
+
+
+@pytest.mark.parametrize(
+    ("affinity", "en", "ja"),
+    [
+        (100, "You are very fond of Taro.", "Taroのことがとても好きだ。"),
+        (60, "You are very fond of Taro.", "Taroのことがとても好きだ。"),
+        (59, "You are fond of Taro.", "Taroのことが好きだ。"),
+        (8, "You rather like Taro.", "Taroに好感を持っている。"),
+        (7, "You neither like nor dislike Taro.", "Taroのことは好きでも嫌いでもない。"),
+        (-7, "You neither like nor dislike Taro.", "Taroのことは好きでも嫌いでもない。"),
+        (-8, "You do not much like Taro.", "Taroのことが少し苦手だ。"),
+        (-25, "You dislike Taro.", "Taroのことが嫌いだ。"),
+        (-100, "You cannot stand Taro.", "Taroのことが大嫌いだ。"),
+    ],
+)
+def test_affinity_has_words_in_both_languages(affinity: int, en: str, ja: str) -> None:
+    assert (liking(affinity, "Taro", "en"), liking(affinity, "Taro", "ja")) == (en, ja)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ W = TypeVar("W", bound=ContentModel)
 class CheckedContent:
     """What could be read, people by their files in the order of names; all there is if there are no `problems`.
 
-    `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read.
+    `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
+    `all_people`: and every one of characters/.
     """
 
     maps: MapsFile | None = None
@@ -51,6 +52,7 @@ class CheckedContent:
     npcs: dict[str, NpcFile] = field(default_factory=dict)
     all_npcs: bool = True
     characters: dict[str, CharacterFile] = field(default_factory=dict)
+    all_people: bool = True
     problems: list[ContentProblem] = field(default_factory=list)
 
 
@@ -77,7 +79,7 @@ def _parsed(directory: Path) -> CheckedContent:
     maps = _parse(MapsFile, directory, MAPS_FILE, found)
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
     npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
-    characters, _ = _parse_all(CharacterFile, directory, CHARACTERS, found)
+    characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
     return CheckedContent(
         maps=maps,
         actions=actions,
@@ -85,6 +87,7 @@ def _parsed(directory: Path) -> CheckedContent:
         npcs=npcs,
         all_npcs=all_npcs,
         characters=characters,
+        all_people=all_npcs and all_characters,
         problems=found,
     )
 
@@ -121,7 +124,7 @@ def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         yield from check_places(characters, maps)
         if content.all_npcs:
             yield from check_npcs(npcs, characters, maps)
-    if content.all_npcs:
+    if content.all_people:
         yield from check_acquaintances(npcs, characters)
     if actions is not None:
         if content.own_actions:

@@ -32,6 +32,11 @@ class Cast:
             raise NotFound(kind="person", id=person_id)
         return found
 
+    def are_acquainted(self, one: str, other: str) -> bool:
+        """Whether the two were on terms with each other before the story began: what one author's file says holds both ways."""
+        known = (self.characters[id].knows for id in (one, other) if id in self.characters)
+        return any(other in knows or one in knows for knows in known)
+
     def npc(self, npc_id: str) -> NpcProfile:
         """Raises: NotFound."""
         try:

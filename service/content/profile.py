@@ -60,9 +60,9 @@ class RoutineBlock(BaseModel):
 
 
 class CharacterProfile(Profile):
-    """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at. `knows` are NPCs it was on terms
-    with before the story begins: they do not meet as strangers. `needs` are levels it begins with, `decision` is how it
-    decides (None: as its world says).
+    """Mobile, with goals and a routine; `home` is the node it starts at and sleeps at. `knows` are the people, NPCs
+    and characters, it was on terms with before the story begins, and they with it: they do not meet as strangers.
+    `needs` are levels it begins with, `decision` is how it decides (None: as its world says).
     """
 
     home: str

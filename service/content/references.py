@@ -127,12 +127,18 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
 
 
 def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
-    """Every NPC a character knows and that is not there. `npcs` are all there are."""
-    ids = {npc.id for npc in npcs.values()}
+    """Everybody a character knows that is not there, is the character itself, or is named twice. They are all there are."""
+    ids = [person.id for person in (*npcs.values(), *characters.values())]
     for file, character in characters.items():
-        for i, npc_id in enumerate(character.knows):
-            if npc_id not in ids:
-                yield unknown(file, ("knows", i), "unknown_npc", npc_id, ids)
+        named: dict[str, int] = {}
+        for i, person_id in enumerate(character.knows):
+            key = ("knows", i)
+            if person_id == character.id:
+                yield problem(file, key, "knows_itself", id=quote(person_id))
+            elif person_id not in ids:
+                yield unknown(file, key, "unknown_person", person_id, ids)
+            elif named.setdefault(person_id, i) != i:
+                yield problem(file, key, "known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:

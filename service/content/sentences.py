@@ -129,6 +129,10 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "unknown NPC {id}; expected the id of a file in npcs/{hint}",
         "NPC {id} はいません。npcs/ にあるファイルのidを書いてください{hint}",
     ),
+    "unknown_person": (
+        "unknown person {id}; expected the id of a file in npcs/ or characters/{hint}",
+        "人物 {id} はいません。npcs/ か characters/ にあるファイルのidを書いてください{hint}",
+    ),
     "unknown_action": (
         "unknown action {id}; expected an action id of actions.json{hint}",
         "行動 {id} はありません。actions.json の行動idを書いてください{hint}",
@@ -187,6 +191,14 @@ SENTENCES: dict[str, tuple[str, str]] = {
         "施設 {facility} に誰も入れません。{nodes} はNPCにふさがれています。歩いて行けるノードを1つ以上書いてください",
     ),
     # Characters
+    "knows_itself": (
+        "found {id}, its own id; expected the ids of others",
+        "自分自身のid {id} があります。ほかの人物のidを書いてください",
+    ),
+    "known_twice": (
+        "found {id}, as at {there}; expected everybody once",
+        "{there} と同じ {id} があります。同じ人物は一度だけ書いてください",
+    ),
     "home_closed": (
         "node {node} is closed, for NPC {npc} stands on it; expected an open node",
         "ノード {node} には NPC {npc} が立っていて入れません。空いているノードを書いてください",

@@ -108,7 +108,7 @@ class Brief:
             "notices": self.world.announced,
             "last_meeting": LastMeeting(summary=last.summary, ago=self._ago(last.at)) if last else None,
             "times_met": recent.attitude.times_met,
-            "acquainted": self._acquainted(),
+            "acquainted": self.world.cast.are_acquainted(self.conversation.character_id, self.conversation.npc_id),
             "affinity": recent.attitude.affinity,
             "stance": recent.attitude.stance,
             "mood": mind.mood,
@@ -128,11 +128,6 @@ class Brief:
         """The day's conversations with others."""
         others = (row for row in recent.today if row.partner_id != partner_id)
         return [f"{self.world.name_of(row.partner_id)}: {row.summary}" for row in others]
-
-    def _acquainted(self) -> bool:
-        people = self.world.cast.characters
-        one, other = self.conversation.character_id, self.conversation.npc_id
-        return other in people[one].knows or (other in people and one in people[other].knows)
 
     def _ago(self, then: int) -> str:
         day_starts = self.world.settings.day_starts_minutes

@@ -78,3 +78,17 @@ def test_the_bundled_actions_fit_the_bundled_map() -> None:
 def test_a_copy_of_the_bundled_village_is_valid_too(tmp_path: Path) -> None:
     init_content(tmp_path / "game")
     assert check_content(tmp_path / "game") == []
+
+
+def test_whom_one_of_the_village_knows_knows_it_too_and_only_newcomers_are_strangers() -> None:
+    cast = load_content(bundled_content()).cast("en")
+    pairs = [(one, other) for one in cast.characters for other in (*cast.characters, *cast.npcs) if one != other]
+    assert all(cast.are_acquainted(one, other) == cast.are_acquainted(other, one) for one, other in pairs)
+    villagers = ("mio", "nagi", "ren", "kohei")
+    for one in villagers:
+        assert all(cast.are_acquainted(one, other) for other in (*villagers, *cast.npcs) if other != one), one
+    assert {other for one, other in pairs if one == "aoi" and cast.are_acquainted(one, other)} == {
+        "kohei",
+        "npc_fumi",
+        "sayo",
+    }

@@ -245,7 +245,7 @@ def test_only_strangers_meet_for_the_first_time(language: Language, stranger: st
 
 
 @pytest.mark.parametrize(
-    ("language", "friends"), [("en", "for a long time"), ("ja", "前からの知り合い")], ids=["en", "ja"]
+    ("language", "friends"), [("en", "know each other already"), ("ja", "前からの知り合い")], ids=["en", "ja"]
 )
 def test_old_acquaintances_do_not_meet_as_strangers(language: Language, friends: str) -> None:
     for prompt in (

@@ -1,7 +1,7 @@
-"""Owns the endpoints of people: characters, NPCs, what a character remembers, and what an author changes about them."""
+"""Owns the endpoints of people: characters, NPCs, what anybody remembers, and what an author changes about them."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
@@ -12,7 +12,7 @@ from service.api.fields import Slug
 from service.api.life import Lives, lives_of, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
-from service.api.schemas import CharacterOut, MemoryOut, NpcOut
+from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut
 from service.clock.act import set_decision, take_in_hand
 from service.clock.author import Amendment, amend, amend_npc
 from service.clock.forget import forget_character
@@ -28,6 +28,11 @@ from world.people import Position, neighbours
 from world.time import iso
 
 router = APIRouter(tags=["people"])
+
+Looked = Annotated[str, Query(max_length=500, description="What to look for; empty: the newest first")]
+Limit = Annotated[int, Query(ge=1, le=100)]
+History = Annotated[bool, Query(description="Facts that no longer hold, too")]
+AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
 
 
 @router.get("/characters", response_model=list[CharacterOut], responses=describe())
@@ -101,50 +106,39 @@ async def change_npc(npc_id: Slug, body: NpcIn, house: Serving, world_id: WorldI
     return await house.keeper.command(world_id, work)
 
 
+@router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
+async def read_person_memory(
+    person_id: Slug,
+    house: Serving,
+    world_id: WorldId,
+    about: Annotated[Slug | None, Query(description="About whom; left out: about whatever the query says")] = None,
+    query: Looked = "",
+    limit: Limit = 20,
+    history: History = False,
+    at: AsKnownAt = None,
+) -> PersonMemoryOut:
+    """What anybody remembers, NPC or character: of somebody, or of something ("the bell"); its own experience, not what its author wrote.
+
+    How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
+    """
+    return await _remembered(house, world_id, person_id, about, query=query, limit=limit, history=history, at=at)
+
+
 @router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
 async def read_memory(
     character_id: Slug,
     house: Serving,
     world_id: WorldId,
-    npc_id: Annotated[Slug, Query(description="About whom: an NPC, or another character")],
-    query: Annotated[str, Query(max_length=500, description="What to look for; empty: the newest first")] = "",
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-    history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
-    at: Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")] = None,
+    npc_id: Annotated[Slug | None, Query(description="About whom: an NPC, or another character")] = None,
+    query: Looked = "",
+    limit: Limit = 20,
+    history: History = False,
+    at: AsKnownAt = None,
 ) -> MemoryOut:
-    """What the character remembers about an NPC or another character: how they stand, their last talk, facts, what is on its mind, its day."""
-
-    def people(session: Session) -> WorldView:
-        world = house.room.stage.open(session, world_id)
-        world.character(character_id)
-        if npc_id not in world.cast.characters:
-            world.npc(npc_id)
-        return world
-
-    world = await house.room.database.read(people)
-    memory = await recall(
-        house.room.database,
-        house.room.memory,
-        world,
-        character_id,
-        npc_id,
-        query=query,
-        limit=limit,
-        history=history,
-        at=None if at is None else views.moment(at, "query.at"),
-    )
-    recent = memory.recent
-    return MemoryOut(
-        character_id=character_id,
-        npc_id=npc_id,
-        now=iso(world.now),
-        relation=views.relation(recent.attitude, recent.partners),
-        last_meeting=views.last_meeting(recent.last_summary, world),
-        facts=[views.fact(found, world) for found in memory.facts],
-        mid_term=[views.mid_term(row) for row in recent.mid_term],
-        today=[views.today(row, world) for row in recent.today],
-        long_term_available=memory.unavailable is None,
-    )
+    """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
+    await house.room.database.read(lambda s: house.room.stage.open(s, world_id).character(character_id))
+    memory = await _remembered(house, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
+    return MemoryOut(**memory.model_dump(), character_id=character_id, npc_id=npc_id)
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
@@ -154,6 +148,35 @@ async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Respo
     await house.keeper.command(world_id, lambda s, living: forget_character(s, house.room.memory, living, character_id))
     await house.runner.forget(world_id, [character_id])
     return Response(status_code=204)
+
+
+async def _remembered(
+    house: House, world_id: str, person_id: str, about: str | None, *, at: str | None, **asked: Any
+) -> PersonMemoryOut:
+    """Raises: NotFound: there is no such person, or nobody to ask about."""
+
+    def people(session: Session) -> WorldView:
+        world = house.room.stage.open(session, world_id)
+        for named in filter(None, (person_id, about)):
+            world.cast.person(named)
+        return world
+
+    world = await house.room.database.read(people)
+    moment = None if at is None else views.moment(at, "query.at")
+    memory = await recall(house.room.database, house.room.memory, world, person_id, about, at=moment, **asked)
+    recent = memory.recent
+    return PersonMemoryOut(
+        person_id=person_id,
+        about=about,
+        now=iso(world.now),
+        found=memory.found,
+        relation=None if about is None else views.relation(recent.attitude, recent.partners),
+        last_meeting=views.last_meeting(recent.last_summary, world),
+        facts=[views.fact(found, world) for found in memory.facts],
+        mid_term=[views.mid_term(row) for row in recent.mid_term],
+        today=[views.today(row, world) for row in recent.today],
+        long_term_available=memory.unavailable is None,
+    )
 
 
 def _lives(session: Session, house: House, world_id: str, only: str | None = None) -> Lives:

@@ -408,7 +408,7 @@ class FactOut(BaseModel):
 
 
 class RelationOut(BaseModel):
-    """How the two stand. `affinity` is the NPC's, -100..100; `stance` the character's."""
+    """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who remembers."""
 
     affinity: int
     conversation_count: int
@@ -416,18 +416,32 @@ class RelationOut(BaseModel):
     stance: str
 
 
-class MemoryOut(BaseModel):
-    """What a character remembers about an NPC or another character. `long_term_available` false: the memory graph is away, `facts` empty."""
+class PersonMemoryOut(BaseModel):
+    """What a person, NPC or character, remembers. `long_term_available` false: the memory graph is away, `facts` empty.
 
-    character_id: str
-    npc_id: str
+    `relation` and `last_meeting` are null where nobody was named by `about`.
+    """
+
+    person_id: str
+    about: str | None = Field(description="about whom it was asked")
     now: WorldTimeText
-    relation: RelationOut
+    found: bool = Field(
+        description="whether a fact bears on the query (without one: whether anything is remembered); "
+        "if not, `facts` are only the nearest there are"
+    )
+    relation: RelationOut | None
     last_meeting: LastMeetingOut | None
     facts: list[FactOut]
     mid_term: list[MidTermOut]
     today: list[TodayOut]
     long_term_available: bool
+
+
+class MemoryOut(PersonMemoryOut):
+    """What a character remembers: `person_id` and `about` also go by their older names."""
+
+    character_id: str
+    npc_id: str | None
 
 
 class UsageOut(BaseModel):

@@ -13,7 +13,7 @@ from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, 
 from service.conversation.transcript import lines, world_at
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
-from service.memory.recall import CharacterMemory, RecentMemory, recall, remembered_as
+from service.memory.recall import PersonMemory, RecentMemory, recall, remembered_as
 from service.memory.self_facts import self_facts
 from service.people.attitude import mood
 from service.people.person import person_row
@@ -62,7 +62,7 @@ class PersonMind:
     carries.
     """
 
-    memory: CharacterMemory
+    memory: PersonMemory
     learned: tuple[str, ...]
     mood: Mood
     items: tuple[str, ...]
@@ -165,12 +165,12 @@ def _world_of(session: Session, room: Room, conversation: ConversationRow) -> Wo
     return world
 
 
-async def _remembered(room: Room, world: WorldView, person_id: str, other_id: str, query: str) -> CharacterMemory:
+async def _remembered(room: Room, world: WorldView, person_id: str, other_id: str, query: str) -> PersonMemory:
     limit = room.settings.memory.recall_limit
     return await recall(room.database, room.memory, world, person_id, other_id, query=query, limit=limit)
 
 
-def _mind(session: Session, room: Room, world: WorldView, person_id: str, memory: CharacterMemory) -> PersonMind:
+def _mind(session: Session, room: Room, world: WorldView, person_id: str, memory: PersonMemory) -> PersonMind:
     walks = person_id in world.cast.characters
     return PersonMind(
         memory=memory,

@@ -9,7 +9,7 @@ from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
 from service.memory.extraction import REFS, ClosingExtraction, ClosingScene, KnownFact, Participant, SpokenLine
-from service.memory.recall import CharacterMemory
+from service.memory.recall import PersonMemory
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group
 from service.memory.validate import summary_text
@@ -39,7 +39,7 @@ def prepare(
     world: WorldView,
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
-    memories: Mapping[str, CharacterMemory],
+    memories: Mapping[str, PersonMemory],
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
@@ -167,7 +167,7 @@ def _told(session: Session, then: WorldView, person_id: str) -> list[SelfFactRow
     return [row for row in self_facts(session, then.id, person_id) if row.valid_at <= then.now]
 
 
-def _recalled(memory: CharacterMemory, now: WorldTime) -> list[Fact]:
+def _recalled(memory: PersonMemory, now: WorldTime) -> list[Fact]:
     return [found.fact for found in memory.facts if found.fact.created_at <= now]
 
 

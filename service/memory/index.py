@@ -4,6 +4,7 @@ The stores only read rows; whoever may answer, and in which order, is decided he
 is counted among what may answer, and other people's memories change nothing.
 """
 
+import math
 import sys
 from array import array
 from collections import OrderedDict
@@ -41,6 +42,9 @@ LIKENESS_WEIGHT = 0.2
 
 LIKE_ENOUGH = 1.0
 """Standard deviations above the mean from which likeness alone makes an answer."""
+
+STANDS_OUT = 0.3
+"""So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the query."""
 
 TOUCHES_WEIGHT = 0.3
 """For what touches the entity asked about."""
@@ -164,11 +168,11 @@ class PersonIndex:
             if not chosen.any():
                 return []
             if asked.query.strip():
-                chosen, scores = self._score(asked, chosen)
+                chosen, scores, bears = self._score(asked, chosen)
             else:
-                scores = self._nearness(asked.about, chosen)
+                scores, bears = self._nearness(asked.about, chosen), chosen
             best = self._best(np.flatnonzero(chosen), scores, asked.limit)
-            return [Recalled(item=self._items[place], score=score) for place, score in best]
+            return [Recalled(item=self._items[place], score=score, bears=bool(bears[place])) for place, score in best]
 
     def without_vector(self, asked: Question, limit: int) -> list[Item]:
         """The newest `limit` of what may answer and has no vector yet; turns need none."""
@@ -213,17 +217,20 @@ class PersonIndex:
             held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
         return held
 
-    def _score(self, asked: Question, chosen: Mask) -> tuple[Mask, Scores]:
-        """Who answers, and how well: words and likeness, summed, each on a scale of its own."""
-        words, shares = self._by_words(asked.query, chosen)
+    def _score(self, asked: Question, chosen: Mask) -> tuple[Mask, Scores, Mask]:
+        """Who answers, how well, and who bears on the query: words and likeness, summed, each on a scale of its own."""
+        words, bears = self._by_words(asked.query, chosen)
+        shares = bears.copy()
         scores = words / (words.max() or 1.0)
         if asked.vector is not None and self._matrix is not None:
             likeness = self._by_likeness(asked.vector, chosen)
             scores += LIKENESS_WEIGHT * likeness
             shares |= likeness >= LIKE_ENOUGH
+            compared = int((chosen & (self._numbers.filled[:, _VECTOR] >= 0)).sum())
+            bears |= likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(compared, 1)))
         if asked.about is not None:
             scores += TOUCHES_WEIGHT * self._touches(asked.about)
-        return (chosen if asked.is_filtered else chosen & shares), scores
+        return (chosen if asked.is_filtered else chosen & shares), scores, bears
 
     def _by_words(self, query: str, chosen: Mask) -> tuple[Scores, Mask]:
         """BM25, and who shares a word that means something.

@@ -1,4 +1,4 @@
-"""Owns what a character knows before it speaks: what is recent, and of what lasts that which answers."""
+"""Owns what a person remembers when it speaks or is asked: what is recent, and of what lasts that which answers."""
 
 import logging
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from sqlmodel import Session, col, or_, select
 from service.errors import GraphUnavailable
 from service.memory.mid_term import mid_term_memories
 from service.memory.store import Group, MemoryStore, Recalled
-from service.people.attitude import Attitude, attitudes_between
+from service.people.attitude import STRANGERS, Attitude, attitudes_between
 from service.people.person import night_of
 from service.people.worlds import WorldView
 from service.store.session import Database
@@ -28,10 +28,10 @@ UNSETTLED_LINES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class RecentMemory:
-    """What SQL holds of a character and its partner, an NPC or another character.
+    """What SQL holds of a person, and of it and a partner.
 
     `attitude` is how it stands to the partner, `partners` how the partner stands to it. `unsettled`: last lines of the
-    two that no closing has remembered yet, oldest first.
+    two that no closing has remembered yet, oldest first. Without a partner there is neither of these, nor a `last_summary`.
     """
 
     attitude: Attitude
@@ -43,11 +43,15 @@ class RecentMemory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CharacterMemory:
-    """All a character remembers about its partner. `unavailable`: the store could not be asked, so `facts` is empty."""
+class PersonMemory:
+    """What a person remembers about a partner, or about anything.
+
+    `found`: something of it bears on what was asked. `unavailable`: the store could not be asked, so `facts` is empty.
+    """
 
     recent: RecentMemory
     facts: tuple[Recalled, ...]
+    found: bool = True
     unavailable: GraphUnavailable | None = None
 
 
@@ -55,45 +59,48 @@ async def recall(
     database: Database,
     memory: MemoryStore,
     world: WorldView,
-    character_id: str,
-    npc_id: str,
+    person_id: str,
+    partner_id: str | None,
     *,
     query: str,
     limit: int,
     history: bool = False,
     at: WorldTime | None = None,
-) -> CharacterMemory:
-    """What the character remembers about its partner (an NPC, or another character) at the moment of `world`.
+) -> PersonMemory:
+    """What the person remembers at the moment of `world`: about its partner; without one, about `query`.
 
     The facts are ordered by how well they answer `query`; `at` asks for them as of another moment.
     """
-    recent = await database.read(lambda session: recent_memory(session, world, character_id, npc_id))
+    recent = await database.read(lambda session: recent_memory(session, world, person_id, partner_id))
     try:
         facts = await memory.recall(
-            Group(world_id=world.id, person_id=character_id),
+            Group(world_id=world.id, person_id=person_id),
             query,
             at=world.now if at is None else at,
-            about=world.name_of(npc_id),
-            partner_id=npc_id,
+            about=None if partner_id is None else world.name_of(partner_id),
+            partner_id=partner_id,
             limit=limit,
             history=history,
         )
     except GraphUnavailable as exc:
         _log.warning("recall without long-term memory: %s", exc)
-        return CharacterMemory(recent=recent, facts=(), unavailable=exc)
-    return CharacterMemory(recent=recent, facts=tuple(facts))
+        return PersonMemory(recent=recent, facts=(), found=False, unavailable=exc)
+    met = recent.last_summary is not None and not query.strip()
+    return PersonMemory(recent=recent, facts=tuple(facts), found=met or any(one.bears for one in facts))
 
 
-def recent_memory(session: Session, world: WorldView, character_id: str, npc_id: str) -> RecentMemory:
+def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
     """The SQL part of `recall`."""
-    attitude, partners = attitudes_between(session, world.id, character_id, npc_id, world.now)
+    attitude, partners = STRANGERS, STRANGERS
+    if partner_id is not None:
+        attitude, partners = attitudes_between(session, world.id, person_id, partner_id, world.now)
     return RecentMemory(
         attitude=attitude,
         partners=partners,
-        last_summary=_last_summary(session, world, character_id, npc_id),
-        mid_term=tuple(mid_term_memories(session, world, character_id)),
-        today=tuple(todays_summaries(session, world, character_id)),
-        unsettled=tuple(_unsettled(session, world, character_id, npc_id)),
+        last_summary=None if partner_id is None else _last_summary(session, world, person_id, partner_id),
+        mid_term=tuple(mid_term_memories(session, world, person_id)),
+        today=tuple(todays_summaries(session, world, person_id)),
+        unsettled=() if partner_id is None else tuple(_unsettled(session, world, person_id, partner_id)),
     )
 
 
@@ -115,23 +122,23 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     return f"({since}) {fact.statement}"
 
 
-def _last_summary(session: Session, world: WorldView, character_id: str, npc_id: str) -> SummaryRow | None:
+def _last_summary(session: Session, world: WorldView, person_id: str, partner_id: str) -> SummaryRow | None:
     query = select(SummaryRow).where(
         SummaryRow.world_id == world.id,
-        SummaryRow.person_id == character_id,
-        SummaryRow.partner_id == npc_id,
+        SummaryRow.person_id == person_id,
+        SummaryRow.partner_id == partner_id,
         SummaryRow.at <= world.now,
     )
     return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()
 
 
-def _unsettled(session: Session, world: WorldView, character_id: str, npc_id: str) -> list[TurnRow]:
+def _unsettled(session: Session, world: WorldView, person_id: str, partner_id: str) -> list[TurnRow]:
     one, other = col(ConversationRow.character_id), col(ConversationRow.npc_id)
     query = (
         select(ConversationRow)
         .where(
             ConversationRow.world_id == world.id,
-            or_((one == character_id) & (other == npc_id), (one == npc_id) & (other == character_id)),
+            or_((one == person_id) & (other == partner_id), (one == partner_id) & (other == person_id)),
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
             col(ConversationRow.ended_at) <= world.now,
         )

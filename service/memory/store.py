@@ -128,10 +128,14 @@ Item = Fact | HeardTurn | Episode
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recalled:
-    """What a search found; `score` orders the answers of one search and means nothing beyond it."""
+    """What a search found; `score` orders the answers of one search and means nothing beyond it.
+
+    `bears`: it bears on what was asked, and is not only the nearest there is. Where nothing was asked, everything does.
+    """
 
     item: Item
     score: float
+    bears: bool = True
 
     @property
     def fact(self) -> Fact:

@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 
 from service.llm.scripted import ScriptedModel
 from tests.api.play import SISTER, problem, recollection, reply, say, script_short, script_sister, talk, turn
+from tests.memory.answers import claim, plain
 from world.time import Language
 
 
@@ -26,9 +27,12 @@ def pass_minutes(client: TestClient, minutes: int) -> dict[str, Any]:
 
 def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
     assert memory_of(client) == {
+        "person_id": "sora",
+        "about": "baker",
         "character_id": "sora",
         "npc_id": "baker",
         "now": "2026-04-01T07:00",
+        "found": False,
         "relation": {"affinity": 0, "conversation_count": 0, "last_met_at": None, "stance": ""},
         "last_meeting": None,
         "facts": [],
@@ -91,6 +95,83 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         }
     ]
     assert told["long_term_available"] is True
+
+
+BELL: dict[Language, dict[str, str]] = {
+    "en": {
+        "said": "Good morning. I mend the old harbour bell this week.",
+        "fact": "Sora mends the old harbour bell.",
+        "about": "the bell",
+        "nothing": "snow",
+        "authored": "oven",
+        "first_met": "for the first time",
+    },
+    "ja": {
+        "said": "おはよう。今週は港の古い鐘を直しているんだ。",
+        "fact": "ソラは港の古い鐘を直している。",
+        "about": "鐘のこと",
+        "nothing": "雪",
+        "authored": "窯",
+        "first_met": "初対面",
+    },
+}
+
+
+def tell_of_the_bell(client: TestClient, script: ScriptedModel, language: Language) -> dict[str, Any]:
+    """Sora tells the baker something about itself; the baker keeps it."""
+    told = BELL[language]
+    say(script, "character", turn(told["said"], ends=True))
+    say(script, "closing", plain(second={"facts": [claim(told["fact"], 0, subject="Sora", object="bell")]}))
+    return talk(client)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_an_npc_remembers_what_it_was_told_and_anybody_may_be_asked_about_anything(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    words = BELL[language]
+    held = tell_of_the_bell(client, script, language)
+
+    def ask(person_id: str, **query: str) -> dict[str, Any]:
+        told: dict[str, Any] = client.get(f"/people/{person_id}/memory", params=query).raise_for_status().json()
+        return told
+
+    told = ask("baker", about="sora")
+    assert (told["person_id"], told["about"], told["found"]) == ("baker", "sora", True)
+    assert [(f["statement"], f["conversation_id"], f["turn"]) for f in told["facts"]] == [
+        (words["fact"], held["id"], 0)
+    ]
+    assert told["last_meeting"]["conversation_id"] == held["id"]
+    assert told["relation"]["conversation_count"] == 1
+    asked = ask("baker", query=words["about"])
+    assert (asked["about"], asked["relation"], asked["last_meeting"], asked["found"]) == (None, None, None, True)
+    assert [fact["statement"] for fact in asked["facts"]] == [words["fact"]]
+    assert ask("baker", query=words["nothing"])["found"] is False
+    nearest = ask("baker", about="sora", query=words["nothing"])
+    assert (nearest["found"], len(nearest["facts"])) == (False, 1)
+    assert ask("sora", query=words["about"])["found"] is False
+    assert ask("baker", query=words["authored"])["facts"] == [], "what its author wrote is no memory"
+    assert {fact["statement"] for fact in client.get("/npcs/baker").json()["learned_facts"]} == set()
+    older = client.get("/characters/sora/memory", params={"query": words["about"]}).json()
+    assert (older["npc_id"], older["found"], older["facts"]) == (None, False, [])
+    for unknown in ({"person_id": "nobody"}, {"person_id": "baker", "about": "nobody"}):
+        person_id, query = unknown["person_id"], {k: v for k, v in unknown.items() if k == "about"}
+        problem(client.get(f"/people/{person_id}/memory", params=query), 404, "not-found")
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_an_npc_was_told_stands_in_its_next_prompt(
+    client: TestClient, script: ScriptedModel, language: Language
+) -> None:
+    words = BELL[language]
+    tell_of_the_bell(client, script, language)
+    say(script, "character", turn("Once more."), turn("Bye.", ends=True))
+    say(script, "npc", reply("Well."))
+    say(script, "closing", plain())
+    talk(client)
+    (prompt,) = [prompt for prompt in script.history if prompt.name == "npc"]
+    assert words["fact"] in prompt.messages[0].content
+    assert words["first_met"] not in prompt.messages[0].content
 
 
 def test_the_npc_keeps_what_it_told_beside_what_its_author_wrote(client: TestClient, script: ScriptedModel) -> None:
@@ -210,7 +291,6 @@ def test_a_past_moment_is_answered_with_what_was_known_then(client: TestClient, 
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        ({}, "query.npc_id"),
         ({"npc_id": "a b"}, "query.npc_id"),
         ({"npc_id": "baker", "limit": "0"}, "query.limit"),
         ({"npc_id": "baker", "limit": "many"}, "query.limit"),

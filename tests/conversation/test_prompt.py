@@ -279,8 +279,12 @@ def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Lan
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_affinity_is_said_in_words_and_never_as_a_number(language: Language) -> None:
-    for prompt in (npc_prompt(_npc(language, affinity=73)), partner_prompt(_partner(language, affinity=73))):
-        assert liking(73, prompt.given.partner_name, language) in prompt.messages[0].content.split("\n")
+    words = WORDS[language]
+    for prompt, other in (
+        (npc_prompt(_npc(language, affinity=73)), words["aoi"]),
+        (partner_prompt(_partner(language, affinity=73)), words["taro"]),
+    ):
+        assert liking(73, other.name, language) in prompt.messages[0].content.split("\n")
         assert "73" not in prompt.messages[0].content
 
 

@@ -7,16 +7,19 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
+from service.conversation.brief import KNOWN_TOKENS
 from service.conversation.closing import close, reopen
+from service.conversation.loop import converse
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, NpcScene, Scene
 from service.conversation.talks import Talks, begin
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
-from service.llm.chat import Prompt
+from service.llm.chat import Prompt, estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
+from service.memory.store import Embedded, Episode, FactDraft, Group
 from service.store.events import events_after, settle
 from service.store.tables import (
     ConversationRow,
@@ -53,7 +56,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.conversation.talks import begin as start_talk
-from tests.memory.answers import self_claim
+from tests.memory.answers import claim, extraction, self_claim
 from world.life import Talk
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
@@ -172,6 +175,44 @@ def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedM
     script.enqueue(says(HELLO, leaves=True))
     assert asyncio.run(_hold(Talks(room), starts)) == 1
     assert talk(room, "c1").ended_at == starts + 3
+
+
+LETTER = "I lost a letter by the ferry."
+LOST = "Aoi lost a letter by the ferry"
+
+
+@pytest.mark.parametrize("caller", ["client", "living world"])
+def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
+    room: Room, script: ScriptedModel, caller: str
+) -> None:
+    script.enqueue(says(LETTER, leaves=True), extraction(second={"facts": [claim(LOST, 0, subject="Aoi")]}))
+    first = meet(room)
+    asyncio.run(converse(room, first))
+    asyncio.run(close(room, first))
+    script.enqueue(*FOUR)
+    if caller == "client":
+        asyncio.run(converse(room, meet(room)))
+    else:
+        asyncio.run(_hold(Talks(room), _begun(room)))
+    heard = [prompt for prompt in script.history if isinstance(prompt.given, NpcScene)]
+    assert heard
+    assert all(LOST in prompt.messages[0].content for prompt in heard)
+
+
+def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room: Room, script: ScriptedModel) -> None:
+    taro, at = Group(world_id="main", person_id="npc_taro"), room.stage.start
+    told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 8}" for number in range(12)]
+    facts = [
+        FactDraft(id=f"f{i}", subject="Aoi", relation="told", object="journey", statement=said, turn=0, valid_at=at)
+        for i, said in enumerate(told)
+    ]
+    met = Episode(conversation_id="c0", partner_id="aoi", summary="They met.", topics=(), at=at)
+    room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
+    script.enqueue(*FOUR)
+    asyncio.run(converse(room, meet(room)))
+    scene = next(prompt.given for prompt in script.history if isinstance(prompt.given, NpcScene))
+    assert 0 < len(scene.known) < room.settings.memory.recall_limit
+    assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
 
 
 def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: ScriptedModel) -> None:

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from service.memory.extract import ClosingQuestion, prepare
 from service.memory.extraction import ClosingExtraction
-from service.memory.recall import CharacterMemory, recent_memory
+from service.memory.recall import PersonMemory, recent_memory
 from service.memory.sql import write
 from service.memory.store import Embedded, Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
@@ -90,8 +90,8 @@ def prepared(
     session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
 ) -> ClosingQuestion:
     """The closing's question; `memories` are the character's."""
-    own = CharacterMemory(recent=recent_memory(session, world, row.character_id, row.npc_id), facts=memories)
-    others = CharacterMemory(recent=recent_memory(session, world, row.npc_id, row.character_id), facts=())
+    own = PersonMemory(recent=recent_memory(session, world, row.character_id, row.npc_id), facts=memories)
+    others = PersonMemory(recent=recent_memory(session, world, row.npc_id, row.character_id), facts=())
     remembered = {row.character_id: own, row.npc_id: others}
     return prepare(session, world, row, _turns(session, row), remembered, mood_cools_hours=6)
 

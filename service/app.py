@@ -19,10 +19,10 @@ from service.clock.keeper import Keeper
 from service.clock.ticker import Ticker
 from service.content.files import bundled_content
 from service.content.load import load_content
+from service.conversation.engine import Engine
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
-from service.conversation.talks import Talks
 from service.decision.desk import Desk
 from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.errors import Misconfigured
@@ -83,7 +83,7 @@ def create_app(
             )
             runner = Runner(room)
             desk = Desk(settings=settings, database=database, memory=store, models=speaking)
-            keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=runner.outbox))
+            keeper = Keeper(Crew(room=room, desk=desk, engine=Engine(room), outbox=runner.outbox))
             ticker = Ticker(keeper)
             app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it

@@ -14,11 +14,12 @@ from service.api.stream import DESCRIBED, EventStream, events_of
 from service.clock.act import talk
 from service.clock.living import Living
 from service.conversation.closing import reopen
+from service.conversation.ending import OPENER, PARTNER
 from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Goal
 from service.conversation.start import Start
 from service.conversation.stream import Ended
-from service.conversation.transcript import conversation_of, end
+from service.conversation.transcript import conversation_of, end, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.store.idempotency import once
 from service.store.tables import ConversationRow
@@ -87,18 +88,16 @@ async def list_conversations(
     def work(session: Session) -> ConversationPage:
         world = house.room.stage.open(session, world_id)
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
-        for column, value in (
-            (ConversationRow.character_id, character_id),
-            (ConversationRow.npc_id, npc_id),
-            (ConversationRow.phase, phase),
-        ):
-            if value is not None:
-                query = query.where(col(column) == value)
+        for seat, person_id in ((OPENER, character_id), (PARTNER, npc_id)):
+            if person_id is not None:
+                query = query.where(takes_part(person_id, seat))
+        if phase is not None:
+            query = query.where(ConversationRow.phase == phase)
         started, ids = col(ConversationRow.started_at), col(ConversationRow.id)
         if before is not None:
             last = _cursor(session, world_id, before)
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
-        rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).all()
+        rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
         items = [views.conversation(row, world) for row in rows[:limit]]
         return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
 

@@ -118,14 +118,12 @@ def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: 
 
 def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     """The conversation each person is in at the world's clock."""
-    held = select(EngagementRow, ConversationRow).where(
-        EngagementRow.world_id == world.id, ConversationRow.id == EngagementRow.conversation_id
+    held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
+        EngagementRow.world_id == world.id,
+        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.started_at <= world.now,
     )
-    found = {
-        engaged.person_id: talk.id
-        for engaged, talk in session.exec(held)
-        if talk.talk_id is None or talk.started_at <= world.now
-    }
+    found = dict(session.exec(held).all())
     for row in session.exec(select(TalkRow).where(TalkRow.world_id == world.id)):
         talk = read_talk(row.talk)
         if talk.takes(world.now):  # its words may all be spoken, ahead of the clock

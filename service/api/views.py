@@ -61,11 +61,11 @@ def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
     """A conversation without its turns."""
     return ConversationOut(
         id=row.id,
-        character_id=row.character_id,
-        character_name=world.name_of(row.character_id),
-        npc_id=row.npc_id,
-        npc_name=world.name_of(row.npc_id),
-        partner_kind="character" if row.npc_id in world.cast.characters else "npc",
+        character_id=row.opener_id,
+        character_name=world.name_of(row.opener_id),
+        npc_id=row.partner_id,
+        npc_name=world.name_of(row.partner_id),
+        partner_kind="character" if row.partner_id in world.cast.characters else "npc",
         living=row.talk_id is not None,
         node_id=row.node_id,
         phase=Phase(row.phase),

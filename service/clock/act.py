@@ -66,7 +66,7 @@ def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str
         require_no_leave_taking(living, person_id)
     row = start(session, living.world, wanted, models)
     set_decision(session, living, wanted.character_id, "client")
-    for person_id in (row.character_id, row.npc_id):
+    for person_id in row.person_ids:
         if person_id in living.world.cast.characters:
             _hold(session, living, person_id)
     return row

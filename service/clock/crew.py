@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from service.clock.living import Living
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason
 from service.conversation.room import Room
-from service.conversation.talks import Talks
 from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
@@ -24,7 +24,7 @@ class Crew:
 
     room: Room
     desk: Desk
-    talks: Talks
+    engine: Engine
     outbox: Outbox
 
     @property
@@ -39,11 +39,11 @@ class Crew:
 
     async def speak(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
-        return await self.talks.turn(conversation_id, index, at)
+        return await self.engine.turn(conversation_id, index, at)
 
     async def close(self, conversation_id: str) -> None:
         """Remember the conversation, and hand what is remembered to a store outside our database."""
-        await self.talks.close(conversation_id)
+        await self.engine.close(conversation_id)
         await self.outbox.deliver_conversation(conversation_id)
 
     async def end_dropped(self, living: Living) -> None:
@@ -57,5 +57,5 @@ class Crew:
                     return  # it had ended before
 
             await self.room.database.write(work)
-            await self.talks.close(conversation_id)
+            await self.engine.close(conversation_id)
         living.dropped = ()

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, exists, or_
+from sqlalchemy import ColumnElement, delete, exists
 from sqlmodel import Session, col, select
 
 from service.clock.free import require_free
 from service.clock.living import Living
+from service.conversation.phase import ClockPolicy
+from service.conversation.transcript import takes_part
 from service.decision.mind import Mind
 from service.errors import WorldInUse
 from service.memory.store import Group, MemoryStore
@@ -26,6 +28,7 @@ from service.store.tables import (
     MovementRow,
     NoticeRow,
     OutboxRow,
+    ParticipantRow,
     PersonRow,
     SelfFactRow,
     SummaryRow,
@@ -68,7 +71,7 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
         WorldInUse: conversations that clients started run or are being closed.
     """
     session.get(WorldRow, world_id, with_for_update=True)
-    _require_quiet(session, world_id, col(ConversationRow.talk_id).is_(None))
+    _require_quiet(session, world_id, ConversationRow.clock_policy == ClockPolicy.NONE)
     people = _who_lived(session, world_id)
     for table in (*_MINE, *_REST):
         session.execute(delete(table).where(col(table.world_id) == world_id))
@@ -92,8 +95,7 @@ def forget_character(session: Session, memory: MemoryStore, living: Living, char
     world = living.world
     world.character(character_id)
     require_free(session, living, character_id)
-    mine = col(ConversationRow.character_id) == character_id
-    _require_quiet(session, world.id, or_(mine, col(ConversationRow.npc_id) == character_id))
+    _require_quiet(session, world.id, takes_part(character_id))
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == character_id))
     _let_npcs_forget(session, memory, living, character_id)
@@ -134,7 +136,7 @@ def _forget_talks(session: Session, living: Living, character_id: str) -> None:
     session.execute(
         delete(ConversationRow).where(
             col(ConversationRow.world_id) == living.world.id,
-            or_(col(ConversationRow.character_id) == character_id, col(ConversationRow.npc_id) == character_id),
+            takes_part(character_id),
             ~remembered,
         )
     )
@@ -149,12 +151,12 @@ def _forget_attitudes(session: Session, living: Living, character_id: str) -> No
 
 
 def _who_lived(session: Session, world_id: str) -> list[str]:
-    began = session.exec(select(ConversationRow.character_id).where(ConversationRow.world_id == world_id).distinct())
+    began = session.exec(select(ParticipantRow.person_id).where(ParticipantRow.world_id == world_id).distinct())
     remember = session.exec(select(SummaryRow.person_id).where(SummaryRow.world_id == world_id).distinct())
     return sorted({*began, *remember})
 
 
-def _require_quiet(session: Session, world_id: str, *which: ColumnElement[bool]) -> None:
+def _require_quiet(session: Session, world_id: str, *which: ColumnElement[bool] | bool) -> None:
     due: tuple[Any, ...] = (ConversationRow.world_id == world_id, col(ConversationRow.phase).in_(_DUE), *which)
     running = session.exec(select(ConversationRow.id).where(*due)).all()
     if running:

@@ -363,7 +363,7 @@ class Keeper:
         if living is not None:
             living.saved(revision)
         kept.living = living
-        self.crew.talks.begin_anew(world_id)
+        self.crew.engine.begin_anew(world_id)
         return answer
 
     def _told(self, session: Session, world_id: str, ticks: int) -> dict[str, Any]:
@@ -419,7 +419,7 @@ class Keeper:
         missing = self._room.models.names()["decision"] == "none"
         if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
             return kept.living
-        self.crew.talks.begin_anew(world.id)
+        self.crew.engine.begin_anew(world.id)
         return load(session, self._room.stage, world.id, models_missing=missing)
 
     async def _let_go_of_calls(self, kept: _Kept) -> None:

@@ -10,12 +10,23 @@ from sqlalchemy import Executable, delete
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, func, select
 
+from service.conversation.ending import OPENER
+from service.conversation.phase import ClockPolicy
 from service.decision.mind import Mind, mind_record, read_mind
 from service.errors import WorldMoves
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
-from service.store.tables import ConversationRow, EngagementRow, LifeRow, PersonRow, TalkRow, TurnRow, WorldRow
+from service.store.tables import (
+    ConversationRow,
+    EngagementRow,
+    LifeRow,
+    ParticipantRow,
+    PersonRow,
+    TalkRow,
+    TurnRow,
+    WorldRow,
+)
 from world import step
 from world.actions import HOLD
 from world.life import Person, State, Talk
@@ -190,7 +201,7 @@ def _reached(session: Session, row: WorldRow | None) -> WorldTime:
     spoken = select(func.max(ConversationRow.started_at + TurnRow.turn)).where(
         TurnRow.conversation_id == ConversationRow.id,
         ConversationRow.world_id == row.id,
-        col(ConversationRow.talk_id).is_not(None),
+        ConversationRow.clock_policy == ClockPolicy.MINUTE,
         col(ConversationRow.phase).in_(("running", "closing")),
     )
     last = session.exec(spoken).one()
@@ -263,10 +274,12 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
     """Who is in a conversation that a client started, and which character leads it."""
-    held = select(EngagementRow.person_id, ConversationRow.character_id).where(
+    held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
         EngagementRow.world_id == world_id,
         ConversationRow.id == EngagementRow.conversation_id,
-        col(ConversationRow.talk_id).is_(None),
+        ConversationRow.clock_policy == ClockPolicy.NONE,
+        ParticipantRow.conversation_id == ConversationRow.id,
+        ParticipantRow.seat == OPENER,
     )
     return dict(session.exec(held).all())
 

@@ -9,7 +9,7 @@ from service.clock.living import Living, save
 from service.clock.passing import pass_time
 from service.clock.told import Why, tell
 from service.conversation.scene import Goal
-from service.conversation.talks import begin
+from service.conversation.start import Start, start_talk
 from service.decision.choose import Chosen
 from service.decision.mind import Failed, Mind
 from service.decision.routine import by_routine
@@ -152,15 +152,15 @@ class Stretch:
         goal = None
         if mind.goal and mind.success_criteria:
             goal = Goal(goal=mind.goal, success_criteria=mind.success_criteria)
-        begin(
+        room = self._crew.room
+        start_talk(
             session,
             self.living.world.at(talk.start),
             talk,
-            conversation_id=self.living.conversation_id(talk),
-            node_id=self.living.core.people[talk.person_id].node_id,
-            goal=goal,
-            max_turns=self._crew.room.settings.max_turns,
-            models=self._crew.room.models.names(),
+            Start(character_id=talk.person_id, npc_id=talk.partner_id, goal=goal, max_turns=room.settings.max_turns),
+            self.living.core.people[talk.person_id].node_id,
+            room.models.names(),
+            self.living.conversation_id(talk),
         )
 
 

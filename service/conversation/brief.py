@@ -80,21 +80,21 @@ class Brief:
     @property
     def partner_walks(self) -> bool:
         """Whether the partner is a character too."""
-        return self.conversation.npc_id in self.world.cast.characters
+        return self.conversation.partner_id in self.world.cast.characters
 
     def character_scene(self, goal: Goal | None, said: tuple[Line, ...], nudge: Nudge | None) -> CharacterScene:
         """The character's side, after the lines `said` so far."""
         talk = self.conversation
-        shared = self._shared(talk.npc_id, self.character, said, nudge)
-        return CharacterScene(speaker=self.world.character(talk.character_id), goal=goal, **shared)
+        shared = self._shared(talk.partner_id, self.character, said, nudge)
+        return CharacterScene(speaker=self.world.character(talk.opener_id), goal=goal, **shared)
 
     def partner_scene(self, said: tuple[Line, ...], nudge: Nudge | None) -> NpcScene | PartnerScene:
         """The side of whom the character spoke to, after the lines `said` so far: nothing that only the character knows."""
         talk = self.conversation
-        shared = self._shared(talk.character_id, self.partner, said, nudge)
+        shared = self._shared(talk.opener_id, self.partner, said, nudge)
         if self.partner_walks:
-            return PartnerScene(speaker=self.world.character(talk.npc_id), **shared)
-        return NpcScene(speaker=self.world.npc(talk.npc_id), **shared)
+            return PartnerScene(speaker=self.world.character(talk.partner_id), **shared)
+        return NpcScene(speaker=self.world.npc(talk.partner_id), **shared)
 
     def _shared(self, partner_id: str, mind: PersonMind, said: tuple[Line, ...], nudge: Nudge | None) -> _Shared:
         recent = mind.memory.recent
@@ -108,7 +108,7 @@ class Brief:
             "notices": self.world.announced,
             "last_meeting": LastMeeting(summary=last.summary, ago=self._ago(last.at)) if last else None,
             "times_met": recent.attitude.times_met,
-            "acquainted": self.world.cast.are_acquainted(self.conversation.character_id, self.conversation.npc_id),
+            "acquainted": self.world.cast.are_acquainted(self.conversation.opener_id, self.conversation.partner_id),
             "affinity": recent.attitude.affinity,
             "stance": recent.attitude.stance,
             "mood": mind.mood,
@@ -142,7 +142,7 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
     Raises:
         NotFound: the content no longer has one of the two, or the place they stand at.
     """
-    first, other = conversation.character_id, conversation.npc_id
+    first, other = conversation.person_ids
     world = await room.database.read(lambda s: _world_of(s, room, conversation))
     # The partner's memories are not chosen by the character's goal: it knows nothing of it.
     query = " ".join(filter(None, (conversation.goal, conversation.success_criteria)))
@@ -157,9 +157,9 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
 
 def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:
     world = world_at(session, room.stage, conversation, conversation.started_at)
-    world.character(conversation.character_id)
-    if conversation.npc_id not in world.cast.characters:
-        world.npc(conversation.npc_id)
+    world.character(conversation.opener_id)
+    if conversation.partner_id not in world.cast.characters:
+        world.npc(conversation.partner_id)
     if conversation.node_id not in world.map.nodes:
         raise NotFound(kind="node", id=conversation.node_id)
     return world

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.conversation.phase import Phase
+from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.room import Room
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
@@ -67,7 +67,7 @@ def reopen(session: Session, row: ConversationRow) -> None:
     require(row, Phase.CLOSING_FAILED)
     row.phase = Phase.CLOSING
     row.failure = None
-    row.talk_id = None
+    row.clock_policy = ClockPolicy.NONE
 
 
 async def _extract(room: Room, row: ConversationRow) -> _Extracted:
@@ -82,7 +82,7 @@ async def _extract(room: Room, row: ConversationRow) -> _Extracted:
         lambda s: (turns_of(s, row.id), world_at(s, room.stage, row, row.ended_at)),
     )
     query = " ".join(turn.text for turn in turns)
-    pairs = ((row.character_id, row.npc_id), (row.npc_id, row.character_id))
+    pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
     recalled = await asyncio.gather(
         *(recall(room.database, room.memory, world, *pair, query=query, limit=MEMORIES_SHOWN) for pair in pairs)
     )
@@ -110,7 +110,7 @@ def _settle(
         session, world, row, extracted.turns, extracted.question, extracted.valid, room.settings.memory, remember
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
-    tell(session, row, _no_earlier(world, row), "conversation_closed", row.character_id, npc_id=row.npc_id)
+    tell(session, row, _no_earlier(world, row), "conversation_closed", row.opener_id, npc_id=row.partner_id)
     return row
 
 
@@ -124,7 +124,7 @@ async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: U
         current.failure = failure_of(error, "closing")
         world = world_at(session, room.stage, current, current.ended_at)
         at, slug = _no_earlier(world, current), error.slug
-        tell(session, current, at, "closing_failed", current.character_id, npc_id=current.npc_id, error=slug)
+        tell(session, current, at, "closing_failed", current.opener_id, npc_id=current.partner_id, error=slug)
         return current
 
     return await room.database.write(work)

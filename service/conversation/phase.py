@@ -1,4 +1,4 @@
-"""Owns the phases of a conversation, and the reasons why one ends."""
+"""Owns the phases of a conversation, what world time its turns take, and the reasons why one ends."""
 
 from enum import StrEnum
 
@@ -10,6 +10,15 @@ class Phase(StrEnum):
     CLOSING = "closing"
     CLOSED = "closed"
     CLOSING_FAILED = "closing_failed"
+
+
+class ClockPolicy(StrEnum):
+    """What world time a turn takes."""
+
+    NONE = "none"
+    """None: a client's conversation. Whatever happens in it happens when the world's clock shows it."""
+    MINUTE = "minute"
+    """A minute: a talk of the living world, which may be ahead of the world's clock."""
 
 
 class EndReason(StrEnum):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.conversation.brief import Brief
-from service.conversation.ending import Speaker
+from service.conversation.ending import OPENER
 from service.conversation.phase import EndReason
 from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
 from service.conversation.repetition import breaks_character, is_repetition
@@ -32,16 +32,16 @@ class Stalled(Exception):
 
 
 async def speak(
-    room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker, at: WorldTime | None = None
+    room: Room, known: Brief, turns: list[TurnRow], seat: int, at: WorldTime | None = None
 ) -> TurnRow | None:
     """The next turn, committed and told to who listens; None: the conversation is over, and its row says why.
 
     `at` is the world time it is spoken at (None: what the world's clock shows when it is committed). Whatever a model
     does ends the conversation in a known state; it never becomes dialogue.
     """
-    row, role = known.conversation, _role(known, speaker)
+    row, role = known.conversation, _role(known, seat)
     try:
-        utterance = await _utter(room, known, turns, speaker)
+        utterance = await _utter(room, known, turns, seat)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
         await asyncio.shield(_count(room, row, role, Usage(calls=1, estimated=True), at))
         raise
@@ -55,7 +55,7 @@ async def speak(
         reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
         await finish(room, row, reason, failure_of(exc, role))
         return None
-    turn = await _commit(room, known, len(turns), speaker, utterance, at)
+    turn = await _commit(room, known, len(turns), seat, utterance, at)
     if turn is not None:
         room.stream.tell(row.id, Said(row=turn))
     return turn
@@ -82,7 +82,7 @@ class _Utterance:
     duration_ms: int
 
 
-async def _utter(room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker) -> _Utterance:
+async def _utter(room: Room, known: Brief, turns: list[TurnRow], seat: int) -> _Utterance:
     """One utterance that is neither a repetition nor out of character; asked for once more if it is.
 
     Raises:
@@ -91,19 +91,19 @@ async def _utter(room: Room, known: Brief, turns: list[TurnRow], speaker: Speake
         ModelError: the model failed.
     """
     begun = time.perf_counter()
-    answer = await _ask(room, known, turns, speaker, None)
-    fault = _fault(known, turns, speaker, answer.value.utterance)
+    answer = await _ask(room, known, turns, seat, None)
+    fault = _fault(known, turns, seat, answer.value.utterance)
     if fault is not None:
         spent = answer.usage
         try:
-            answer = await _ask(room, known, turns, speaker, fault)
+            answer = await _ask(room, known, turns, seat, fault)
         except ModelError as exc:
             exc.calls += spent.calls
             exc.prompt_tokens += spent.prompt_tokens
             exc.completion_tokens += spent.completion_tokens
             raise
         answer = replace(answer, usage=spent + answer.usage)
-        fault = _fault(known, turns, speaker, answer.value.utterance)
+        fault = _fault(known, turns, seat, answer.value.utterance)
     if fault == "repeated":
         raise Stalled(answer.usage)
     if fault == "broke_character":
@@ -112,20 +112,20 @@ async def _utter(room: Room, known: Brief, turns: list[TurnRow], speaker: Speake
     return _Utterance(answer=answer, turn=answer.value, duration_ms=milliseconds)
 
 
-async def _ask(room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker, nudge: Nudge | None) -> Answer[Any]:
+async def _ask(room: Room, known: Brief, turns: list[TurnRow], seat: int, nudge: Nudge | None) -> Answer[Any]:
     """Raises: ModelError: the model failed, or said nothing at all."""
-    answer = await _answer(room, known, turns, speaker, nudge)
+    answer = await _answer(room, known, turns, seat, nudge)
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer
 
 
 async def _answer(
-    room: Room, known: Brief, turns: list[TurnRow], speaker: Speaker, nudge: Nudge | None
+    room: Room, known: Brief, turns: list[TurnRow], seat: int, nudge: Nudge | None
 ) -> Answer[CharacterTurn] | Answer[OpeningTurn] | Answer[NpcTurn]:
-    model = room.models.for_role(_role(known, speaker))
-    on_text = _listener(room, known, len(turns), speaker)
-    if speaker == "npc":
+    model = room.models.for_role(_role(known, seat))
+    on_text = _listener(room, known, len(turns), seat)
+    if seat != OPENER:
         heard = known.partner_scene(lines(turns), nudge)
         prompt = partner_prompt(heard) if isinstance(heard, PartnerScene) else npc_prompt(heard)
         return await model.complete(prompt, on_text)
@@ -135,14 +135,14 @@ async def _answer(
     return await model.complete(character_prompt(scene), on_text)
 
 
-def _role(known: Brief, speaker: Speaker) -> Role:
-    """Both speak as characters where the partner is one."""
-    return "character" if known.partner_walks else speaker
+def _role(known: Brief, seat: int) -> Role:
+    """Who the model speaks for: a character, or an NPC."""
+    return "character" if seat == OPENER or known.partner_walks else "npc"
 
 
-def _listener(room: Room, known: Brief, turn: int, speaker: Speaker) -> Callable[[str], None]:
+def _listener(room: Room, known: Brief, turn: int, seat: int) -> Callable[[str], None]:
     talk = known.conversation
-    speaker_id = talk.character_id if speaker == "character" else talk.npc_id
+    speaker_id = talk.person_ids[seat]
     name = known.world.name_of(speaker_id)
 
     def on_text(text: str) -> None:
@@ -151,9 +151,9 @@ def _listener(room: Room, known: Brief, turn: int, speaker: Speaker) -> Callable
     return on_text
 
 
-def _fault(known: Brief, turns: list[TurnRow], speaker: Speaker, utterance: str) -> Nudge | None:
+def _fault(known: Brief, turns: list[TurnRow], seat: int, utterance: str) -> Nudge | None:
     talk = known.conversation
-    speaker_id = talk.character_id if speaker == "character" else talk.npc_id
+    speaker_id = talk.person_ids[seat]
     profile = known.world.cast.person(speaker_id)
     authored = (profile.name, profile.personality, profile.custom_prompt, *profile.facts, *profile.lines)
     if breaks_character(utterance, authored):
@@ -170,11 +170,11 @@ def _goal(row: ConversationRow) -> Goal | None:
 
 
 async def _commit(
-    room: Room, known: Brief, index: int, speaker: Speaker, said: _Utterance, at: WorldTime | None
+    room: Room, known: Brief, index: int, seat: int, said: _Utterance, at: WorldTime | None
 ) -> TurnRow | None:
     """The committed turn; None when the conversation was ended while the model spoke."""
-    row, role = known.conversation, _role(known, speaker)
-    speaker_id = row.character_id if speaker == "character" else row.npc_id
+    row, role = known.conversation, _role(known, seat)
+    speaker_id = row.person_ids[seat]
     turn = TurnRow(
         conversation_id=row.id,
         turn=index,

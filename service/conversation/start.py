@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from service.conversation.phase import Phase
+from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.scene import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
@@ -12,16 +12,17 @@ from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
-from service.store.tables import ConversationRow, EngagementRow
+from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from service.store.telling import tell
 from world.errors import Unreachable
+from world.life import Talk
 from world.people import node_at, walking_at
 from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Start:
-    """What the client asks for. Without a goal the character sets one itself when it opens its mouth."""
+    """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth."""
 
     character_id: str
     npc_id: str
@@ -48,12 +49,50 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         world.npc(wanted.npc_id)
     require_free(session, world, wanted.character_id, wanted.npc_id)
     node_id = _standing_beside(session, world, wanted)
+    row = _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id())
+    for person_id in row.person_ids:
+        session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
+    return row
+
+
+def start_talk(
+    session: Session,
+    world: WorldView,
+    talk: Talk,
+    wanted: Start,
+    node_id: str,
+    models: dict[Role, str],
+    conversation_id: str,
+) -> ConversationRow:
+    """Insert the running conversation of a talk of the living world that begins now (`world` is at its start); the caller
+    commits.
+
+    The core has decided that the two talk: nothing is checked. Whoever a client's conversation engages already stays
+    engaged there.
+    """
+    row = _insert(session, world, wanted, node_id, models, ClockPolicy.MINUTE, conversation_id, talk.id)
+    for person_id in row.person_ids:
+        if session.get(EngagementRow, (world.id, person_id)) is None:
+            session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
+    return row
+
+
+def _insert(
+    session: Session,
+    world: WorldView,
+    wanted: Start,
+    node_id: str,
+    models: dict[Role, str],
+    clock_policy: ClockPolicy,
+    conversation_id: str,
+    talk_id: str | None = None,
+) -> ConversationRow:
     row = ConversationRow(
-        id=new_id(),
+        id=conversation_id,
         world_id=world.id,
-        character_id=wanted.character_id,
-        npc_id=wanted.npc_id,
         node_id=node_id,
+        clock_policy=clock_policy,
+        talk_id=talk_id,
         language=world.language,
         goal=wanted.goal.goal if wanted.goal else None,
         success_criteria=wanted.goal.success_criteria if wanted.goal else None,
@@ -61,21 +100,27 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         max_turns=wanted.max_turns,
         phase=Phase.RUNNING,
         started_at=world.now,
-        sleeps=night_of(session, world, wanted.character_id),
-        partner_sleeps=night_of(session, world, wanted.npc_id),
         models={str(role): name for role, name in models.items()},
+        participants=[
+            ParticipantRow(
+                world_id=world.id,
+                conversation_id=conversation_id,
+                person_id=person_id,
+                seat=seat,
+                night=night_of(session, world, person_id),
+            )
+            for seat, person_id in enumerate((wanted.character_id, wanted.npc_id))
+        ],
     )
-    for person_id in (row.character_id, row.npc_id):
-        session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
     session.add(row)
     session.flush()
-    tell(session, row, world.now, "conversation_started", row.character_id, npc_id=row.npc_id, node_id=node_id)
+    tell(session, row, world.now, "conversation_started", row.opener_id, npc_id=row.partner_id, node_id=node_id)
     return row
 
 
 def release(session: Session, conversation: ConversationRow) -> None:
     """Both are free again."""
-    for person_id in (conversation.character_id, conversation.npc_id):
+    for person_id in conversation.person_ids:
         held = session.get(EngagementRow, (conversation.world_id, person_id))
         if held is not None and held.conversation_id == conversation.id:
             session.delete(held)
@@ -83,7 +128,7 @@ def release(session: Session, conversation: ConversationRow) -> None:
 
 def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
     """Raises: Busy: one of these people talks now; it says who, and with whom."""
-    held = select(EngagementRow.person_id, ConversationRow).where(
+    held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
         EngagementRow.world_id == world.id,
         col(EngagementRow.person_id).in_(person_ids),
         ConversationRow.id == EngagementRow.conversation_id,
@@ -91,8 +136,8 @@ def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
     )
     talks = dict(session.exec(held).all())
     for person_id in filter(talks.__contains__, person_ids):
-        talk = talks[person_id]
-        partner_id = talk.npc_id if person_id == talk.character_id else talk.character_id
+        talk = session.get_one(ConversationRow, talks[person_id])
+        partner_id = talk.partner_id if person_id == talk.opener_id else talk.opener_id
         raise Busy(
             person=world.name_of(person_id),
             person_id=person_id,

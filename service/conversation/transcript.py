@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, select
 
 from service.conversation.ending import Spoken
-from service.conversation.phase import EndReason, Phase
+from service.conversation.phase import ClockPolicy, EndReason, Phase
 from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
 from service.people.worlds import WorldRepository, WorldView
-from service.store.tables import ConversationRow, TurnRow
+from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.telling import tell
 from service.store.usage import count
 from world.time import WorldTime
@@ -30,17 +31,25 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
     return row
 
 
+def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
+    """Of conversations: those in which the person takes part, in that seat (None: in any)."""
+    part = select(ParticipantRow.person_id).where(
+        ParticipantRow.conversation_id == ConversationRow.id, ParticipantRow.person_id == person_id
+    )
+    return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
+
+
 def turns_of(session: Session, conversation_id: str) -> list[TurnRow]:
     """The committed turns in order."""
     query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
     return list(session.exec(query))
 
 
-def spoken(turns: Sequence[TurnRow], character_id: str) -> list[Spoken]:
+def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
     """What of the turns counts for the end."""
     return [
         Spoken(
-            speaker="character" if turn.speaker_id == character_id else "npc",
+            seat=row.seat_of(turn.speaker_id),
             goal_achieved=turn.goal_achieved,
             wants_to_end=turn.wants_to_end,
         )
@@ -54,9 +63,9 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
 
 
 def world_at(session: Session, stage: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
-    """The world at `own_time` where the living world holds the conversation; else, and for None, as its clock stands."""
+    """The world at `own_time` where turns take world time; else, and for None, as its clock stands."""
     world = stage.open(session, row.world_id)
-    return world if row.talk_id is None or own_time is None else world.at(WorldTime(own_time))
+    return world if row.clock_policy == ClockPolicy.NONE or own_time is None else world.at(WorldTime(own_time))
 
 
 def commit_turn(
@@ -105,7 +114,7 @@ def end(
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
 
-    One that the living world holds ends when its talk does: a minute for each turn, that which was not said any more
+    Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was not said any more
     included, and no earlier than a talk lasts at least; later, where the world's clock did not wait for it.
 
     Raises:
@@ -116,7 +125,7 @@ def end(
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(TurnRow.conversation_id == row.id)).one()
     world = stage.open(session, world_id)
-    if row.talk_id is not None:
+    if row.clock_policy == ClockPolicy.MINUTE:
         minutes = said + reason.leaves_a_turn_unsaid
         ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))
         world = world.at(max(world.now, ends))
@@ -130,8 +139,8 @@ def end(
         row,
         world.now,
         "conversation_ended",
-        row.character_id,
-        npc_id=row.npc_id,
+        row.opener_id,
+        npc_id=row.partner_id,
         reason=reason.value,
         goal_achieved=row.goal_achieved,
     )

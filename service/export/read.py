@@ -9,12 +9,22 @@ from pydantic import ValidationError
 from sqlalchemy import insert
 from sqlmodel import Session, select
 
+from service.conversation.phase import ClockPolicy
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS, suffix_of
 from service.memory.owners import next_epoch
 from service.memory.store import Group
-from service.store.tables import ConversationRow, EventRow, LifeRow, MovementRow, SummaryRow, TurnRow, WorldRow
+from service.store.tables import (
+    ConversationRow,
+    EventRow,
+    LifeRow,
+    MovementRow,
+    ParticipantRow,
+    SummaryRow,
+    TurnRow,
+    WorldRow,
+)
 
 ENDED_NIGHT = -1
 """What was read in is of no day that anybody still lives."""
@@ -133,9 +143,13 @@ class _Reader:
         row_id = line.id + self._suffix
         if self._session.exec(select(ConversationRow.id).where(ConversationRow.id == row_id)).first() is not None:
             raise Unreadable(f"a second conversation {line.id}", f"会話 {line.id} が2度出てきます")
-        columns = line.model_dump(exclude={"type", "id", "partner_id", "turns", "summaries"}) | _times(line)
-        row = {"id": row_id, "world_id": self._world_id, "npc_id": line.partner_id, **columns}
+        columns = line.model_dump(exclude={"type", "id", "character_id", "partner_id", "turns", "summaries"})
+        row = {"id": row_id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
         self._session.execute(insert(ConversationRow), [row])
+        participants = [
+            {"conversation_id": row_id, "world_id": self._world_id, "person_id": person_id, "seat": seat}
+            for seat, person_id in enumerate((line.character_id, line.partner_id))
+        ]
         turns = [{"conversation_id": row_id, **turn.model_dump(), "at": turn.at} for turn in line.turns]
         summaries = [
             {
@@ -149,7 +163,7 @@ class _Reader:
             }
             for summary in line.summaries
         ]
-        for table, rows in ((TurnRow, turns), (SummaryRow, summaries)):
+        for table, rows in ((ParticipantRow, participants), (TurnRow, turns), (SummaryRow, summaries)):
             if rows:
                 self._session.execute(insert(table), rows)
         self._people.update(summary.character_id for summary in line.summaries)

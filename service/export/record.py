@@ -156,6 +156,8 @@ class ConversationLine(_Line):
     def _whole(self) -> Self:
         if self.closed_at is None and self.ended_at is None:
             raise PydanticCustomError("missing_end", "neither ended_at nor closed_at is there")
+        if self.character_id == self.partner_id:
+            raise PydanticCustomError("talks_to_itself", "character_id and partner_id are the same")
         if [turn.turn for turn in self.turns] != list(range(len(self.turns))):
             raise PydanticCustomError("turn_order", "the turns are not numbered 0, 1, 2, …")
         if len({summary.character_id for summary in self.summaries}) != len(self.summaries):

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, collate
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
-from service.conversation.phase import Phase
+from service.conversation.phase import ClockPolicy, Phase
 from service.export.problem import NoSuchWorld, NothingThen
 from service.export.record import ConversationLine, EventLine, Header, SummaryLine, TurnLine
 from service.store.ids import derived_id
@@ -107,7 +107,7 @@ def _conversations(session: Session, world: WorldRow, since: int, before: int) -
             over_at >= since,
             over_at < before,
             # What the living world ends in the minute its clock shows is told when that minute is over.
-            (over_at < world.now) | col(ConversationRow.talk_id).is_(None),
+            (over_at < world.now) | (col(ConversationRow.clock_policy) == ClockPolicy.NONE),
         )
         .order_by(over_at, _bytewise(session, col(ConversationRow.id)))
     )
@@ -117,7 +117,9 @@ def _conversations(session: Session, world: WorldRow, since: int, before: int) -
 
 
 def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[ConversationLine]:
-    rows = {row.id: row for row in session.exec(select(ConversationRow).where(col(ConversationRow.id).in_(ids)))}
+    rows = {
+        row.id: row for row in session.exec(select(ConversationRow).where(col(ConversationRow.id).in_(ids))).unique()
+    }
     turns: dict[str, list[TurnLine]] = {row_id: [] for row_id in ids}
     summaries: dict[str, list[SummaryLine]] = {row_id: [] for row_id in ids}
     of_turns = select(TurnRow).where(col(TurnRow.conversation_id).in_(ids)).order_by(col(TurnRow.turn))
@@ -129,7 +131,7 @@ def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[Conve
         summaries[summary.conversation_id].append(line)
     for row_id in ids:
         row = rows[row_id]
-        columns = _columns(row, ConversationLine) | {"id": own_id(row_id, world_id), "partner_id": row.npc_id}
+        columns = _columns(row, ConversationLine) | {"id": own_id(row_id, world_id), "character_id": row.opener_id}
         yield ConversationLine.model_construct(**columns, turns=turns[row_id], summaries=summaries[row_id])
     session.expunge_all()
 

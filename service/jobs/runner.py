@@ -1,8 +1,8 @@
 """Owns who carries which conversation: each goes from running through closing to closed, whatever stops on the way.
 
 The conversation's row says how far it is, so that is all that is needed to go on after a crash. A lease on the row
-keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. What the living world
-holds (`talk_id` is set) is carried by its clock, and left alone here.
+keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where turns
+take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from typing import Any, cast
 from sqlalchemy import CursorResult, or_, update
 from sqlmodel import Session, col, select
 
-from service.conversation.closing import close, reopen
-from service.conversation.loop import converse
-from service.conversation.phase import Phase
+from service.conversation.closing import reopen
+from service.conversation.engine import Engine
+from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.room import Room
 from service.conversation.stream import Settled
 from service.errors import BudgetExhausted
@@ -39,6 +39,7 @@ class Runner:
         """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
         self.outbox = Outbox(room)
         self._room = room
+        self._engine = Engine(room)
         self._sweep_seconds = sweep_seconds
         self._id = new_id()
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -95,6 +96,7 @@ class Runner:
         try:
             if await self._room.database.write(lambda s: _claim(s, conversation_id, self._id)):
                 await self._advance(conversation_id)
+                return
             row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
             if row.phase not in _DUE:
                 self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
@@ -103,8 +105,8 @@ class Runner:
             _log.exception("conversation %s could not be carried on", conversation_id)
 
     async def _advance(self, conversation_id: str) -> None:
-        await converse(self._room, conversation_id)
-        await close(self._room, conversation_id)
+        await self._engine.converse(conversation_id)
+        await self._engine.close(conversation_id)
         await self.outbox.deliver_conversation(conversation_id)
 
     async def _sweep(self) -> None:
@@ -138,7 +140,7 @@ def _claim(session: Session, conversation_id: str, runner: str) -> bool:
         update(ConversationRow)
         .where(
             col(ConversationRow.id) == conversation_id,
-            col(ConversationRow.talk_id).is_(None),
+            col(ConversationRow.clock_policy) == ClockPolicy.NONE,
             col(ConversationRow.phase).in_(_DUE),
             or_(
                 col(ConversationRow.runner).is_(None),
@@ -160,7 +162,7 @@ def _extend(session: Session, runner: str, mine: list[str]) -> None:
 def _abandoned(session: Session, runner: str) -> list[str]:
     """Conversations with work due that no living runner holds, or that this one does."""
     query = select(ConversationRow.id).where(
-        col(ConversationRow.talk_id).is_(None),
+        col(ConversationRow.clock_policy) == ClockPolicy.NONE,
         col(ConversationRow.phase).in_(_DUE),
         or_(
             col(ConversationRow.runner).is_(None),
@@ -172,13 +174,13 @@ def _abandoned(session: Session, runner: str) -> list[str]:
 
 
 def _reopen_unpaid(session: Session) -> None:
-    for row in session.exec(select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED)):
+    for row in session.exec(select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED)).unique():
         if row.failure is not None and row.failure["type"] == BudgetExhausted.slug:
             reopen(session, row)
 
 
 def _drop_leases(session: Session) -> None:
-    due = (col(ConversationRow.talk_id).is_(None), col(ConversationRow.phase).in_(_DUE))
+    due = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, col(ConversationRow.phase).in_(_DUE))
     session.execute(update(ConversationRow).where(*due).values(runner=None))
 
 

@@ -187,7 +187,7 @@ def _long_term(
         _draft(fact, fact_id(side.person_id, conversation.id, index), side)
         for index, fact in enumerate(side.valid.facts)
     ]
-    began = conversation.sleeps if side.person_id == conversation.character_id else conversation.partner_sleeps
+    began = conversation.participants[conversation.seat_of(side.person_id)].night
     session.add(
         SummaryRow(
             world_id=group.world_id,

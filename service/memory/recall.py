@@ -3,7 +3,8 @@
 import logging
 from dataclasses import dataclass
 
-from sqlmodel import Session, col, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.memory.mid_term import mid_term_memories
@@ -15,6 +16,7 @@ from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
     MidTermRow,
+    ParticipantRow,
     SummaryRow,
     TurnRow,
 )
@@ -133,19 +135,22 @@ def _last_summary(session: Session, world: WorldView, person_id: str, partner_id
 
 
 def _unsettled(session: Session, world: WorldView, person_id: str, partner_id: str) -> list[TurnRow]:
-    one, other = col(ConversationRow.character_id), col(ConversationRow.npc_id)
+    one, other = aliased(ParticipantRow), aliased(ParticipantRow)
     query = (
-        select(ConversationRow)
+        select(ConversationRow.id)
         .where(
             ConversationRow.world_id == world.id,
-            or_((one == person_id) & (other == partner_id), (one == partner_id) & (other == person_id)),
+            one.conversation_id == ConversationRow.id,
+            one.person_id == person_id,
+            other.conversation_id == ConversationRow.id,
+            other.person_id == partner_id,
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
             col(ConversationRow.ended_at) <= world.now,
         )
         .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
     )
-    conversation = session.exec(query).first()
-    if conversation is None:
+    conversation_id = session.exec(query.limit(1)).first()
+    if conversation_id is None:
         return []
-    turns = select(TurnRow).where(TurnRow.conversation_id == conversation.id).order_by(col(TurnRow.turn).desc())
+    turns = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn).desc())
     return list(reversed(session.exec(turns.limit(UNSETTLED_LINES)).all()))

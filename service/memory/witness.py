@@ -5,7 +5,7 @@ from sqlmodel import Session, and_, col, select
 from service.errors import MemoryMissing
 from service.memory.store import Group, MemoryStore
 from service.store.session import Database
-from service.store.tables import ConversationRow, SummaryRow, WorldRow
+from service.store.tables import ParticipantRow, SummaryRow, WorldRow
 
 
 async def require_complete(database: Database, memory: MemoryStore) -> None:
@@ -39,11 +39,15 @@ def _witnesses(session: Session) -> list[SummaryRow]:
     """
     found: list[SummaryRow] = []
     key = col(SummaryRow.conversation_id)
-    began = (ConversationRow.id == key, ConversationRow.character_id == SummaryRow.person_id)
+    began = (
+        ParticipantRow.conversation_id == key,
+        ParticipantRow.person_id == SummaryRow.person_id,
+        ParticipantRow.seat == 0,
+    )
     for world_id in session.exec(select(WorldRow.id).order_by(col(WorldRow.id))).all():
         given = (
             select(SummaryRow)
-            .join(ConversationRow, and_(*began))
+            .join(ParticipantRow, and_(*began))
             .where(SummaryRow.world_id == world_id, col(SummaryRow.delivered))
             .limit(1)
         )

@@ -93,7 +93,7 @@ class Ledger:
             day.talks.append(
                 Talked(at=WorldTime(talk.started_at), partner_id=summary.partner_id, summary=summary.summary)
             )
-            taken = changes if summary.person_id == talk.character_id else changes.get("partner", {})
+            taken = changes if summary.person_id == talk.opener_id else changes.get("partner", {})
             day.learned += [fact["statement"] for fact in taken.get("facts", ())]
             day.mid_term += [memory["content"] for memory in taken.get("mid_term", ())]
 

@@ -23,7 +23,7 @@ class Told:
     @property
     def partner_id(self) -> str | None:
         """Whom the person talks to."""
-        return self.conversation.npc_id if self.conversation else None
+        return self.conversation.partner_id if self.conversation else None
 
 
 def told_after(session: Session, world_id: str, after: int) -> list[Told]:

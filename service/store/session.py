@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import URL, Engine, create_engine, event, make_url, text
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
@@ -80,6 +82,7 @@ class Database:
 
         Raises:
             DatabaseDamaged: it is a file of SQLite's, and damaged. Nothing was changed.
+            Misconfigured: another version of the service has made it. Nothing was changed.
         """
         if self._file is not None:
             self._file.look()
@@ -89,6 +92,7 @@ class Database:
             if not self.is_sqlite:
                 # Two replicas may start at once: the second waits here and finds the work done.
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7203914)")
+            _require_known(connection, ScriptDirectory.from_config(config))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -121,6 +125,19 @@ def unopenable(error: OperationalError) -> Misconfigured:
         setting="KATARIBE_DATABASE_URL",
         reason=f"the database cannot be opened: {reason}",
         reason_ja=f"データベースを開けません: {reason}",
+    )
+
+
+def _require_known(connection: Connection, known: ScriptDirectory) -> None:
+    revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is None or revision in {script.revision for script in known.walk_revisions()}:
+        return
+    raise Misconfigured(
+        setting="KATARIBE_DATABASE_URL",
+        reason=f"this database was made by another version of Kataribe ({revision}) and stays as it is; name another one, "
+        "or move it away to begin anew",
+        reason_ja=f"このデータベースは別の版の Kataribe が作ったもの({revision})なので、手を触れずにおきます。"
+        "別のデータベースを指定するか、移動してから始めてください",
     )
 
 

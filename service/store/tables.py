@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, Relationship, SQLModel
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -141,23 +141,21 @@ class MovementRow(SQLModel, table=True):
 class ConversationRow(SQLModel, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
-    `npc_id` is whom the character talks to: an NPC, or another character. `talk_id` is set where the living world holds
-    the conversation, turn by turn, a minute each; without it a client started it, and a runner carries it on.
-    `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works on it.
+    `clock_policy` says what world time its turns take (see conversation/phase.py). `talk_id` is set where it is a talk of
+    the living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works
+    on it.
     """
 
     __tablename__ = "conversations"
     __table_args__ = (
-        Index("ix_conversations_character", "world_id", "character_id", "started_at"),
-        Index("ix_conversations_npc", "world_id", "npc_id", "started_at"),
+        Index("ix_conversations_started", "world_id", "started_at"),
         Index("ix_conversations_phase", "phase"),
     )
 
     id: str = Field(primary_key=True)
     world_id: str
-    character_id: str
-    npc_id: str
     node_id: str
+    clock_policy: str = "none"
     talk_id: str | None = None
     language: str
     goal: str | None = None
@@ -171,8 +169,6 @@ class ConversationRow(SQLModel, table=True):
     started_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     closed_at: int | None = Field(default=None, sa_type=BigInteger)
-    sleeps: int = 0
-    partner_sleeps: int = 0
     models: dict[str, str] = _json()
     calls: int = 0
     prompt_tokens: int = 0
@@ -180,6 +176,55 @@ class ConversationRow(SQLModel, table=True):
     changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     runner: str | None = None
     lease_until: float = 0.0
+
+    participants: list["ParticipantRow"] = Relationship(
+        cascade_delete=True,
+        passive_deletes=True,
+        sa_relationship_kwargs={"lazy": "joined", "innerjoin": True, "order_by": "ParticipantRow.seat"},
+    )
+
+    @property
+    def opener_id(self) -> str:
+        """Who opened it: the goal is this person's."""
+        return self.participants[0].person_id
+
+    @property
+    def partner_id(self) -> str:
+        """Whom the opener talks to."""
+        return self.participants[1].person_id
+
+    @property
+    def person_ids(self) -> tuple[str, ...]:
+        """Everybody, in the order of their seats."""
+        return tuple(participant.person_id for participant in self.participants)
+
+    def seat_of(self, person_id: str) -> int:
+        """Raises: ValueError: the person takes no part."""
+        return self.person_ids.index(person_id)
+
+
+class ParticipantRow(SQLModel, table=True):
+    """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
+
+    `speaker`: who finds its words (a model is the only one so far). `night` is the day of its life in which it joined: to that day the conversation belongs. `left_turn`: the first turn
+    that it does not hear any more (None: it stays to the end).
+    """
+
+    __tablename__ = "participants"
+    __table_args__ = (
+        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        Index("ix_participants_person", "world_id", "person_id"),
+        Index("ix_participants_conversation", "conversation_id"),
+    )
+
+    world_id: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    seat: int
+    speaker: str = "model"
+    joined_turn: int = 0
+    left_turn: int | None = None
+    night: int = 0
 
 
 class TurnRow(SQLModel, table=True):

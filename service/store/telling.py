@@ -22,10 +22,10 @@ def tell(
     What comes too late for `at`, because the world's clock did not wait for it, happens now.
     """
     data = {"conversation_id": conversation.id, **data}
-    if conversation.talk_id is None:
+    if conversation.clock_policy == "none":
         note(session, conversation.world_id, at, kind, person_id, **data)
         return
     world = session.get_one(WorldRow, conversation.world_id)
     at = max(at, WorldTime(world.now))
-    key = conversation.talk_id if index is None else f"{conversation.talk_id}/{index:03}"
+    key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
     foretell(session, conversation.world_id, at, kind, person_id, key=key, **data)

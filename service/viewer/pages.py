@@ -146,7 +146,7 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
             row = conversation_of(session, page.world_id, conversation_id)
         except NotFound:
             return world, None
-        return world, {"character": world.name_of(row.character_id), "npc": world.name_of(row.npc_id)}
+        return world, {"character": world.name_of(row.opener_id), "npc": world.name_of(row.partner_id)}
 
     world, people = await page.room.database.read(names)
     if people is None:

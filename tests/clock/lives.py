@@ -14,10 +14,10 @@ from sqlmodel import col, select
 from service.clock.crew import Crew
 from service.clock.keeper import PATIENCE_SECONDS, Keeper
 from service.content.load import Content
+from service.conversation.engine import Engine
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
-from service.conversation.talks import Talks
 from service.decision.desk import Desk
 from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.jobs.outbox import Outbox
@@ -38,6 +38,7 @@ from service.store.tables import (
     MidTermRow,
     MoodRow,
     MovementRow,
+    ParticipantRow,
     SummaryRow,
     TurnRow,
     UsageRow,
@@ -91,13 +92,14 @@ class House:
 
         def rows(table: Any, *order: Any, without: frozenset[str] = frozenset()) -> list[Any]:
             query = select(table).where(table.world_id == world_id) if hasattr(table, "world_id") else select(table)
-            found = self.room.database.read_now(lambda s: s.exec(query.order_by(*map(col, order))).all())
+            found = self.room.database.read_now(lambda s: s.exec(query.order_by(*map(col, order))).unique().all())
             return [row.model_dump(exclude=set(without)) for row in found]
 
         return {
             "events": rows(EventRow, EventRow.id, without=frozenset({"id"})),
             "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
             "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
+            "participants": rows(ParticipantRow, ParticipantRow.conversation_id, ParticipantRow.seat),
             "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.person_id),
             "attitudes": rows(
                 AttitudeChangeRow, AttitudeChangeRow.owner_id, AttitudeChangeRow.other_id, AttitudeChangeRow.id
@@ -152,7 +154,7 @@ async def house(
         stream=Stream(),
     )
     desk = Desk(settings=settings, database=database, memory=memory, models=models)
-    crew = Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room))
+    crew = Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room))
     keeper = Keeper(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await keeper.start()
     try:
@@ -160,3 +162,9 @@ async def house(
     finally:
         await keeper.stop()
         database.close()
+
+
+def unpaid(rows: list[Any]) -> list[Any]:
+    """The rows without what was paid for: a call that was let go is asked, and paid for, again."""
+    paid = {"calls", "prompt_tokens", "completion_tokens"}
+    return [{name: value for name, value in row.items() if name not in paid} for row in rows]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from service.clock.forget import forget_character, forget_world
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.errors import Busy, WorldInUse
@@ -37,17 +37,16 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room,
     before = snapshot(room)
     command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
     after = snapshot(room)
-    talks = {row["id"] for row in of_world(before, "main")["conversations"] if row["character_id"] == "aoi"}
+    parts = of_world(before, "main")["participants"]
+    talks = {row["conversation_id"] for row in parts if row["person_id"] == "aoi"}
     assert talks
-    assert [row for row in before["turns"] if row["conversation_id"] not in talks] == after["turns"]
-    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes", "conversations"):
+    for name in ("turns", "participants"):
+        assert [row for row in before[name] if row["conversation_id"] not in talks] == after[name]
+    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes"):
         kept = [row for row in before[name] if row["world_id"] != "main" or "aoi" not in row.values()]
         assert len(kept) < len(before[name]), f"{name} held nothing to forget"
         assert kept == after[name]
-    conversations = [
-        row for row in before["conversations"] if (row["world_id"], row["character_id"]) != ("main", "aoi")
-    ]
-    assert conversations == after["conversations"]
+    assert [row for row in before["conversations"] if row["id"] not in talks] == after["conversations"]
     assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
     for name in ("self_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
@@ -72,7 +71,7 @@ def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
 def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: ScriptedModel, phase: Phase) -> None:
     conversation_id = converse_silently(room, script, "main")
     if phase == Phase.CLOSING:
-        asyncio.run(converse(room, conversation_id))
+        asyncio.run(Engine(room).converse(conversation_id))
     assert talk(room, conversation_id).phase == phase
     before = snapshot(room)
     with pytest.raises(WorldInUse) as refused:
@@ -93,7 +92,7 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
 
 def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
     conversation_id = converse_silently(room, script, "main")
-    room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "talk_id", "1-ren"))
+    room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "clock_policy", "minute"))
     _forget(room, "main")
     assert rows(room, ConversationRow) == []
 

@@ -275,7 +275,7 @@ def check_talks(home: House) -> None:
 
     def read(session: Session) -> tuple[list[ConversationRow], list[TurnRow]]:
         turns = session.exec(select(TurnRow).order_by(col(TurnRow.conversation_id), col(TurnRow.turn)))
-        return list(session.exec(select(ConversationRow))), list(turns)
+        return list(session.exec(select(ConversationRow)).unique()), list(turns)
 
     talks, turns = home.room.database.read_now(read)
     said = defaultdict(list)
@@ -283,7 +283,7 @@ def check_talks(home: House) -> None:
         said[turn.conversation_id].append(turn)
     spans = defaultdict(list)
     for talk in talks:
-        for person_id in (talk.character_id, talk.npc_id):
+        for person_id in talk.person_ids:
             spans[person_id].append((talk.started_at, talk.ended_at))
         if talk.ended_at is None:
             continue

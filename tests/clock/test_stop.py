@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -22,7 +21,7 @@ from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.store.tables import WorldRow
 from tests.clock.hanging import Hanging, Steady
-from tests.clock.lives import House, Slow, house, rehearsal
+from tests.clock.lives import House, Slow, house, rehearsal, unpaid
 from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio
@@ -277,8 +276,3 @@ async def test_a_world_on_its_way_can_be_removed_at_once(village: Content, tmp_p
 
 def test_no_command_waits_ten_seconds() -> None:
     assert PATIENCE_SECONDS <= 5
-
-
-def unpaid(rows: list[Any]) -> list[Any]:
-    paid = {"calls", "prompt_tokens", "completion_tokens"}
-    return [{name: value for name, value in row.items() if name not in paid} for row in rows]

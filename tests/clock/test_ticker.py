@@ -19,7 +19,7 @@ from service.clock.ticker import CATCH_UP_SECONDS, Pace, Ticker
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
 from service.store.tables import WorldRow
-from tests.clock.lives import House, Slow, house, rehearsal
+from tests.clock.lives import House, Slow, house, rehearsal, unpaid
 
 pytestmark = pytest.mark.anyio
 
@@ -73,8 +73,8 @@ async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Co
     async with house(village, tmp_path / "by-hand", rehearsal()) as home:
         await home.live(minutes)
         by_hand = home.story()
-    for part, told in by_hand.items():
-        assert ran[part] == told, part
+    for part in by_hand.keys() - {"usage"}:  # a turn that the stop let go is asked, and paid for, again
+        assert unpaid(ran[part]) == unpaid(by_hand[part]), part
 
 
 @pytest.mark.parametrize("pace", PACES)

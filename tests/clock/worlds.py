@@ -13,9 +13,8 @@ from service.clock.crew import Crew
 from service.clock.keeper import Keeper
 from service.clock.living import Living, load, save
 from service.conversation.closing import close
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.room import Room
-from service.conversation.talks import Talks
 from service.decision.desk import Desk
 from service.jobs.outbox import Outbox
 from service.llm.scripted import ScriptedModel
@@ -52,7 +51,7 @@ def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
 
     async def live() -> int:
         desk = Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
-        keeper = Keeper(Crew(room=room, desk=desk, talks=Talks(room), outbox=Outbox(room)))
+        keeper = Keeper(Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room)))
         await keeper.start()
         try:
             step = await keeper.tick(world_id, ticks)
@@ -70,7 +69,7 @@ def fill(room: Room, script: ScriptedModel) -> None:
     for character_id, world_id in (("aoi", "main"), ("mio", "main"), ("aoi", "other")):
         script.enqueue(*talk_of_family())
         conversation_id = meet(room, character_id=character_id, world_id=world_id)
-        asyncio.run(converse(room, conversation_id))
+        asyncio.run(Engine(room).converse(conversation_id))
         asyncio.run(close(room, conversation_id))
     for world_id in ("main", "other"):
         command(room, lambda s, living: walk(s, living, "nagi", Destination(node_id="quay_west")), world_id)

@@ -20,6 +20,7 @@ from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
+from tests.store.conversations import conversation_row
 from world.people import Segment
 from world.time import WorldTime
 
@@ -148,7 +149,7 @@ def remember_talk(
     night: int = 0,
 ) -> None:
     """A conversation that is closed, and what the person remembers of it as a whole."""
-    row = ConversationRow(
+    row = conversation_row(
         id=conversation_id,
         world_id="main",
         character_id=person_id,
@@ -234,4 +235,4 @@ def rows(room: Room, table: type[SQLModel]) -> list[dict[str, Any]]:
 def dump(session: Session, table: type[SQLModel]) -> list[dict[str, Any]]:
     """All rows of a table as values, in the order of their keys."""
     keys = list(table.__table__.primary_key)  # type: ignore[attr-defined]  # SQLModel hides it
-    return [row.model_dump() for row in session.exec(select(table).order_by(*keys))]
+    return [row.model_dump() for row in session.exec(select(table).order_by(*keys)).unique()]

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from service.content.load import Content
 from service.conversation.closing import close, reopen
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, NpcScene
@@ -61,7 +61,7 @@ def _spoken(room: Room, script: ScriptedModel, **begin: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     conversation_id = meet(room, **begin)
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     return conversation_id
 
 
@@ -228,7 +228,7 @@ def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: Sc
     script.enqueue(BROKEN)
     _close(room, first)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(converse(room, meet(room)))
+    asyncio.run(Engine(room).converse(meet(room)))
     for scene in (prompt.given for prompt in script.history[-2:]):
         assert isinstance(scene, CharacterScene | NpcScene)
         assert [line.text for line in scene.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
@@ -241,7 +241,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
     _close(room, first)
     pass_minutes(room, 2 * 24 * 60)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(converse(room, meet(room)))
+    asyncio.run(Engine(room).converse(meet(room)))
     character, npc = (prompt.given for prompt in script.history[-2:])
     assert isinstance(character, CharacterScene)
     assert isinstance(npc, NpcScene)
@@ -261,7 +261,7 @@ def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: 
     script.enqueue(recollection())
     _close(room, first)
     script.enqueue(says("Good day, Hamako.", leaves=True))
-    asyncio.run(converse(room, meet(room, npc_id="npc_hamako")))
+    asyncio.run(Engine(room).converse(meet(room, npc_id="npc_hamako")))
     scene = script.history[-1].given
     assert isinstance(scene, CharacterScene)
     assert scene.today == (f"Taro: {FAMILY_TOLD}",)
@@ -310,7 +310,7 @@ def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
     room: Room, script: ScriptedModel, village: Content, gone: dict[str, str]
 ) -> None:
     conversation_id = meet(room)
-    row = asyncio.run(converse(_revised(room, _without(village, **gone)), conversation_id))
+    row = asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(conversation_id))
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.CONTENT_CHANGED)
     assert row.failure is not None
     assert next(iter(gone.values())) in row.failure["ja"]
@@ -338,5 +338,5 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(room: Room, 
     assert rows(room, EngagementRow) == []
     script.enqueue(*talk_of_family())
     again = meet(room)
-    asyncio.run(converse(room, again))
+    asyncio.run(Engine(room).converse(again))
     assert _close(room, again).phase == Phase.CLOSED

@@ -3,48 +3,48 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.conversation.ending import Spoken, next_step
+from service.conversation.ending import OPENER, PARTNER, Spoken, next_step
 from service.conversation.phase import EndReason
 
 
 def _turns(*, count: int, **last: bool) -> list[Spoken]:
-    plain = [Spoken(speaker="npc" if i % 2 else "character") for i in range(count - 1)]
-    return [*plain, Spoken(speaker="npc" if (count - 1) % 2 else "character", **last)]
+    plain = [Spoken(seat=i % 2) for i in range(count - 1)]
+    return [*plain, Spoken(seat=(count - 1) % 2, **last)]
 
 
 def test_the_character_speaks_first() -> None:
-    assert next_step([], 10) == "character"
+    assert next_step([], 10) == OPENER
 
 
 def test_the_two_speak_in_turn() -> None:
-    assert next_step(_turns(count=1), 10) == "npc"
-    assert next_step(_turns(count=2), 10) == "character"
+    assert next_step(_turns(count=1), 10) == PARTNER
+    assert next_step(_turns(count=2), 10) == OPENER
 
 
 def test_a_goal_that_is_achieved_leaves_the_partner_one_farewell() -> None:
     turns = _turns(count=3, goal_achieved=True)
-    assert next_step(turns, 10) == "npc"
-    assert next_step([*turns, Spoken(speaker="npc")], 10) == EndReason.GOAL_ACHIEVED
+    assert next_step(turns, 10) == PARTNER
+    assert next_step([*turns, Spoken(seat=PARTNER)], 10) == EndReason.GOAL_ACHIEVED
 
 
 def test_a_goal_achieved_with_a_goodbye_still_leaves_the_partner_its_farewell() -> None:
-    assert next_step(_turns(count=3, goal_achieved=True, wants_to_end=True), 10) == "npc"
+    assert next_step(_turns(count=3, goal_achieved=True, wants_to_end=True), 10) == PARTNER
 
 
 def test_the_farewell_does_not_pass_the_limit() -> None:
     turns = _turns(count=3, goal_achieved=True)
-    assert next_step(turns, 4) == "npc"
+    assert next_step(turns, 4) == PARTNER
     assert next_step(turns, 3) == EndReason.GOAL_ACHIEVED
 
 
 def test_a_goal_cannot_be_achieved_before_the_partner_has_spoken() -> None:
-    first = Spoken(speaker="character", goal_achieved=True)
-    assert next_step([first], 10) == "npc"
-    assert next_step([first, Spoken(speaker="npc")], 10) == "character"
+    first = Spoken(seat=OPENER, goal_achieved=True)
+    assert next_step([first], 10) == PARTNER
+    assert next_step([first, Spoken(seat=PARTNER)], 10) == OPENER
 
 
 def test_it_ends_at_the_turn_limit() -> None:
-    assert next_step(_turns(count=9), 10) == "npc"
+    assert next_step(_turns(count=9), 10) == PARTNER
     assert next_step(_turns(count=10), 10) == EndReason.TURN_LIMIT
 
 
@@ -57,8 +57,8 @@ def test_it_ends_when_the_npc_says_goodbye() -> None:
 
 
 def test_only_the_last_goodbye_counts() -> None:
-    turns = [Spoken(speaker="character", wants_to_end=True), Spoken(speaker="npc")]
-    assert next_step(turns, 10) == "character"
+    turns = [Spoken(seat=OPENER, wants_to_end=True), Spoken(seat=PARTNER)]
+    assert next_step(turns, 10) == OPENER
 
 
 def test_a_goodbye_on_the_last_turn_is_a_goodbye_not_a_limit() -> None:
@@ -76,7 +76,7 @@ def test_whatever_is_said_it_ends_within_the_limit_with_speakers_in_turn(
     turns: list[Spoken] = []
     while not isinstance(step := next_step(turns, max_turns), EndReason):
         goal, leaves = flags[len(turns)]
-        turns.append(Spoken(speaker=step, goal_achieved=goal and step == "character", wants_to_end=leaves))
+        turns.append(Spoken(seat=step, goal_achieved=goal and step == OPENER, wants_to_end=leaves))
         assert len(turns) <= max_turns
-    assert [turn.speaker for turn in turns] == (["character", "npc"] * 7)[: len(turns)]
+    assert [turn.seat for turn in turns] == ([OPENER, PARTNER] * 7)[: len(turns)]
     assert (step == EndReason.GOAL_ACHIEVED) == any(turn.goal_achieved for turn in turns[1:])

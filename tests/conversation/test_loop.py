@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from service.conversation.closing import close
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, CharacterTurn, NpcTurn, OpeningTurn, Scene
@@ -46,7 +46,7 @@ AS_AI = "As an AI language model I have no family."
 def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
     script.enqueue(*answers)
     conversation_id = meet(room, **begin)
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     return conversation_id
 
 
@@ -122,7 +122,7 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script
 
 def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, script: ScriptedModel) -> None:
     conversation_id = _hold(room, script, says(HELLO, leaves=True))
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     assert len(turns(room, conversation_id)) == 1
 
 
@@ -133,9 +133,9 @@ def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: Script
     script.enqueue(says(HELLO), replies(FAMILY), dies)
     conversation_id = meet(room)
     with pytest.raises(RuntimeError, match="killed"):
-        asyncio.run(converse(room, conversation_id))
+        asyncio.run(Engine(room).converse(conversation_id))
     script.enqueue(says(THANKS, achieved=True), replies(FAREWELL))
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
 
@@ -233,7 +233,7 @@ def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: Scr
         return answers
 
     script.enqueue(looking(says(HELLO)), looking(replies(FAMILY)), looking(says(THANKS, leaves=True)))
-    asyncio.run(converse(room, meet(room)))
+    asyncio.run(Engine(room).converse(meet(room)))
     assert seen == [[], [HELLO], [HELLO, FAMILY]]
 
 
@@ -255,7 +255,7 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(roo
 
     script.enqueue(says(HELLO), ended)
     conversation_id = meet(room)
-    row = asyncio.run(converse(room, conversation_id))
+    row = asyncio.run(Engine(room).converse(conversation_id))
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT)
     assert _texts(room, conversation_id) == [HELLO]
     assert talk(room, conversation_id).calls == 2  # what was paid is counted all the same
@@ -308,7 +308,7 @@ def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, sc
         script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
         conversation_id = meet(room)
         with room.stream.listen(conversation_id) as listener:
-            await converse(room, conversation_id)
+            await Engine(room).converse(conversation_id)
             heard: list[Moment] = []
             while (moment := await listener.next(0.01)) is not None:
                 heard.append(moment)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.start import require_free
@@ -139,7 +139,7 @@ def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: Room) -> None
 def test_both_are_free_again_after_the_end(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True))
     first = meet(room)
-    asyncio.run(converse(room, first))
+    asyncio.run(Engine(room).converse(first))
     second = begin(room)
     assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {second}
 
@@ -177,7 +177,7 @@ def test_two_characters_who_stand_beside_each_other_may_talk(room: Room) -> None
     place(room)
     place(room, "mio")
     row = talk(room, begin(room, npc_id="mio"))
-    assert (row.character_id, row.npc_id, row.talk_id) == ("aoi", "mio", None)
+    assert (*row.person_ids, row.talk_id) == ("aoi", "mio", None)
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "mio"]
 
 

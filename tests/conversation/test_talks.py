@@ -9,11 +9,11 @@ from sqlmodel import Session
 
 from service.conversation.brief import KNOWN_TOKENS
 from service.conversation.closing import close, reopen
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, NpcScene, Scene
-from service.conversation.talks import Talks, begin
+from service.conversation.start import Start, start_talk
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import Prompt, estimate_tokens
@@ -55,7 +55,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
-from tests.conversation.talks import begin as start_talk
+from tests.conversation.talks import begin as start_of_a_client
 from tests.memory.answers import claim, extraction, self_claim
 from world.life import Talk
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
@@ -88,24 +88,16 @@ def _begun(
             partner_id=partner_id,
             with_npc=partner_id.startswith("npc_"),
         )
-        begin(
-            session,
-            world.at(starts),
-            held,
-            conversation_id=conversation_id,
-            node_id=BESIDE_TARO,
-            goal=goal,
-            max_turns=max_turns,
-            models=room.models.names(),
-        )
+        wanted = Start(character_id="aoi", npc_id=partner_id, goal=goal, max_turns=max_turns)
+        start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names(), conversation_id)
         return starts
 
     return room.database.write_now(work)
 
 
-async def _hold(talks: Talks, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
+async def _hold(engine: Engine, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
     """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
-    while not await talks.turn(conversation_id, index, WorldTime(starts + index)):
+    while not await engine.turn(conversation_id, index, WorldTime(starts + index)):
         index += 1
     return index + 1
 
@@ -128,7 +120,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
         f"aoi@{starts}",
         BESIDE_TARO,
     )
-    assert (row.goal, row.goal_given, row.sleeps) == (GOAL.goal, True, 4)
+    assert (row.goal, row.goal_given, row.participants[0].night) == (GOAL.goal, True, 4)
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "npc_taro"]
     assert rows(room, EventRow) == []
     (event,) = rows(room, UnsettledRow)
@@ -140,7 +132,7 @@ def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Ro
     _begun(room, ahead=0)
     place(room, "mio")
     with pytest.raises(Busy) as refused:
-        start_talk(room, character_id="mio")
+        start_of_a_client(room, character_id="mio")
     assert refused.value.facts["conversation_id"] == "c1"
 
 
@@ -157,7 +149,7 @@ def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
 def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedModel) -> None:
     starts = _begun(room)
     script.enqueue(*FOUR)
-    assert asyncio.run(_hold(Talks(room), starts)) == 4
+    assert asyncio.run(_hold(Engine(room), starts)) == 4
     row = talk(room, "c1")
     assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
@@ -173,7 +165,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedMo
 def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedModel) -> None:
     starts = _begun(room)
     script.enqueue(says(HELLO, leaves=True))
-    assert asyncio.run(_hold(Talks(room), starts)) == 1
+    assert asyncio.run(_hold(Engine(room), starts)) == 1
     assert talk(room, "c1").ended_at == starts + 3
 
 
@@ -187,13 +179,13 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
 ) -> None:
     script.enqueue(says(LETTER, leaves=True), extraction(second={"facts": [claim(LOST, 0, subject="Aoi")]}))
     first = meet(room)
-    asyncio.run(converse(room, first))
+    asyncio.run(Engine(room).converse(first))
     asyncio.run(close(room, first))
     script.enqueue(*FOUR)
     if caller == "client":
-        asyncio.run(converse(room, meet(room)))
+        asyncio.run(Engine(room).converse(meet(room)))
     else:
-        asyncio.run(_hold(Talks(room), _begun(room)))
+        asyncio.run(_hold(Engine(room), _begun(room)))
     heard = [prompt for prompt in script.history if isinstance(prompt.given, NpcScene)]
     assert heard
     assert all(LOST in prompt.messages[0].content for prompt in heard)
@@ -209,7 +201,7 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room:
     met = Episode(conversation_id="c0", partner_id="aoi", summary="They met.", topics=(), at=at)
     room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
     script.enqueue(*FOUR)
-    asyncio.run(converse(room, meet(room)))
+    asyncio.run(Engine(room).converse(meet(room)))
     scene = next(prompt.given for prompt in script.history if isinstance(prompt.given, NpcScene))
     assert 0 < len(scene.known) < room.settings.memory.recall_limit
     assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
@@ -220,10 +212,10 @@ def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: 
     script.enqueue(*FOUR)
 
     async def run() -> None:
-        talks = Talks(room)
-        await talks.turn("c1", 0, starts)
+        engine = Engine(room)
+        await engine.turn("c1", 0, starts)
         room.database.write_now(_carries)
-        await _hold(talks, starts, index=1)
+        await _hold(engine, starts, index=1)
 
     asyncio.run(run())
     seen = [prompt.given.items for prompt in script.history if isinstance(prompt.given, CharacterScene)]
@@ -238,7 +230,7 @@ def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, scri
     room.database.write_now(_carries)
     starts = _begun(room)
     script.enqueue(*FOUR)
-    asyncio.run(_hold(Talks(room), starts))
+    asyncio.run(_hold(Engine(room), starts))
     character, npc = script.history[:2]
     assert "You carry: a lantern\n" in character.messages[0].content + "\n"
     assert "lantern" not in npc.messages[0].content
@@ -250,9 +242,9 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
     script.enqueue(says(HELLO), failing, recollection())
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
 
     asyncio.run(run())
     counted = {(row["day"], row["role"]): (row["calls"], row["failures"]) for row in rows(room, UsageRow)}
@@ -267,10 +259,10 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
     script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, first)
-        await talks.close("c1")
-        await _hold(talks, second, "c2")
+        engine = Engine(room)
+        await _hold(engine, first)
+        await engine.close("c1")
+        await _hold(engine, second, "c2")
 
     asyncio.run(run())
     character, npc = (prompt.given for prompt in script.history[-2:])
@@ -290,9 +282,9 @@ def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: Sc
     script.enqueue(*FOUR, recollection())
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
 
     asyncio.run(run())
 
@@ -315,9 +307,9 @@ def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: Script
     script.enqueue(*FOUR)
 
     async def run() -> None:
-        first = Talks(room)
+        first = Engine(room)
         answers = [await first.turn("c1", index, WorldTime(starts + index)) for index in range(killed_at + 1)]
-        again = Talks(room)
+        again = Engine(room)
         assert await again.turn("c1", killed_at, WorldTime(starts + killed_at)) == answers[-1]
         assert len(script.history) == killed_at + 1
         if not answers[-1]:
@@ -334,11 +326,11 @@ def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script:
     script.enqueue(says(HELLO), replies(FAMILY))
 
     async def run() -> bool:
-        talks = Talks(room)
-        await talks.turn("c1", 0, starts)
-        await talks.turn("c1", 1, WorldTime(starts + 1))
+        engine = Engine(room)
+        await engine.turn("c1", 0, starts)
+        await engine.turn("c1", 1, WorldTime(starts + 1))
         room.database.write_now(_as_if_it_ran)
-        return await Talks(room).turn("c1", 1, WorldTime(starts + 1))
+        return await Engine(room).turn("c1", 1, WorldTime(starts + 1))
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -356,10 +348,10 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
     script.enqueue(*FOUR)
 
     async def run() -> None:
-        await Talks(room).turn("c1", 0, starts)
-        await Talks(room).turn("c1", 1, WorldTime(starts + 1))
+        await Engine(room).turn("c1", 0, starts)
+        await Engine(room).turn("c1", 1, WorldTime(starts + 1))
         pass_minutes(room, 90)
-        await _hold(Talks(room), starts, index=2)
+        await _hold(Engine(room), starts, index=2)
 
     asyncio.run(run())
     assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, Scene)}) == 1
@@ -368,13 +360,13 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
 def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
     starts = _begun(room)
     with pytest.raises(ValueError, match="turn 1"):
-        asyncio.run(Talks(room).turn("c1", 1, WorldTime(starts + 1)))
+        asyncio.run(Engine(room).turn("c1", 1, WorldTime(starts + 1)))
 
 
 def test_a_character_without_a_goal_sets_one_with_its_first_turn(room: Room, script: ScriptedModel) -> None:
     starts = _begun(room, goal=None)
     script.enqueue(opens(HELLO), *FOUR[1:])
-    asyncio.run(_hold(Talks(room), starts))
+    asyncio.run(_hold(Engine(room), starts))
     assert [prompt.name for prompt in script.history] == ["opening", "npc", "character", "npc"]
     assert (talk(room, "c1").goal, talk(room, "c1").goal_given) == (GOAL.goal, False)
 
@@ -382,7 +374,7 @@ def test_a_character_without_a_goal_sets_one_with_its_first_turn(room: Room, scr
 def test_a_model_failure_ends_the_talk_and_never_leaves_it(room: Room, script: ScriptedModel) -> None:
     starts = _begun(room)
     script.enqueue(*FOUR[:3], ModelTimeout(model="m", seconds=60))
-    assert asyncio.run(_hold(Talks(room), starts)) == 4
+    assert asyncio.run(_hold(Engine(room), starts)) == 4
     row = talk(room, "c1")
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.MODEL_FAILURE, starts + 4)
     assert len(turns(room, "c1")) == 3
@@ -395,9 +387,9 @@ def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Roo
     script.enqueue(ModelTimeout(model="m", seconds=60))
 
     async def run() -> None:
-        talks = Talks(room)
-        assert await talks.turn("c1", 0, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        assert await engine.turn("c1", 0, starts)
+        await engine.close("c1")
 
     asyncio.run(run())
     row = talk(room, "c1")
@@ -409,11 +401,11 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: Scrip
     script.enqueue(*FOUR[:2])
 
     async def run() -> bool:
-        talks = Talks(room)
-        await talks.turn("c1", 0, starts)
-        await talks.turn("c1", 1, WorldTime(starts + 1))
+        engine = Engine(room)
+        await engine.turn("c1", 0, starts)
+        await engine.turn("c1", 1, WorldTime(starts + 1))
         room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
-        return await talks.turn("c1", 2, WorldTime(starts + 2))
+        return await engine.turn("c1", 2, WorldTime(starts + 2))
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -429,14 +421,14 @@ def test_a_client_ends_a_living_talk_while_the_model_speaks(room: Room, script: 
         return replies(FAMILY)
 
     script.enqueue(says(HELLO), ended)
-    assert asyncio.run(_hold(Talks(room), starts)) == 2
+    assert asyncio.run(_hold(Engine(room), starts)) == 2
     assert [turn.text for turn in turns(room, "c1")] == [HELLO]
 
 
 def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
-    talks = Talks(room)
-    assert asyncio.run(talks.turn("gone", 0, room.stage.start))
-    asyncio.run(talks.close("gone"))
+    engine = Engine(room)
+    assert asyncio.run(engine.turn("gone", 0, room.stage.start))
+    asyncio.run(engine.close("gone"))
 
 
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(
@@ -447,9 +439,9 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     script.enqueue(*FOUR, recollection(second={"self_facts": lies}))
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
 
     asyncio.run(run())
     assert rows(room, EventRow) == []
@@ -480,10 +472,10 @@ def test_a_second_closing_asks_nobody(room: Room, script: ScriptedModel) -> None
     script.enqueue(*FOUR, recollection())
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
-        await Talks(room).close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
+        await Engine(room).close("c1")
 
     asyncio.run(run())
     assert len(script.history) == 5
@@ -496,9 +488,9 @@ def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: Scr
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"))
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
 
     asyncio.run(run())
     assert talk(room, "c1").phase == Phase.CLOSING_FAILED
@@ -511,15 +503,15 @@ def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: S
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"), recollection())
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
-        await talks.close("c1")
+        engine = Engine(room)
+        await _hold(engine, starts)
+        await engine.close("c1")
         room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, "c1")))
         await close(room, "c1")
 
     asyncio.run(run())
     row = talk(room, "c1")
-    assert (row.phase, row.talk_id, row.ended_at, row.closed_at) == (Phase.CLOSED, None, starts + 4, starts + 4)
+    assert (row.phase, row.clock_policy, row.ended_at, row.closed_at) == (Phase.CLOSED, "none", starts + 4, starts + 4)
     assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4] * 2
     assert [event.kind for event in room.database.read_now(lambda s: events_after(s, "main", 0, 9))] == [
         "conversation_closed"
@@ -532,10 +524,10 @@ def test_of_two_characters_each_has_the_talk_in_its_own_day(room: Room, script: 
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), pair_recollection())
 
     async def run() -> None:
-        talks = Talks(room)
-        await _hold(talks, starts)
+        engine = Engine(room)
+        await _hold(engine, starts)
         sleeps(room, sleeper)
-        await talks.close("c1")
+        await engine.close("c1")
 
     asyncio.run(run())
     pass_minutes(room, AHEAD + 60)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.conversation.closing import close, reopen
-from service.conversation.loop import converse
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
@@ -68,7 +68,7 @@ def _spoken(room: Room, script: ScriptedModel, **wanted: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(ASKS), replies(GREEN), says(TOWER), replies(GOODBYE, leaves=True))
     conversation_id = _meet(room, **wanted)
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     return conversation_id
 
 
@@ -104,7 +104,7 @@ def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> 
 
 def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
-    row = asyncio.run(converse(room, _meet(room)))
+    row = asyncio.run(Engine(room).converse(_meet(room)))
     assert row.failure is not None
     assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
 
@@ -112,11 +112,11 @@ def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: Scri
 def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, script: ScriptedModel) -> None:
     script.enqueue(*talk_of_family())
     first = meet(room)
-    asyncio.run(converse(room, first))
+    asyncio.run(Engine(room).converse(first))
     asyncio.run(close(room, first))
     room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi"), "items", ["a stolen letter"]))
     script.enqueue(says(ASKS), replies(GREEN, leaves=True))
-    asyncio.run(converse(room, _meet(room)))
+    asyncio.run(Engine(room).converse(_meet(room)))
     own, heard = script.history[-2:]
     private = [
         SECRET.goal,
@@ -209,7 +209,7 @@ def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel,
     aoi = "I do not rent a room in the Plum-View Row House."
     script.enqueue(says(aoi), replies(GREEN, leaves=True))
     conversation_id = _meet(room)
-    asyncio.run(converse(room, conversation_id))
+    asyncio.run(Engine(room).converse(conversation_id))
     lie = claim("Aoi does not rent a room in the Plum-View Row House", 0, subject="Aoi")
     script.enqueue(extraction(**{liar: {"facts": [lie]}}))  # type: ignore[arg-type]  # first or second
     row = asyncio.run(close(room, conversation_id))
@@ -231,7 +231,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
         place(room)
         place(room, "mio")
         second = begin(room, character_id="mio", npc_id="aoi", goal=SECRET)
-        await converse(room, second)
+        await Engine(room).converse(second)
         return second
 
     asyncio.run(run())
@@ -252,7 +252,7 @@ def test_what_was_not_remembered_stands_in_both_ones_next_scenes(room: Room, scr
     script.enqueue(ModelBroken(model="m", reason="no JSON"))
     asyncio.run(close(room, conversation_id))
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(converse(room, _meet(room, character_id="mio", npc_id="aoi")))
+    asyncio.run(Engine(room).converse(_meet(room, character_id="mio", npc_id="aoi")))
     for scene in _seen(script):
         assert [line.text for line in scene.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
         assert scene.last_meeting is None
@@ -262,7 +262,7 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script
     _settled(room, script)
     script.enqueue(says("Good day, Aoi."), replies("Good day.", leaves=True))
     place(room, "ren")
-    asyncio.run(converse(room, begin(room, character_id="ren", npc_id="aoi")))
+    asyncio.run(Engine(room).converse(begin(room, character_id="ren", npc_id="aoi")))
     _, aoi = _seen(script)
     assert aoi.today == (f"Mio: {BOAT_TOLD}",)
     assert aoi.stance == ""
@@ -289,7 +289,7 @@ def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str
     conversation_id = _meet(rehearsed, goal=None)
 
     async def run() -> ConversationRow:
-        await converse(rehearsed, conversation_id)
+        await Engine(rehearsed).converse(conversation_id)
         return await close(rehearsed, conversation_id)
 
     row = asyncio.run(run())

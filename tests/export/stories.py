@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from sqlmodel import Session
 
 from service.conversation.phase import EndReason
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
+from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
+from tests.store.conversations import conversation_row
 from world.time import parse_time
 
 BEGUN = parse_time("2026-04-01T07:00")
@@ -72,7 +73,7 @@ CONVERSATIONS = st.fixed_dictionaries(
         "completion_tokens": COUNTS,
         "changes": st.none() | OBJECTS,
     }
-)
+).filter(lambda one: one["character_id"] != one["npc_id"])
 STORIES = st.fixed_dictionaries(
     {
         "events": st.lists(EVENTS, max_size=6),
@@ -92,7 +93,7 @@ def tell(session: Session, story: dict[str, Any], world_id: str = "main") -> Non
     session.add(WorldRow(id=world_id, language="ja", started_at=BEGUN, now=NOW))
     session.add_all(EventRow(world_id=world_id, **event) for event in story["events"])
     for row_id, (conversation, turns, summaries) in story["conversations"].items():
-        session.add(ConversationRow(id=row_id, world_id=world_id, **conversation))
+        session.add(conversation_row(id=row_id, world_id=world_id, **conversation))
         session.flush()
         session.add_all(TurnRow(conversation_id=row_id, turn=index, **turn) for index, turn in enumerate(turns))
         session.add_all(

@@ -165,7 +165,7 @@ def picture(directory: Path) -> dict[str, list[dict[str, Any]]]:
     picture = database.read_now(
         lambda s: {
             table.__name__: [
-                row.model_dump(exclude={"id"} if table is EventRow else None) for row in s.exec(select(table))
+                row.model_dump(exclude={"id"} if table is EventRow else None) for row in s.exec(select(table)).unique()
             ]
             for table in (WorldRow, EventRow, ConversationRow)
         }
@@ -197,7 +197,7 @@ def test_what_is_worked_out_ahead_and_talks_that_are_not_over_are_left_out(tmp_p
         "conversations": {
             "a1": ({**TALK, "phase": "running", "ended_at": None, "closed_at": None}, [TURN], {}),
             "a2": ({**TALK, "started_at": NOW + 5, "ended_at": NOW + 9, "closed_at": NOW + 9}, [TURN], {}),
-            "a4": ({**TALK, "talk_id": "t", "ended_at": NOW, "closed_at": NOW}, [TURN], {}),
+            "a4": ({**TALK, "clock_policy": "minute", "talk_id": "t", "ended_at": NOW, "closed_at": NOW}, [TURN], {}),
             "a3": ({**TALK, "phase": "closing_failed", "closed_at": None}, [TURN], {}),
         },
     }

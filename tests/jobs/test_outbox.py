@@ -15,10 +15,11 @@ from service.jobs.outbox import Outbox, waiting
 from service.jobs.runner import Runner
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Group
-from service.store.tables import ConversationRow, OutboxRow
+from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.jobs.patience import until
 from tests.memory.far import FarMemory
+from tests.store.conversations import conversation_row
 
 AOI = Group(world_id="main", person_id="aoi")
 MIO = Group(world_id="main", person_id="mio")
@@ -64,7 +65,7 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
 
     def leave(session: Session) -> None:
         session.add(
-            ConversationRow(
+            conversation_row(
                 id=conversation_id,
                 world_id=group.world_id,
                 character_id=group.person_id,
@@ -195,9 +196,10 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house:
         _leave(house, "c1")
         delivery = asyncio.create_task(Outbox(house).deliver(AOI))
         await asyncio.sleep(0.05)
-        assert await house.database.write(lambda s: forget_world(s, graph, "main")) == ["aoi"]
+        assert await house.database.write(lambda s: forget_world(s, graph, "main")) == ["aoi", "npc_taro"]
         graph.slow.set()
         await delivery
+        await Outbox(house).deliver(replace(AOI, person_id="npc_taro"))
 
     asyncio.run(run())
     assert graph.taken == ["c1"]

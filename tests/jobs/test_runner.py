@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.conversation.closing import close, reopen
-from service.conversation.loop import converse
+from service.conversation.closing import reopen
+from service.conversation.engine import Engine
 from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene
@@ -117,9 +117,9 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     script.enqueue(*words[:committed], _stops)
     conversation_id = meet(room)
     if committed == 4:
-        asyncio.run(converse(room, conversation_id))
+        asyncio.run(Engine(room).converse(conversation_id))
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run((converse if committed < 4 else close)(room, conversation_id))
+        asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(conversation_id))
     assert len(turns(room, conversation_id)) == committed
     assert talk(room, conversation_id).phase == (Phase.RUNNING if committed < 4 else Phase.CLOSING)
     _set(room, conversation_id, runner="a process that is gone", lease_until=time.time() - 1)
@@ -332,9 +332,9 @@ def test_what_the_living_world_holds_is_left_to_it(room: Room, script: ScriptedM
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
     if phase == Phase.CLOSING:
-        asyncio.run(converse(room, held))
+        asyncio.run(Engine(room).converse(held))
     asked = len(script.history)
-    _set(room, held, talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
+    _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
 
     async def run() -> None:
         async with _running(room) as runner:
@@ -363,8 +363,8 @@ def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
     held = meet(room)
     script.enqueue(says(HELLO), _stops)
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(converse(room, held))
-    _set(room, held, talk_id="aoi@1")
+        asyncio.run(Engine(room).converse(held))
+    _set(room, held, clock_policy="minute", talk_id="aoi@1")
 
     async def run() -> None:
         async with _running(room) as runner:
@@ -381,8 +381,8 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
 ) -> None:
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
-    asyncio.run(converse(room, held))
-    _set(room, held, talk_id="aoi@1", phase=Phase.CLOSING_FAILED)
+    asyncio.run(Engine(room).converse(held))
+    _set(room, held, clock_policy="minute", talk_id="aoi@1", phase=Phase.CLOSING_FAILED)
     script.enqueue(recollection())
 
     async def run() -> None:
@@ -455,7 +455,7 @@ def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_lim
 
     async def run() -> None:
         conversation_id = meet(room)
-        await converse(limited(room, script, max_calls_per_day=9), conversation_id)
+        await Engine(limited(room, script, max_calls_per_day=9)).converse(conversation_id)
         async with _running(limited(room, script, max_calls_per_day=4)):
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSING_FAILED)
         script.enqueue(words[4])

@@ -15,6 +15,7 @@ from service.memory.write import settle
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
 from service.store.tables import ConversationRow, TurnRow, WorldRow
+from tests.store.conversations import conversation_row
 from world.time import parse_time
 
 CHARACTER, NPC = "mio", "npc_taro"
@@ -59,7 +60,7 @@ def talk(
         "models": {},
         "node_id": "somewhere",
     }
-    row = ConversationRow(
+    row = conversation_row(
         id=conversation_id, world_id=world_id, character_id=character_id, npc_id=npc_id, **{**values, **fields}
     )
     session.add(row)
@@ -90,9 +91,9 @@ def prepared(
     session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
 ) -> ClosingQuestion:
     """The closing's question; `memories` are the character's."""
-    own = PersonMemory(recent=recent_memory(session, world, row.character_id, row.npc_id), facts=memories)
-    others = PersonMemory(recent=recent_memory(session, world, row.npc_id, row.character_id), facts=())
-    remembered = {row.character_id: own, row.npc_id: others}
+    own = PersonMemory(recent=recent_memory(session, world, row.opener_id, row.partner_id), facts=memories)
+    others = PersonMemory(recent=recent_memory(session, world, row.partner_id, row.opener_id), facts=())
+    remembered = {row.opener_id: own, row.partner_id: others}
     return prepare(session, world, row, _turns(session, row), remembered, mood_cools_hours=6)
 
 

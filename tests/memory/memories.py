@@ -10,6 +10,7 @@ from service.memory.outbox import is_forget, outbox_entry
 from service.memory.store import Episode, FactDraft, Group, GroupDump, MemoryStore, Recalled
 from service.store.session import Database
 from service.store.tables import ConversationRow, OutboxRow, SummaryRow, TurnRow
+from tests.store.conversations import conversation_row
 
 
 class Memory:
@@ -91,7 +92,7 @@ def put_conversation(session: Session, group: Group, episode: Episode, said: Seq
     """The conversation an episode is of, with its turns; several people may remember the same."""
     if session.get(ConversationRow, episode.conversation_id) is not None:
         return
-    row = ConversationRow(
+    row = conversation_row(
         id=episode.conversation_id,
         world_id=group.world_id,
         character_id=group.person_id,

@@ -14,6 +14,7 @@ from service.run.show import Status, panel
 from service.run.told import Told
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
+from tests.store.conversations import conversation_row
 from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
 
 NOW = parse_time("2026-04-01T07:30")
@@ -29,7 +30,7 @@ def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at:
 
 
 def talk(**more: Any) -> ConversationRow:
-    return ConversationRow(
+    return conversation_row(
         **{
             "id": "a1",
             "world_id": "main",

@@ -10,7 +10,8 @@ from service.errors import BudgetExhausted
 from service.settings import LlmSettings
 from service.store.budget import CLOSING_TOKENS, DailyBudget
 from service.store.session import Database
-from service.store.tables import ConversationRow, SpendingRow
+from service.store.tables import SpendingRow
+from tests.store.conversations import conversation_row
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
@@ -34,7 +35,7 @@ def spent(purse: DailyBudget) -> tuple[int, int]:
 
 def talk(database: Database, number: int, *, world: str = "main", phase: str = "running") -> None:
     """A conversation in that phase."""
-    row = ConversationRow(
+    row = conversation_row(
         id=f"c{number}",
         world_id=world,
         character_id=f"a{number}",

@@ -98,7 +98,7 @@ def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room:
 
     answers = asyncio.run(run())
     assert len(set(answers)) == 1
-    assert room.database.read_now(lambda s: [row.id for row in s.exec(select(ConversationRow))]) == answers[:1]
+    assert room.database.read_now(lambda s: list(s.exec(select(ConversationRow.id)))) == answers[:1]
 
 
 def test_a_start_with_another_key_is_refused_while_they_talk(room: Room) -> None:

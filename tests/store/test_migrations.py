@@ -9,6 +9,7 @@ from sqlalchemy import inspect
 from sqlmodel import SQLModel
 
 import service.store.tables  # noqa: F401 - fills the metadata
+from service.errors import Misconfigured
 from service.store.session import MIGRATIONS, Database
 
 
@@ -49,3 +50,21 @@ def test_replicas_that_start_at_once_migrate_one_database_once(postgres_url: str
         assert connection.exec_driver_sql("SELECT count(*) FROM alembic_version").scalar() == 1
     for database in databases:
         database.close()
+
+
+def test_a_database_of_an_unknown_revision_stays_as_it_is_and_is_named_in_one_sentence(database: Database) -> None:
+    with database.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0007'")
+        connection.exec_driver_sql("DROP TABLE idempotency_keys")
+    with pytest.raises(Misconfigured) as refused:
+        database.migrate()
+    said = refused.value
+    assert said.sentence("en").startswith(
+        "KATARIBE_DATABASE_URL: this database was made by another version of Kataribe (0007)"
+    )
+    assert said.sentence("ja").startswith(
+        "設定 KATARIBE_DATABASE_URL: このデータベースは別の版の Kataribe が作ったもの(0007)"
+    )
+    with database.engine.connect() as connection:
+        assert "idempotency_keys" not in inspect(connection).get_table_names()
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == "0007"

@@ -13,6 +13,7 @@ from sqlmodel import Session, col, select, update
 from service.errors import Misconfigured
 from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, TurnRow, WorldRow
+from tests.store.conversations import conversation_row
 
 
 def _world(world_id: str = "main", now: int = 0) -> WorldRow:
@@ -156,7 +157,7 @@ def test_a_row_that_names_no_conversation_is_refused(database: Database) -> None
 
 
 def test_world_times_of_millennia_and_any_script_are_kept(database: Database) -> None:
-    row = ConversationRow(
+    row = conversation_row(
         id="a" * 28,
         world_id="main",
         character_id="aoi",

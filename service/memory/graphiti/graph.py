@@ -43,6 +43,7 @@ class GraphitiMemory(IndexedMemory):
         super().__init__(embedder, indexes)
         self._database = database
         self._connection = connection
+        self._counted: dict[Group, tuple[int, int]] = {}
 
     @property
     def delivery(self) -> Delivery:
@@ -104,9 +105,12 @@ class GraphitiMemory(IndexedMemory):
         """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
         reader = GroupReader(self._connection, group)
         found = await reader.state()
-        if not found.is_ours:
-            await self._writer(group).adopt(at)
-            found = await reader.state()
+        if self._counted.get(group) != found.everywhere:
+            if await reader.is_ours():
+                self._counted[group] = found.everywhere
+            else:
+                await self._writer(group).adopt(at)
+                found = await reader.state()
         index = self._indexes.get(group)
         if Kind.TURN in kinds:
             await self._database.read(lambda s: _catch_up_turns(s, group, index))

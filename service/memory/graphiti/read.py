@@ -9,10 +9,16 @@ from service.memory.graphiti.rows import EPISODE_COLUMNS, FACT_COLUMNS, episode_
 from service.memory.index import Packed, State
 from service.memory.store import Episode, Fact, Group, GroupDump, Item, Kind
 
-# Every edge of the group is counted, and every one with an id of ours: others write some and take some away.
+# The server keeps these two counts itself: asking for them costs nothing.
 _STATE = """
     OPTIONAL MATCH (g:KataribeGroup {id: $group})
-    RETURN g.epoch AS epoch, g.revision AS revision, coalesce(g.facts, 0) AS facts,
+    RETURN g.epoch AS epoch, g.revision AS revision,
+        COUNT { MATCH ()-[:RELATES_TO]->() } AS facts, COUNT { MATCH (:Episodic) } AS episodes
+"""
+# Every edge of the group is counted, and every one with an id of ours: others write some and take some away.
+_CENSUS = """
+    OPTIONAL MATCH (g:KataribeGroup {id: $group})
+    RETURN coalesce(g.facts, 0) AS facts,
         COUNT { MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group } AS edges,
         COUNT { MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IS NOT NULL } AS ours
 """
@@ -29,6 +35,7 @@ _HAS_EPISODE = "MATCH (n:Episodic {uuid: $uuid}) WHERE n.conversation_id IS NOT 
 
 QUERIES: Mapping[str, str] = {
     "state": _STATE,
+    "census": _CENSUS,
     "facts since": _FACTS_SINCE,
     "episodes since": _EPISODES_SINCE,
     "has episode": _HAS_EPISODE,
@@ -40,11 +47,11 @@ QUERIES: Mapping[str, str] = {
 class GroupState:
     """How far a group is; `state` None: this service has not written to it.
 
-    `is_ours`: the group holds the facts that this service knows of, no more and no fewer.
+    `everywhere`: how many facts and episodes the whole database has. While that stays the same, nobody has written.
     """
 
     state: State | None
-    is_ours: bool
+    everywhere: tuple[int, int]
 
 
 class GroupReader:
@@ -58,7 +65,12 @@ class GroupReader:
         """As it is now."""
         (row,) = await self._rows(_STATE)
         state = None if row["revision"] is None else State(row["epoch"], row["revision"])
-        return GroupState(state=state, is_ours=row["facts"] == row["edges"] == row["ours"])
+        return GroupState(state=state, everywhere=(row["facts"], row["episodes"]))
+
+    async def is_ours(self) -> bool:
+        """Whether the group holds the facts that this service knows of, no more and no fewer."""
+        (row,) = await self._rows(_CENSUS)
+        return bool(row["facts"] == row["edges"] == row["ours"])
 
     async def since(self, revision: int, model: str) -> tuple[list[Item], list[Packed]]:
         """Facts and episodes written or changed after that revision, and the vectors that `model` made of them."""

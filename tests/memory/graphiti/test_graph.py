@@ -443,7 +443,9 @@ def test_what_others_closed_or_removed_is_noticed_with_what_they_wrote(server: N
         closed = {one.id: one for one in (await graph.export(TARO)).facts}[fisher]
         assert (closed.invalid_at, closed.expired_at) == (TUESDAY, TUESDAY)
         query(server, "MATCH ()-[e:RELATES_TO {fact_id: $id}]->() DELETE e", id=old)
-        await plain(server, "b", plain_edge("x2", "太郎は足が速い", of="b"))
+        await plain(server, "b", plain_edge("x2", "太郎は足が速い", of="b"), plain_edge("x3", "太郎は歌う", of="b"))
+        assert {one.fact.id for one in await graph.recall(TARO, "", at=TUESDAY)} == {"x1", "x2", "x3"}
+        query(server, "MATCH ()-[e:RELATES_TO {fact_id: 'x3'}]->() DELETE e")
         assert {one.fact.id for one in await graph.recall(TARO, "", at=TUESDAY)} == {"x1", "x2"}
         await graph.aclose()
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from service.memory.embedding.embedder import Vectors
 from service.memory.index import IndexCache, PersonIndex, Question, State, key_of, text_of
 from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind
 from world.time import WorldTime
@@ -189,3 +190,34 @@ def test_what_is_greater_than_the_bound_by_itself_is_not_kept() -> None:
         held.take([fact(0, "Fish is cheap")])
     cache.shrink()
     assert (cache.bytes, len(cache.get(group))) == (0, 0)
+
+
+def test_the_likest_of_texts_that_are_all_alike_bears_on_nothing_and_one_that_stands_out_does() -> None:
+    rng = np.random.default_rng(7)
+    index = index_of(*(fact(i, f"word{i} and thing{i}") for i in range(40)))
+    vectors = rng.normal(size=(40, 64)).astype(np.float16)
+    with index.lock:
+        index.take_vectors([(Kind.FACT, f"f{i:05}", vector.tobytes()) for i, vector in enumerate(vectors)])
+
+    def bearing(vector: Vectors) -> list[str]:
+        asked = Question(query="elephants", at=NOON, limit=40, partner_id="hanako", vector=vector)
+        ranked = index.rank(asked)
+        assert len(ranked) == 40, "whom it was heard from chooses who answers"
+        return [one.fact.id for one in ranked if one.bears]
+
+    unlike = [bearing(rng.normal(size=64).astype(np.float32)) for _ in range(20)]
+    assert sum(map(bool, unlike)) <= 2
+    assert bearing(vectors[5].astype(np.float32)) == ["f00005"]
+
+
+def test_what_shares_a_word_bears_on_the_query_and_where_nothing_was_asked_everything_does() -> None:
+    index = index_of(fact(1, "The bell has not rung for years"), fact(2, "Rye is gone by nine"))
+
+    def bearing(query: str) -> list[str]:
+        ranked = index.rank(Question(query=query, at=NOON, partner_id="hanako"))
+        assert len(ranked) == 2
+        return [one.fact.id for one in ranked if one.bears]
+
+    assert bearing("the bell") == ["f00001"]
+    assert bearing("elephants") == []
+    assert bearing("") == ["f00001", "f00002"]

@@ -118,7 +118,8 @@ class Look:
         return {
             "language": self.world.language,
             "speaker": self.speaker,
-            "now": self.world.circumstances,
+            "now": self.world.sky,
+            "notices": self.world.announced,
             "at": clock_of(self.snapshot.time),
             "place": self.world.map.label(self.snapshot.node_id),
             "feelings": self._feelings(),

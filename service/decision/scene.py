@@ -108,7 +108,8 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Waking:
-    """What both prompts share: who, when and where, and what is on the character's mind. `at` is the hour, ``HH:MM``.
+    """What both prompts share: who, when and where, what is announced (`notices`), and what is on the
+    character's mind. `at` is the hour, ``HH:MM``.
 
     `fault` is why its first answer could not be used, and `wrong_answer` that answer; both "" when asked first.
     """
@@ -119,6 +120,7 @@ class Waking:
     at: str
     place: str
     feelings: tuple[Feeling, ...]
+    notices: tuple[str, ...] = ()
     day: tuple[PlanLine, ...] = ()
     items: tuple[str, ...] = ()
     today: tuple[Talked, ...] = ()

@@ -40,6 +40,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         ),
         "now": "Wed 1 Apr, 12:40. Light rain",
         "place": "Inn Hall",
+        "notices": ("The bell festival begins at dusk", "No ferry today"),
         "needs": ("Energy", "Satiety", "Money"),
         "day": (("Clears breakfast", "Shionoyu Inn"), ("Reads old papers", "Archive"), ("Sleeps", "")),
         "items": ("a letter", "a lamp"),
@@ -68,6 +69,7 @@ WORDS: dict[Language, dict[str, Any]] = {
         ),
         "now": "4月1日(水) 12:40。小雨",
         "place": "宿の広間",
+        "notices": ("夕暮れから鐘の祭り", "今日は船が出ない"),
         "needs": ("体力", "満腹", "お金"),
         "day": (("朝食の片づけ", "旅館「汐の湯」"), ("古い書類を読む", "郷土文庫"), ("眠る", "")),
         "items": ("手紙", "ランプ"),
@@ -135,6 +137,7 @@ def _mind(language: Language) -> dict[str, Any]:
     words = WORDS[language]
     name, summary = words["talked"]
     return {
+        "notices": words["notices"],
         "items": words["items"],
         "today": (Talked(partner_id="npc_fumi", partner_name=name, summary=summary),),
         "mid_term": words["mid_term"],
@@ -206,6 +209,20 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
 
 def _text(messages: tuple[Message, ...]) -> str:
     return "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages) + "\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_facts_place_and_announcements_stand_on_lines_of_their_own(language: Language) -> None:
+    words = WORDS[language]
+    plain = words["speaker"].model_copy(update={"custom_prompt": ""})
+    for prompt in (
+        decide_prompt(_full(language, speaker=plain)),
+        plan_prompt(_plan(language, speaker=plain, notices=words["notices"])),
+    ):
+        told = [line for message in prompt.messages for line in message.content.split("\n")]
+        assert all(f"- {fact}" in told for fact in plain.facts)
+        alone = [line.partition(": ")[2] for line in told]
+        assert all(line in alone for line in (words["now"], words["place"], *words["notices"]))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

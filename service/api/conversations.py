@@ -181,7 +181,7 @@ def _wanted(body: StartIn, house: House) -> Start:
         goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
     return Start(
         character_id=body.character_id,
-        npc_id=body.npc_id,
+        partner_id=body.npc_id,
         goal=goal,
         max_turns=body.max_turns or house.room.settings.max_turns,
     )

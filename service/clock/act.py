@@ -62,7 +62,7 @@ def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
     """
     living.world.character(wanted.character_id)
-    for person_id in (wanted.character_id, wanted.npc_id):
+    for person_id in (wanted.character_id, wanted.partner_id):
         require_no_leave_taking(living, person_id)
     row = start(session, living.world, wanted, models)
     set_decision(session, living, wanted.character_id, "client")

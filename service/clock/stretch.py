@@ -157,7 +157,9 @@ class Stretch:
             session,
             self.living.world.at(talk.start),
             talk,
-            Start(character_id=talk.person_id, npc_id=talk.partner_id, goal=goal, max_turns=room.settings.max_turns),
+            Start(
+                character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=room.settings.max_turns
+            ),
             self.living.core.people[talk.person_id].node_id,
             room.models.names(),
             self.living.conversation_id(talk),

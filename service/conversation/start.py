@@ -25,7 +25,7 @@ class Start:
     """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth."""
 
     character_id: str
-    npc_id: str
+    partner_id: str
     goal: Goal | None = None
     max_turns: int
 
@@ -43,11 +43,11 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         NoWayThere: and the character cannot get there either.
     """
     world.character(wanted.character_id)
-    if wanted.npc_id == wanted.character_id:
+    if wanted.partner_id == wanted.character_id:
         raise Invalid(field="npc_id", reason="nobody talks to itself")
-    if wanted.npc_id not in world.cast.characters:
-        world.npc(wanted.npc_id)
-    require_free(session, world, wanted.character_id, wanted.npc_id)
+    if wanted.partner_id not in world.cast.characters:
+        world.npc(wanted.partner_id)
+    require_free(session, world, wanted.character_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
     row = _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id())
     for person_id in row.person_ids:
@@ -109,7 +109,7 @@ def _insert(
                 seat=seat,
                 night=night_of(session, world, person_id),
             )
-            for seat, person_id in enumerate((wanted.character_id, wanted.npc_id))
+            for seat, person_id in enumerate((wanted.character_id, wanted.partner_id))
         ],
     )
     session.add(row)
@@ -149,7 +149,7 @@ def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
 
 def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     """The character's node, which is next to the partner's."""
-    here, there = _stands(session, world, wanted.character_id), _stands(session, world, wanted.npc_id)
+    here, there = _stands(session, world, wanted.character_id), _stands(session, world, wanted.partner_id)
     if world.map.next_to(here, there):
         return here
     try:
@@ -159,7 +159,7 @@ def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     raise NotBeside(
         character=world.name_of(wanted.character_id),
         character_node=world.map.label(here),
-        partner=world.name_of(wanted.npc_id),
+        partner=world.name_of(wanted.partner_id),
         partner_node=world.map.label(there),
         character_node_id=here,
         partner_node_id=there,

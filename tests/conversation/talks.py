@@ -189,7 +189,7 @@ def begin(
     world_id: str = "main",
 ) -> str:
     """Start a conversation where the character stands; the answer is its id."""
-    wanted = Start(character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns)
+    wanted = Start(character_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
     names = room.models.names()
     row = room.database.write_now(lambda s: start(s, room.stage.open(s, world_id, lock=True), wanted, names))
     return row.id

@@ -88,7 +88,7 @@ def _begun(
             partner_id=partner_id,
             with_npc=partner_id.startswith("npc_"),
         )
-        wanted = Start(character_id="aoi", npc_id=partner_id, goal=goal, max_turns=max_turns)
+        wanted = Start(character_id="aoi", partner_id=partner_id, goal=goal, max_turns=max_turns)
         start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names(), conversation_id)
         return starts
 

@@ -29,7 +29,6 @@ from service.conversation.scene import Goal
 from service.conversation.start import Start, start
 from service.conversation.stream import Stream
 from service.conversation.transcript import end
-from service.jobs.outbox import Outbox
 from service.llm.choose import ROLES, Models
 from service.llm.openai import OpenAIChat
 from service.memory.embedding.embedder import Vectors
@@ -39,6 +38,7 @@ from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.store import Group, MemoryStore
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
+from service.runtime.outbox import Outbox
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database

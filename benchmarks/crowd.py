@@ -9,7 +9,7 @@ from service.content.profile import CharacterProfile, RoutineBlock
 from tests.world.little_worlds import grid_setting
 from world.actions import Catalogue
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import WorldTime, parse_time
 
 MIDNIGHT = parse_time("2026-04-01T00:00")

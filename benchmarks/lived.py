@@ -18,12 +18,12 @@ from sqlmodel import Session
 
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
-from service.clock.drive import Drive
-from service.clock.living import Living, load
 from service.llm.choose import choose_models
+from service.runtime.exact_run import Drive
+from service.runtime.world_session import Living, load
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow
-from tests.clock.lives import House, house, rehearsal
+from tests.runtime.lives import House, house, rehearsal
 from world.time import WorldTime
 
 IN_FLIGHT = 32

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.crowd import MIDNIGHT, blind, large, routine_profiles, sighted, town
 from service.decision.routine import by_routine
 from tests.world.simulation import Day, Run, lognormal, oracle, run_lockstep, run_out_of_order, turns_of
-from world.ahead import RunningAhead
+from world.scheduler import RunningAhead
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
 

@@ -14,9 +14,6 @@ from service.api.deps import House
 from service.api.guard import Guard
 from service.api.key import ApiKey
 from service.api.key import router as login
-from service.clock.crew import Crew
-from service.clock.keeper import Keeper
-from service.clock.ticker import Ticker
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.engine import Engine
@@ -26,18 +23,21 @@ from service.conversation.stream import Stream
 from service.decision.desk import Desk
 from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.errors import Misconfigured
-from service.jobs.runner import Runner
 from service.llm.choose import Models, choose_models
 from service.llm.rehearsal import RehearsalModel
 from service.memory.choose import choose_memory
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
+from service.runtime.clock_scheduler import Ticker
+from service.runtime.conversation_runner import Runner
+from service.runtime.crew import Crew
+from service.runtime.world_runner import Keeper
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable
-from service.viewer import pages
+from service.web import pages
 from world.errors import BadWorldTime
 
 DESCRIPTION = """A life and a memory for a game's characters.

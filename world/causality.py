@@ -14,7 +14,7 @@ from world.distance import Row
 from world.life import Activity, Person
 from world.option import Option
 from world.people import node_at
-from world.step import World
+from world.simulation import World
 from world.time import WorldTime
 
 

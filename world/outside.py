@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from world.actions import WAIT
+from world.agent_index import Lives
 from world.change import OutOfTurn, Step
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State
-from world.lives import Lives
 from world.needs import Levels
 from world.people import Segment
 from world.time import WorldTime, iso

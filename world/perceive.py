@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from world.lives import Lives
+from world.agent_index import Lives
 from world.time import WorldTime
 
 

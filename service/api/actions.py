@@ -21,8 +21,8 @@ from service.api.life_schemas import (
 )
 from service.api.possible import possibilities_out
 from service.api.problem import describe
-from service.clock.act import Destination, do, possibilities, sleep, walk
-from service.clock.living import Living, load
+from service.runtime.act import Destination, do, possibilities, sleep, walk
+from service.runtime.world_session import Living, load
 from service.store.idempotency import once
 from world.time import Language, WorldTime, iso
 

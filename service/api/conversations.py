@@ -11,8 +11,6 @@ from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
-from service.clock.act import talk
-from service.clock.living import Living
 from service.conversation.closing import reopen
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.phase import EndReason, Phase
@@ -21,6 +19,8 @@ from service.conversation.start import Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, takes_part
 from service.errors import Invalid, ModelNotConfigured
+from service.runtime.act import talk
+from service.runtime.world_session import Living
 from service.store.idempotency import once
 from service.store.tables import ConversationRow
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 
-from service.clock.keeper import Keeper
-from service.clock.ticker import Ticker
 from service.conversation.room import Room
-from service.jobs.runner import Runner
+from service.runtime.clock_scheduler import Ticker
+from service.runtime.conversation_runner import Runner
+from service.runtime.world_runner import Keeper
 from service.store.idempotency import Once
 from world.ids import SLUG, SLUG_MAX
 

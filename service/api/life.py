@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, BlockOut, LifeOut, NeedOut
-from service.clock.living import how_of
 from service.content.profile import RoutineBlock
-from service.decision.mind import Mind, PlanBlock, read_mind
+from service.decision.agent_state import Mind, PlanBlock, read_mind
 from service.decision.wording import action_name, clock
 from service.people.life_record import read_person, read_talk
 from service.people.worlds import WorldView
+from service.runtime.world_session import how_of
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
@@ -57,7 +57,7 @@ class Lives:
         """Its levels; of who has not lived yet, those it would begin with."""
         world, needs = self.world, self.world.setting.catalogue.needs
         person = self.people.get(character_id)
-        began = WorldTime(world.now - 1)  # as `world.step.newcomer` begins a life
+        began = WorldTime(world.now - 1)  # as `world.simulation.newcomer` begins a life
         levels = person.during(world.now).levels if person else needs.first(began, world.character(character_id).needs)
         now = needs.at(levels, max(world.now, levels.since))
         return [

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
-from service.clock.halted import Stopped
 from service.content.profile import Mood
+from service.runtime.halted import Stopped
 
 How = Literal["model", "routine", "client"]
 Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]

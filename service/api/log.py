@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 
 from service.api import views
 from service.api.schemas import EventPage
-from service.clock.keeper import Step
+from service.runtime.world_runner import Step
 from service.store.events import IN_A_MINUTE
 from service.store.tables import EventRow
 from world.time import WorldTime

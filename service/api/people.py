@@ -13,10 +13,6 @@ from service.api.life import Lives, lives_of, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut
-from service.clock.act import set_decision, take_in_hand
-from service.clock.author import Amendment, amend, amend_npc
-from service.clock.forget import forget_character
-from service.clock.living import Living
 from service.content.profile import Mood
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import recall, todays_summaries
@@ -24,6 +20,10 @@ from service.memory.self_facts import self_facts
 from service.people.attitude import Attitude, attitudes_of, moods
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
+from service.runtime.act import set_decision, take_in_hand
+from service.runtime.author import Amendment, amend, amend_npc
+from service.runtime.forget import forget_character
+from service.runtime.world_session import Living
 from world.people import Position, neighbours
 from world.time import iso
 

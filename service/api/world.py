@@ -28,14 +28,14 @@ from service.api.schemas import (
     WorldIn,
     WorldOut,
 )
-from service.clock.author import announce, set_weather
-from service.clock.forget import forget_world
-from service.clock.halted import SENTENCES, Stopped
-from service.clock.living import Living
 from service.errors import Invalid
-from service.jobs.outbox import waiting
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
+from service.runtime.author import announce, set_weather
+from service.runtime.forget import forget_world
+from service.runtime.halted import SENTENCES, Stopped
+from service.runtime.outbox import waiting
+from service.runtime.world_session import Living
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility

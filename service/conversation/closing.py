@@ -17,8 +17,8 @@ from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
 from service.people.worlds import WorldView
+from service.store.publish import tell
 from service.store.tables import ConversationRow, TurnRow
-from service.store.telling import tell
 from service.store.usage import count
 from world.time import WorldTime
 

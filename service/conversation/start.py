@@ -12,8 +12,8 @@ from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
+from service.store.publish import tell
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
-from service.store.telling import tell
 from world.errors import Unreachable
 from world.life import Talk
 from world.people import node_at, walking_at

@@ -13,8 +13,8 @@ from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
 from service.people.worlds import WorldRepository, WorldView
+from service.store.publish import tell
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
-from service.store.telling import tell
 from service.store.usage import count
 from world.time import WorldTime
 

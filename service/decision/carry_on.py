@@ -15,9 +15,9 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
+from service.decision.agent_state import LastAsked
 from service.decision.day import at_home
 from service.decision.look import Look
-from service.decision.mind import LastAsked
 from service.decision.options import LONGEST_WAIT
 from service.decision.routine import by_routine
 from world.actions import WAIT, Where

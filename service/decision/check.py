@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from service.decision.mind import PlanBlock
+from service.decision.agent_state import PlanBlock
 from service.decision.scene import DayPlan, Decision, DecisionScene, Offer, PlannedBlock, PlanPlace, PlanScene
 from world.actions import TALK
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language

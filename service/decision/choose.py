@@ -4,12 +4,12 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from service.decision.agent_state import Mind
 from service.decision.ask import ask
 from service.decision.carry_on import carried, carry_on, noted
 from service.decision.check import decision_fault, offer_of
 from service.decision.desk import Desk
 from service.decision.look import Look
-from service.decision.mind import Mind
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """What a character does next, as `world.step.World.decide` takes it, and what is on its mind then.
+    """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
     `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model failed.
     `failures` are calls that gave no answer to use; `failure` is why it, or its plan, fell back to the routine.

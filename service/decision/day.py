@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.content.profile import CharacterProfile
-from service.decision.mind import PlanBlock
+from service.decision.agent_state import PlanBlock
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 

@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 from service.content.profile import CharacterProfile
+from service.decision.agent_state import Mind
 from service.decision.day import Block, Slot, day_blocks, slot_at
-from service.decision.mind import Mind
 from service.decision.options import Offered
 from service.decision.recollect import Recent
 from service.decision.relief import helps

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from service.decision.agent_state import Mind
 from service.decision.ask import Asked, ask
 from service.decision.check import plan_blocks, plan_fault
 from service.decision.day import starts_between
 from service.decision.desk import Desk
 from service.decision.look import Look
-from service.decision.mind import Mind
 from service.decision.options import obstacle
 from service.decision.prompt import plan_prompt
 from service.decision.scene import DayPlan

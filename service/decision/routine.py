@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from service.content.profile import CharacterProfile
+from service.decision.agent_state import PlanBlock
 from service.decision.day import Slot, at_home, day_blocks, slot_at
-from service.decision.mind import PlanBlock
 from service.decision.relief import at_hand, helps, relief, wanted
 from world.actions import WAIT, ActionDef, Where
 from world.errors import Unreachable

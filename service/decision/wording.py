@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from service.decision.mind import Failed
+from service.decision.agent_state import Failed
 from service.people.worlds import WorldView
 from world.actions import GO, HOLD, TALK, WAIT, WALK
 from world.life import Because

@@ -14,8 +14,8 @@ from service.memory.validate import ValidExtraction
 from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
+from service.store.publish import tell
 from service.store.tables import ConversationRow, TurnRow
-from service.store.telling import tell
 
 
 def settle(

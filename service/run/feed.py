@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from service.decision.mind import Failed
+from service.decision.agent_state import Failed
 from service.decision.wording import action_name, clock_of, failed_line
 from service.people.worlds import WorldView
 from service.run.texts import BECAUSE, ENDS, one_line, say
 from service.run.told import Told
-from service.viewer.texts import texts
+from service.web.texts import texts
 from world.actions import WALK
 from world.time import WorldTime, clock_label, parse_time
 

@@ -10,8 +10,6 @@ from sqlmodel import Session, col, select
 
 from service.api.deps import House
 from service.api.life import lives_of
-from service.clock.act import set_decision
-from service.clock.living import Living
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
@@ -21,6 +19,8 @@ from service.run.show import Show, Status
 from service.run.summary import Outcome
 from service.run.texts import one_line, say
 from service.run.told import PAGE, told_after
+from service.runtime.act import set_decision
+from service.runtime.world_session import Living
 from service.store.events import last_event
 from service.store.tables import PersonRow
 from world.time import MINUTES_PER_DAY, Language, WorldTime, clock_label

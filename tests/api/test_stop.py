@@ -15,9 +15,9 @@ from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.store.tables import WorldRow
 from tests.api.play import problem, settings_for
-from tests.clock.hanging import Hanging
-from tests.clock.lives import rehearsal
-from tests.clock.worlds import TABLES
+from tests.runtime.hanging import Hanging
+from tests.runtime.lives import rehearsal
+from tests.runtime.worlds import TABLES
 
 WEEK = 7 * 24 * 60
 SOON = 2.0

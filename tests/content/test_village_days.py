@@ -13,7 +13,7 @@ from world.life import Activity, State
 from world.option import Option
 from world.possible import possible
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 DAYS = 3

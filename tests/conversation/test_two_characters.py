@@ -13,7 +13,6 @@ from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, PartnerScene
 from service.errors import ModelBroken, ModelTimeout
-from service.jobs.runner import Runner
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
 from service.llm.scripted import ScriptedModel
@@ -22,6 +21,7 @@ from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import Group
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
+from service.runtime.conversation_runner import Runner
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,

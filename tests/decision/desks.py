@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.conversation.room import Room
+from service.decision.agent_state import Mind
 from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
-from service.decision.mind import Mind
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
 from service.people.worlds import WorldRepository, WorldView
 from world.perceive import Snapshot
-from world.step import World as Core
-from world.step import newcomer
+from world.simulation import World as Core
+from world.simulation import newcomer
 from world.time import Language, WorldTime, parse_time
 
 NINE = parse_time("2026-04-01T09:00")

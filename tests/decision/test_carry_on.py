@@ -7,9 +7,9 @@ import pytest
 from sqlmodel import Session
 
 from service.conversation.room import Room
+from service.decision.agent_state import Failed, LastAsked, PlanBlock
 from service.decision.carry_on import MOST
 from service.decision.choose import Chosen
-from service.decision.mind import Failed, LastAsked, PlanBlock
 from service.decision.options import LONGEST_WAIT
 from service.decision.plan import MAX_REVISIONS
 from service.errors import ModelUnreachable

@@ -8,8 +8,8 @@ import pytest
 from sqlmodel import Session
 
 from service.conversation.room import Room
+from service.decision.agent_state import Failed, Mind, PlanBlock
 from service.decision.choose import choose
-from service.decision.mind import Failed, Mind, PlanBlock
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
 from service.decision.routine import by_routine
 from service.decision.wording import MAX_REFUSALS
@@ -35,8 +35,8 @@ from tests.decision.desks import (
 from tests.memory.memories import Memory
 from world.actions import TALK, WAIT
 from world.possible import possible
-from world.step import World as Core
-from world.step import newcomer
+from world.simulation import World as Core
+from world.simulation import newcomer
 from world.time import Language, WorldTime, iso, parse_time
 
 AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")

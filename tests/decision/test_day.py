@@ -2,8 +2,8 @@
 
 import pytest
 
+from service.decision.agent_state import PlanBlock
 from service.decision.day import Block, slot_at, starts_between
-from service.decision.mind import PlanBlock
 from world.time import WorldTime, iso, parse_time
 
 DAY: tuple[Block, ...] = tuple(

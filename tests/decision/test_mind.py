@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.decision.mind import Failed, LastAsked, Mind, PlanBlock, mind_record, read_mind
+from service.decision.agent_state import Failed, LastAsked, Mind, PlanBlock, mind_record, read_mind
 
 _blocks = st.builds(
     PlanBlock,

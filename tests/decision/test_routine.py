@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.mind import PlanBlock
+from service.decision.agent_state import PlanBlock
 from service.decision.routine import by_routine
 from tests.world.little_worlds import random_setting
 from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
@@ -17,7 +17,7 @@ from world.actions import TALK, WAIT
 from world.events import Kind
 from world.perceive import Snapshot
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import MINUTES_PER_DAY, Language, WorldTime, minute_of_day, parse_time
 
 NOON = parse_time("2026-04-01T12:00")

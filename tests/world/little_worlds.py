@@ -7,7 +7,7 @@ from world.life import Person
 from world.needs import Need, Needs
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import WorldTime, parse_time
 
 MORNING = parse_time("2026-04-01T07:00")

@@ -13,15 +13,15 @@ from time import process_time
 from typing import NamedTuple
 
 from world.actions import TALK
-from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.events import Event, canonical
 from world.life import State, Talk
 from world.option import Option
 from world.perceive import Snapshot
 from world.possible import possible
+from world.scheduler import Ask, Call, RunningAhead
 from world.setting import Setting
-from world.step import World
+from world.simulation import World
 from world.time import WorldTime, minute_of_day
 
 Decider = Callable[[Setting, Snapshot], "Chosen"]

@@ -12,7 +12,7 @@ from world.option import Option, Possibilities, Reason, Refusal
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.possible import minutes_open, possible, possible_one
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import WorldTime, parse_time
 
 ACTIONS = (

@@ -17,13 +17,13 @@ from tests.world.simulation import (
     run_out_of_order,
     turns_of,
 )
-from world.ahead import Ask, Call, RunningAhead
 from world.causality import Gates
 from world.distance import FAR, Row
 from world.events import Event, canonical
 from world.life import Person
 from world.option import Option
-from world.step import OutOfTurn, World, newcomer
+from world.scheduler import Ask, Call, RunningAhead
+from world.simulation import OutOfTurn, World, newcomer
 from world.time import WorldTime
 
 UNTIL = WorldTime(MORNING + 90)

@@ -7,16 +7,16 @@ import pytest
 
 from tests.world.little_worlds import MORNING, random_world
 from tests.world.simulation import Chosen, Mind, Run, draw, lognormal, reread, run_lockstep, run_out_of_order, turns_of
-from tests.world.test_step import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
+from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT
-from world.ahead import RunningAhead
 from world.events import Event, Kind, canonical
 from world.life import Because, State
 from world.option import Option, Reason
 from world.perceive import Snapshot
 from world.possible import possible
+from world.scheduler import RunningAhead
 from world.setting import Setting
-from world.step import OutOfTurn, World, newcomer
+from world.simulation import OutOfTurn, World, newcomer
 from world.time import WorldTime
 
 STOP = at(40)

@@ -7,10 +7,10 @@ import pytest
 from sqlmodel import Session, delete
 
 from service.conversation.room import Room
+from service.decision.agent_state import Mind
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
 from service.decision.desk import Desk
-from service.decision.mind import Mind
 from service.decision.rehearsal.handlers import HANDLERS
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
@@ -22,7 +22,7 @@ from tests.world.simulation import Chosen, lognormal, run_out_of_order, turns_of
 from world.actions import TALK
 from world.perceive import Snapshot
 from world.setting import Setting
-from world.step import World, newcomer
+from world.simulation import World, newcomer
 from world.time import MINUTES_PER_DAY, Language, WorldTime
 
 Told = tuple[tuple[Snapshot, Decided], ...]

@@ -1,1 +1,0 @@
-"""Work that outlives a request: conversations carried from phase to phase, memories delivered to the graph."""

@@ -1,0 +1,240 @@
+"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its hands."""
+
+from dataclasses import dataclass, replace
+
+from sqlmodel import Session
+
+from service.conversation.start import Start, start
+from service.decision.wording import action_name, why
+from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
+from service.llm.chat import Role
+from service.people.person import person_row
+from service.people.whereabouts import move, segment_of
+from service.people.worlds import WorldView
+from service.runtime.free import require_free, require_no_leave_taking
+from service.runtime.publish import Why, fall_asleep, tell
+from service.runtime.world_session import Living
+from service.store.events import note, retract
+from service.store.tables import ConversationRow
+from world import simulation
+from world.actions import BUILT_IN, WAIT
+from world.errors import Unreachable
+from world.life import Person, State
+from world.option import Option, Possibilities, Reason, Refusal
+from world.people import Segment, node_at, walking_at
+from world.places import Facility
+from world.possible import possible
+from world.routes import Path
+from world.time import WorldTime, iso
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Destination:
+    """Where to walk: exactly one of a node, a facility or a person (an NPC is walked up to, beside its post)."""
+
+    node_id: str | None = None
+    facility_id: str | None = None
+    npc_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if sum(value is not None for value in (self.node_id, self.facility_id, self.npc_id)) != 1:
+            raise Invalid(field="to", reason="give exactly one of node_id, facility_id, npc_id")
+
+
+def take_in_hand(session: Session, living: Living, character_id: str) -> None:
+    """From now on the character does only what clients say; what it did ends, and it stands where it is.
+
+    Raises:
+        NotFound: no such character.
+        Busy: it talks.
+    """
+    living.world.character(character_id)
+    require_free(session, living, character_id)
+    set_decision(session, living, character_id, "client")
+    _stand(session, living, character_id)
+
+
+def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+    """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
+    character it talks to stands still until they are done.
+
+    Raises:
+        NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
+    """
+    living.world.character(wanted.character_id)
+    for person_id in (wanted.character_id, wanted.partner_id):
+        require_no_leave_taking(living, person_id)
+    row = start(session, living.world, wanted, models)
+    set_decision(session, living, wanted.character_id, "client")
+    for person_id in row.person_ids:
+        if person_id in living.world.cast.characters:
+            _hold(session, living, person_id)
+    return row
+
+
+def set_decision(session: Session, living: Living, character_id: str, decision: str | None) -> None:
+    """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
+    person_row(session, living.world.id, character_id, lock=True).decision = decision
+    session.flush()
+
+
+def walk(session: Session, living: Living, character_id: str, to: Destination) -> Segment:
+    """Send the character on its way from now on; the caller commits. Who is there already stays.
+
+    A walker is turned round at the last node it reached.
+
+    Raises:
+        NotFound: no such character, node, facility or NPC.
+        Busy: the character talks.
+        NoWayThere: no open way.
+        Closed: the facility is shut when the character would arrive.
+    """
+    world = living.world
+    world.character(character_id)
+    require_free(session, living, character_id)
+    start = node_at(segment_of(session, world, character_id), world.now)
+    path = _path(world, start, to)
+    take_in_hand(session, living, character_id)
+    _do(
+        session,
+        living,
+        character_id,
+        Option(action_id=WAIT, node_id=path.nodes[-1], walk_minutes=path.minutes, minutes=1),
+    )
+    return Segment.walk(path, world.now)
+
+
+def possibilities(session: Session, living: Living, character_id: str) -> Possibilities:
+    """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
+    may have lived ahead of the clock.
+
+    Raises:
+        NotFound: no such character.
+        Busy: it talks.
+    """
+    living.world.character(character_id)
+    require_free(session, living, character_id)
+    core, now = living.core, living.world.now
+    people = core.people | {character_id: _at(core.people[character_id], now)}
+    what_if = simulation.World(core.setting, people.values(), core.talks.values(), engaged=core.engaged)
+    what_if.stop(character_id, now)
+    return possible(core.setting, what_if.perceive(character_id), nearest=None)
+
+
+def do(
+    session: Session, living: Living, character_id: str, action_id: str, *, facility_id: str | None = None
+) -> Option:
+    """Let the character do something of actions.json, from now on: it walks there if it must; the caller commits.
+
+    Without a facility the nearest where it is possible. Answers what it does, where and how long.
+
+    Raises:
+        NotFound: no such character, action or facility.
+        Busy: the character talks.
+        NotPossible: with the reason.
+    """
+    world = living.world
+    world.character(character_id)
+    catalogue = living.core.setting.catalogue
+    if action_id in BUILT_IN - {WAIT} or not catalogue.knows(action_id):
+        raise NotFound(kind="action", id=action_id)
+    if facility_id is not None:
+        _facility(world, facility_id)
+    found = possibilities(session, living, character_id)
+    option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
+    if option is None:
+        refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
+        raise _not_possible(world, refusal or _not_there(action_id, facility_id))
+    take_in_hand(session, living, character_id)
+    _do(session, living, character_id, option)
+    return option
+
+
+def sleep(session: Session, living: Living, character_id: str) -> int:
+    """Let the character sleep: the day's conversations are cleared, nothing else. Answers how many; the caller commits.
+
+    Who is on the way lies down at the last node reached.
+
+    Raises:
+        NotFound: no such character.
+        Busy: the character talks.
+    """
+    take_in_hand(session, living, character_id)
+    cleared = fall_asleep(session, living.world.id, character_id)
+    note(session, living.world.id, living.world.now, "slept", character_id, cleared=cleared)
+    return cleared
+
+
+def _at(person: Person, now: WorldTime) -> Person:
+    """The person as the clock knows it, with open eyes: what it has decided ahead of the clock is left out."""
+    past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
+    ready = max(now, past[-1].end)
+    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, blind=False)
+
+
+def _stand(session: Session, living: Living, character_id: str) -> None:
+    """A way that it is on ends at the last node it reached."""
+    world = living.world
+    segment = segment_of(session, world, character_id)
+    if walking_at(segment, world.now):
+        move(session, world, character_id, segment.cut(world.now))
+    _hold(session, living, character_id)
+
+
+def _hold(session: Session, living: Living, character_id: str) -> None:
+    """What was foretold of it does not happen: it stands where it is."""
+    retract(session, living.world.id, character_id, living.world.now)
+    tell(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
+
+
+def _do(session: Session, living: Living, character_id: str, option: Option) -> None:
+    """What it chose, instead of standing."""
+    now = living.world.now
+    living.core.stop(character_id, now)
+    done = living.core.decide(character_id, option)
+    if option.walk_minutes or option.action_id != WAIT:
+        tell(session, living, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+
+
+def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:
+    return one.action_id == action_id and facility_id in (None, one.facility_id)
+
+
+def _not_there(action_id: str, facility_id: str | None) -> Refusal:
+    return Refusal(action_id=action_id, reason=Reason.NO_FACILITY, facility_id=facility_id)
+
+
+def _not_possible(world: WorldView, refusal: Refusal) -> NotPossible:
+    facts = {"action_id": refusal.action_id, "facility_id": refusal.facility_id, **refusal.facts}
+    name, words = action_name(world, refusal.action_id), why(world, refusal)
+    return NotPossible(action=name, reason=refusal.reason.value, why=words, **facts)
+
+
+def _path(world: WorldView, start: str, to: Destination) -> Path:
+    try:
+        if to.facility_id is not None:
+            return _path_into(world, start, _facility(world, to.facility_id))
+        if to.npc_id is not None:
+            world.npc(to.npc_id)
+            return world.routes.path_beside(start, world.map.posts[to.npc_id])
+        if to.node_id is None or to.node_id not in world.map.nodes:
+            raise NotFound(kind="node", id=to.node_id)
+        return world.routes.path(start, to.node_id)
+    except Unreachable as exc:
+        raise NoWayThere(start=exc.start, goal=exc.goal) from exc
+
+
+def _path_into(world: WorldView, start: str, facility: Facility) -> Path:
+    path = world.routes.path_to_any(start, facility.node_ids)
+    arrival = WorldTime(world.now + path.minutes)
+    if not facility.open_at(arrival):
+        hours = ", ".join(open_hours.label for open_hours in facility.hours)
+        raise Closed(facility=facility.name, facility_id=facility.id, at=iso(arrival), hours=hours)
+    return path
+
+
+def _facility(world: WorldView, facility_id: str) -> Facility:
+    found = world.map.facilities.get(facility_id)
+    if found is None:
+        raise NotFound(kind="facility", id=facility_id)
+    return found

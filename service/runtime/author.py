@@ -1,0 +1,128 @@
+"""Owns the author's hand in a living world: moving people, setting needs, giving things, announcing what happens."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from service.content.profile import Mood
+from service.errors import Invalid, NotFound
+from service.people.attitude import set_affinity
+from service.people.person import person_row
+from service.people.whereabouts import move
+from service.runtime.free import require_free
+from service.runtime.publish import tell
+from service.runtime.world_session import Living
+from service.store.events import note, retract
+from service.store.ids import new_id
+from service.store.tables import MoodRow, NoticeRow, WorldRow
+from world.people import Segment
+from world.time import LATEST, WorldTime, iso
+
+ITEMS_MAX = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Amendment:
+    """What is changed about a character. `needs`: levels by need id; `give` and `take` are things it carries."""
+
+    node_id: str | None = None
+    needs: Mapping[str, float] | None = None
+    give: Sequence[str] = ()
+    take: Sequence[str] = ()
+
+
+def amend(session: Session, living: Living, character_id: str, wanted: Amendment) -> None:
+    """Change a character at the world's clock; it decides anew. The caller commits.
+
+    Raises:
+        NotFound: no such character or node.
+        Invalid: no such need, or nothing of the kind to take; too many things to carry.
+        Busy: it talks, and is to be moved or changed.
+    """
+    living.world.character(character_id)
+    if wanted.give or wanted.take:
+        _carry(session, living, character_id, wanted)
+    if wanted.node_id is None and not wanted.needs:
+        return
+    require_free(session, living, character_id)
+    _require_known(living, wanted)
+    now = living.world.now
+    retract(session, living.world.id, character_id, now)
+    done = living.core.amend(character_id, now, node_id=wanted.node_id, needs=wanted.needs)
+    move(session, living.world, character_id, Segment.stay(living.core.people[character_id].node_id, now))
+    tell(session, living, done.events, {}, at_once=now)
+
+
+def amend_npc(session: Session, living: Living, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]) -> None:
+    """Set the NPC's mood from the world's clock on, and its affinity (-100..100) by character id. The caller commits.
+
+    Raises:
+        NotFound: no such NPC or character.
+    """
+    world = living.world
+    world.npc(npc_id)
+    if mood is not None:
+        session.add(MoodRow(world_id=world.id, person_id=npc_id, id=new_id(), at=world.now, mood=mood))
+    for character_id, level in affinity.items():
+        world.character(character_id)
+        set_affinity(session, world, npc_id, character_id, level, new_id())
+    changed = {"mood": mood, "affinity": dict(affinity)}
+    note(session, world.id, world.now, "changed", npc_id, **{name: value for name, value in changed.items() if value})
+
+
+def announce(session: Session, living: Living, text: str, minutes: int) -> NoticeRow:
+    """Let everybody know of something for so many minutes from now on; who can be interrupted decides anew."""
+    world = living.world
+    until = WorldTime(min(world.now + minutes, LATEST))
+    row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
+    session.add(row)
+    note(session, world.id, world.now, "announced", None, text=text, until=iso(until))
+    _rouse_all(session, living)
+    return row
+
+
+def set_weather(session: Session, living: Living, weather: str) -> None:
+    """The weather from now on, in words ("" for nothing to say); who can be interrupted decides anew."""
+    row = session.get_one(WorldRow, living.world.id)
+    if row.weather == weather:
+        return
+    row.weather = weather
+    note(session, living.world.id, living.world.now, "weather", None, weather=weather)
+    _rouse_all(session, living)
+
+
+def _rouse_all(session: Session, living: Living) -> None:
+    """Whoever perceives the world and is awake learns of it now."""
+    now = living.world.now
+    for character_id, how in living.how.items():
+        person = living.core.people[character_id]
+        if how == "model" and person.last.approachable(now) and person.claim is None:
+            retract(session, living.world.id, character_id, now)
+            living.core.rouse(character_id, now)
+
+
+def _carry(session: Session, living: Living, character_id: str, wanted: Amendment) -> None:
+    row = person_row(session, living.world.id, character_id, lock=True)
+    items = list(row.items)
+    for item in wanted.take:
+        if item not in items:
+            raise Invalid(field="take", reason=f"{living.world.name_of(character_id)}: {item!r} ∉ {items}")
+        items.remove(item)
+    items += wanted.give
+    if len(items) > ITEMS_MAX:
+        raise Invalid(field="give", reason=f"{len(items)} > {ITEMS_MAX}")
+    row.items = items
+    told = {"given": list(wanted.give), "taken": list(wanted.take)}
+    note(session, living.world.id, living.world.now, "carries", character_id, **told)
+
+
+def _require_known(living: Living, wanted: Amendment) -> None:
+    if wanted.node_id is not None and wanted.node_id not in living.world.map.nodes:
+        raise NotFound(kind="node", id=wanted.node_id)
+    if wanted.node_id in living.world.map.closed_nodes:
+        raise Invalid(field="node_id", reason=f"{wanted.node_id}: an NPC stands there")
+    for need_id in wanted.needs or {}:
+        if need_id not in living.core.setting.catalogue.needs:
+            known = ", ".join(need.id for need in living.core.setting.catalogue.needs.all)
+            raise Invalid(field=f"needs.{need_id}", reason=f"the needs of this world are {known}")

@@ -1,0 +1,111 @@
+"""Owns the model calls that outlive what asked them: decisions that a command leaves alone, and what is thought and said
+while a world's clock goes on without it.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from service.decision.agent_state import Mind
+from service.decision.choose import Chosen
+from world.perceive import Snapshot
+from world.time import WorldTime
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class Thought:
+    """A character that stands and thinks since `since`. `snapshot` is what it was, or is yet to be, asked with.
+
+    `version` is the character's while nothing happens to it but its own standing. `task` None: not asked yet.
+    """
+
+    since: WorldTime
+    snapshot: Snapshot
+    version: int
+    task: asyncio.Task[Chosen] | None = None
+
+
+@dataclass(kw_only=True)
+class Calls:
+    """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer being
+    whether that turn was the last (None: of a closing).
+    """
+
+    thoughts: dict[str, Thought] = field(default_factory=dict)
+    talks: dict[str, asyncio.Task[bool | None]] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is asked, nothing is answered and not taken."""
+        return not self.thoughts and not self.talks
+
+    @property
+    def in_flight(self) -> int:
+        """Calls asked and not answered."""
+        return sum(not task.done() for task in self._tasks())
+
+    async def drop(self) -> None:
+        """Let go of all of them."""
+        tasks = self._tasks()
+        self.thoughts.clear()
+        self.talks.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _tasks(self) -> list[asyncio.Task[Any]]:
+        return [*(t.task for t in self.thoughts.values() if t.task is not None), *self.talks.values()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """All that a decision's answer depends on; `circumstances` are the day's, as every prompt says them."""
+
+    snapshot: Snapshot
+    mind: Mind
+    circumstances: str
+
+
+class Decisions:
+    """The decisions of one world that models think over. They go on while the world stands for a command: who is asked the
+    same again afterwards gets that answer, and nobody pays twice.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[str, tuple[Question, asyncio.Task[Chosen]]] = {}
+
+    async def ask(self, call_id: str, question: Question, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
+        """The answer: of a call that is out already, if that is the same question, else of one that `asking` makes. Who
+        is cancelled here leaves the call out.
+        """
+        known = self._asked.get(call_id)
+        if known is None or known[0] != question:
+            if known is not None:
+                known[1].cancel()
+            known = self._asked[call_id] = question, out(asking())
+        try:
+            return await asyncio.shield(known[1])
+        finally:
+            if known[1].done():
+                self._asked.pop(call_id, None)
+
+    async def keep(self, call_ids: Collection[str]) -> None:
+        """Let go of all but these."""
+        gone = [self._asked.pop(call_id)[1] for call_id in self._asked.keys() - set(call_ids)]
+        for task in gone:
+            task.cancel()
+        await asyncio.gather(*gone, return_exceptions=True)
+
+    async def drop(self) -> None:
+        """Let go of all of them."""
+        await self.keep(())
+
+
+def out(asking: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """Ask in the background. What it raises is told to who takes the answer, and to nobody when it is let go."""
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task

@@ -1,0 +1,272 @@
+"""Owns the running clock: it lets worlds go on by themselves, at a speed of their own, beside the commands of clients.
+
+At pace exact the clock waits for the models, and the story is the same as by ticks. At pace realtime it does not wait.
+What the clock does is in the world's row, which every process looks at; the one that holds the clock's lease runs it.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from math import isfinite
+from typing import Literal
+
+from apscheduler.job import Job
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.base import BaseTrigger
+from sqlmodel import Session, col, select
+
+from service.errors import Invalid, WorldStopped
+from service.runtime.halted import asks_models, stop_unpaid
+from service.runtime.lease import claim_clock, holds_clock, let_go_of_clocks
+from service.runtime.world_runner import Keeper
+from service.store.tables import WorldRow
+from world.time import WorldTime
+
+Mode = Literal["manual", "running"]
+Pace = Literal["exact", "realtime"]
+
+_log = logging.getLogger(__name__)
+
+SHORTEST_SECONDS = 1.0
+"""Between two looks at the clocks that run."""
+CATCH_UP_SECONDS = 3.0
+"""What is made up for, beyond the time of a tick, when a look comes late: a machine that slept leaps no hours."""
+LONGEST_REST_SECONDS = 60.0
+"""After many failures the clock is tried again that often."""
+FASTEST = 100_000.0
+"""World minutes a real minute."""
+
+
+@dataclass(kw_only=True)
+class _Clock:
+    """Of one world. `last` is when it last went on, `rests_until` when it may again, both in machine time that only grows."""
+
+    world_id: str
+    last: float
+    carried: float = 0.0
+    """World minutes that have passed and are not a tick yet."""
+    failures: int = 0
+    rests_until: float = 0.0
+    fire: asyncio.Task[None] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """What has become due last is still being lived: until then the clock waits."""
+        return self.fire is not None and not self.fire.done()
+
+    def ticks(self, now: float, speed: float, tick_minutes: int, shortest_seconds: float) -> int:
+        """How many have become due."""
+        passed = min(now - self.last, max(shortest_seconds, 60 * tick_minutes / speed) + CATCH_UP_SECONDS)
+        self.last = now
+        ticks, self.carried = divmod(self.carried + passed * speed / 60, tick_minutes)
+        return int(ticks)
+
+
+class ForwardTime(tzinfo):
+    """UTC that never goes back: `datetime.now` of this zone follows `seconds`, whatever the machine's clock is set to.
+
+    APScheduler plans by dates. By the machine's own, a clock that is set back an hour would hold up every world that long.
+    It is for `datetime.now` alone: a date of another zone cannot be brought into this one.
+    """
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._began = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=seconds())
+
+    def fromutc(self, _: datetime) -> datetime:
+        """The date now."""
+        return (self._began + timedelta(seconds=self._seconds())).replace(tzinfo=self)
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def dst(self, _: datetime | None) -> timedelta:
+        return timedelta(0)
+
+    def tzname(self, _: datetime | None) -> str:
+        return "UTC"
+
+
+class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
+    """Again and again, so long after the last time. Unlike APScheduler's own interval it stays in the scheduler's zone."""
+
+    def __init__(self, seconds: float) -> None:
+        self._interval = timedelta(seconds=seconds)
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        """See BaseTrigger."""
+        return now if previous_fire_time is None else now + self._interval
+
+
+class Ticker:
+    """Runs the clocks of the worlds whose lease this process holds."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+        shortest_seconds: float = SHORTEST_SECONDS,
+    ) -> None:
+        """`seconds` is the machine's time, which never goes back; `shortest_seconds` of it pass between two looks."""
+        self._keeper = keeper
+        self._database = keeper.crew.room.database
+        self._stage = keeper.crew.room.stage
+        self._seconds = seconds
+        self._shortest_seconds = shortest_seconds
+        self._clocks: dict[str, _Clock] = {}
+        self._forward = ForwardTime(time.monotonic)
+        self._scheduler = AsyncIOScheduler(timezone=self._forward)
+        self._job: Job | None = None
+        self._looking = asyncio.Lock()
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)  # it would tell every look, and every one that is late
+
+    async def start(self) -> None:
+        """Go on with the worlds whose clock runs."""
+        self._scheduler.start()
+        self._job = self._scheduler.add_job(
+            self._look_again,
+            _Every(self._shortest_seconds),
+            next_run_time=datetime.now(self._forward),
+            coalesce=True,
+            misfire_grace_time=None,
+        )
+
+    async def stop(self) -> None:
+        """No clock goes on here, another process may run them; a world that is on its way is the keeper's to stop."""
+        if self._job is not None:
+            self._job.remove()
+            self._job = None
+            async with self._looking:  # else a look that is under way would take a lease again
+                self._scheduler.shutdown(wait=False)
+                await asyncio.sleep(0)  # it shuts down on the loop's next round
+        fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
+        self._clocks.clear()
+        await _end(fires)
+        await self._database.write(lambda s: let_go_of_clocks(s, self._keeper.id))
+
+    async def set(
+        self, world_id: str, *, mode: Mode | None = None, speed: float | None = None, pace: Pace | None = None
+    ) -> None:
+        """Let the world's clock run, or stand; None: as it was. A clock that is set to manual stops the world: what was
+        ordered and is not lived yet is taken back.
+
+        Raises:
+            Invalid: a speed that is none.
+        """
+        if speed is not None and not (isfinite(speed) and 0 < speed <= FASTEST):
+            raise Invalid(field="speed", reason=f"{speed} ∉ (0, {FASTEST:g}]")
+
+        def work(session: Session) -> WorldRow:
+            self._stage.open(session, world_id, lock=True)
+            row = session.get_one(WorldRow, world_id)
+            row.clock_mode = mode or row.clock_mode
+            row.clock_stopped = None if mode else row.clock_stopped
+            row.clock_speed = speed or row.clock_speed
+            row.clock_pace = pace or row.clock_pace
+            if mode == "manual":
+                row.target = None
+            return row
+
+        row = await self._database.write(work)
+        if mode == "manual":
+            await self.forget(world_id)
+            await self._keeper.halt(world_id)
+        elif row.clock_pace != "realtime":
+            await self._keeper.rest(world_id)
+        if self._job is not None:
+            self._job.modify(next_run_time=datetime.now(self._forward))
+
+    def runs(self, world_id: str) -> bool:
+        """Whether the world's clock runs in this process."""
+        return world_id in self._clocks
+
+    async def forget(self, world_id: str) -> None:
+        """This process lets the world's clock be until it looks at its row again."""
+        clock = self._clocks.pop(world_id, None)
+        if clock is not None and clock.fire is not None:
+            await _end([clock.fire])
+
+    async def _look_again(self) -> None:
+        try:
+            async with self._looking:
+                await self._look()
+        except Exception:  # noqa: BLE001 - the store is away, or whatever it was: the next look recovers
+            _log.exception("the clocks cannot be looked at; it is tried again")
+
+    async def _look(self) -> None:
+        rows = {row.id: row for row in await self._database.read(_running) if await self._holds(row)}
+        for world_id in self._clocks.keys() - rows.keys():
+            await self.forget(world_id)
+            await self._keeper.rest(world_id)
+        for row in rows.values():
+            if not await self._stop_unpaid(row.id):
+                self._let_pass(row)
+
+    async def _holds(self, row: WorldRow) -> bool:
+        """Whether this process runs the clock: its lease is its own, or nobody's."""
+        keeper = self._keeper
+        if holds_clock(row, keeper.id, keeper.lease_seconds):
+            return True
+        return await self._database.write(lambda s: claim_clock(s, keeper.id, row.id, keeper.lease_seconds))
+
+    async def _stop_unpaid(self, world_id: str) -> bool:
+        """Let the world stand if no model may be asked any more today and somebody there would ask one."""
+        spent = self._keeper.crew.room.budget.exhausted is not None
+        if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
+            return False
+        await self.forget(world_id)
+        await self._keeper.halt(world_id)
+        await self._database.write(lambda s: stop_unpaid(s, self._stage, world_id))
+        return True
+
+    def _let_pass(self, row: WorldRow) -> None:
+        """What has become due since the last look; nothing while the world still lives what was due before."""
+        now = self._seconds()
+        clock = self._clocks.setdefault(row.id, _Clock(world_id=row.id, last=now))
+        if clock.is_busy or now < clock.rests_until:
+            return
+        settings, ticks = self._stage.settings, 0
+        if row.target is None or row.target <= row.now:  # else it has stopped on its way, and goes there first
+            ticks = clock.ticks(now, row.clock_speed, settings.tick_minutes, self._shortest_seconds)
+            ticks = min(ticks, settings.max_tick_minutes // settings.tick_minutes)
+            if not ticks:
+                return
+        clock.fire = asyncio.create_task(self._fire(clock, row, ticks))
+
+    async def _fire(self, clock: _Clock, row: WorldRow, ticks: int) -> None:
+        try:
+            await self._go_on(row, ticks)
+            clock.failures, clock.rests_until = 0, 0.0
+        except WorldStopped:
+            return  # by a client
+        except Exception:  # noqa: BLE001 - the clock goes on when the store, or whatever it was, is back
+            clock.failures += 1
+            rest = min(LONGEST_REST_SECONDS, 2.0**clock.failures)
+            clock.rests_until = self._seconds() + rest
+            _log.exception("the clock of world %s rests for %.0f s", clock.world_id, rest)
+
+    async def _go_on(self, row: WorldRow, ticks: int) -> None:
+        if not ticks:
+            await self._keeper.wait(row.id, WorldTime(row.target or row.now))
+        elif row.clock_pace == "realtime":
+            await self._keeper.let_pass(row.id, ticks)
+        else:
+            step = await self._keeper.tick_of_clock(row.id, ticks)
+            if step is not None:
+                await self._keeper.wait(row.id, step.after)
+
+
+def _running(session: Session) -> list[WorldRow]:
+    query = select(WorldRow).where(WorldRow.clock_mode == "running")
+    return list(session.exec(query.order_by(col(WorldRow.id))))
+
+
+async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

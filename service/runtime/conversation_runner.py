@@ -1,0 +1,188 @@
+"""Owns who carries which conversation: each goes from running through closing to closed, whatever stops on the way.
+
+The conversation's row says how far it is, so that is all that is needed to go on after a crash. A lease on the row
+keeps replicas from carrying the same one; see docs/decisions/0003-the-row-is-the-workflow.md. Where turns
+take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is left alone here.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+from sqlalchemy import CursorResult, or_, update
+from sqlmodel import Session, col, select
+
+from service.conversation.closing import reopen
+from service.conversation.engine import Engine
+from service.conversation.phase import ClockPolicy, Phase
+from service.conversation.room import Room
+from service.conversation.stream import Settled
+from service.errors import BudgetExhausted
+from service.memory.store import Group
+from service.runtime.outbox import Outbox
+from service.store.ids import new_id
+from service.store.tables import ConversationRow
+
+_log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30.0
+SWEEP_SECONDS = 2.0
+_DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
+
+
+class Runner:
+    """Carries the conversations of this process."""
+
+    def __init__(self, room: Room, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
+        """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
+        self.outbox = Outbox(room)
+        self._room = room
+        self._engine = Engine(room)
+        self._sweep_seconds = sweep_seconds
+        self._id = new_id()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._reopened_on = ""
+        self._sweepers: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Take up what a former process left, and look after it from now on."""
+        if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
+            await self._room.database.write(_drop_leases)
+        # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
+        self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self.outbox.deliver_due)]
+
+    async def stop(self) -> None:
+        """Let go of everything; what is committed stays, and the next process goes on from there."""
+        tasks = [*self._tasks.values(), *self._sweepers]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._room.database.write(lambda s: _let_go(s, self._id))
+
+    def submit(self, conversation_id: str) -> None:
+        """Carry the conversation on from where it stands; nothing if this process does so already."""
+        if conversation_id not in self._tasks:
+            task = asyncio.create_task(self._carry(conversation_id))
+            self._tasks[conversation_id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(conversation_id, None))
+
+    async def interrupt(self, conversation_id: str) -> None:
+        """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
+        task = self._tasks.get(conversation_id)
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        self.submit(conversation_id)
+
+    async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
+        """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is back."""
+        for character_id in character_ids:
+            await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
+
+    async def wait(self, conversation_id: str) -> None:
+        """Return when the conversation is closed, its closing has failed, or it is forgotten."""
+        while True:
+            task = self._tasks.get(conversation_id)
+            if task is not None:
+                await asyncio.wait([task])
+            row = await self._room.database.read(lambda s: s.get(ConversationRow, conversation_id))
+            if (row is None or row.phase not in _DUE) and conversation_id not in self._tasks:
+                return
+            await asyncio.sleep(0.05)
+
+    async def _carry(self, conversation_id: str) -> None:
+        try:
+            if await self._room.database.write(lambda s: _claim(s, conversation_id, self._id)):
+                await self._advance(conversation_id)
+                return
+            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+            if row.phase not in _DUE:
+                self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
+        except Exception:  # noqa: BLE001
+            # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
+            _log.exception("conversation %s could not be carried on", conversation_id)
+
+    async def _advance(self, conversation_id: str) -> None:
+        await self._engine.converse(conversation_id)
+        await self._engine.close(conversation_id)
+        await self.outbox.deliver_conversation(conversation_id)
+
+    async def _sweep(self) -> None:
+        """Extend the leases of what is carried here, take up what nobody carries, and what waited for a new budget."""
+        await self._reopen_unpaid()
+        mine = list(self._tasks)
+        if mine:
+            await self._room.database.write(lambda s: _extend(s, self._id, mine))
+        for conversation_id in await self._room.database.read(lambda s: _abandoned(s, self._id)):
+            self.submit(conversation_id)
+
+    async def _reopen_unpaid(self) -> None:
+        """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
+        day = self._room.budget.day
+        if self._reopened_on == day or not await self._room.database.read(self._room.budget.allows_closing):
+            return
+        await self._room.database.write(_reopen_unpaid)
+        self._reopened_on = day
+
+    async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                await work()
+            except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
+                _log.exception("the sweep failed; it is tried again")
+            await asyncio.sleep(self._sweep_seconds)
+
+
+def _claim(session: Session, conversation_id: str, runner: str) -> bool:
+    statement = (
+        update(ConversationRow)
+        .where(
+            col(ConversationRow.id) == conversation_id,
+            col(ConversationRow.clock_policy) == ClockPolicy.NONE,
+            col(ConversationRow.phase).in_(_DUE),
+            or_(
+                col(ConversationRow.runner).is_(None),
+                col(ConversationRow.runner) == runner,
+                col(ConversationRow.lease_until) < time.time(),
+            ),
+        )
+        .values(runner=runner, lease_until=time.time() + LEASE_SECONDS)
+    )
+    result = cast("CursorResult[Any]", session.execute(statement))
+    return result.rowcount == 1
+
+
+def _extend(session: Session, runner: str, mine: list[str]) -> None:
+    held = update(ConversationRow).where(col(ConversationRow.runner) == runner, col(ConversationRow.id).in_(mine))
+    session.execute(held.values(lease_until=time.time() + LEASE_SECONDS))
+
+
+def _abandoned(session: Session, runner: str) -> list[str]:
+    """Conversations with work due that no living runner holds, or that this one does."""
+    query = select(ConversationRow.id).where(
+        col(ConversationRow.clock_policy) == ClockPolicy.NONE,
+        col(ConversationRow.phase).in_(_DUE),
+        or_(
+            col(ConversationRow.runner).is_(None),
+            col(ConversationRow.runner) == runner,
+            col(ConversationRow.lease_until) < time.time(),
+        ),
+    )
+    return list(session.exec(query.order_by(col(ConversationRow.id))))
+
+
+def _reopen_unpaid(session: Session) -> None:
+    for row in session.exec(select(ConversationRow).where(ConversationRow.phase == Phase.CLOSING_FAILED)).unique():
+        if row.failure is not None and row.failure["type"] == BudgetExhausted.slug:
+            reopen(session, row)
+
+
+def _drop_leases(session: Session) -> None:
+    due = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, col(ConversationRow.phase).in_(_DUE))
+    session.execute(update(ConversationRow).where(*due).values(runner=None))
+
+
+def _let_go(session: Session, runner: str) -> None:
+    session.execute(update(ConversationRow).where(col(ConversationRow.runner) == runner).values(runner=None))

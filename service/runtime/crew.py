@@ -1,0 +1,61 @@
+"""Owns who answers a living world's questions, and how each is asked; what is done with an answer others say."""
+
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from service.conversation.engine import Engine
+from service.conversation.phase import EndReason
+from service.conversation.room import Room
+from service.conversation.transcript import end
+from service.decision.agent_state import Mind
+from service.decision.choose import Chosen, choose
+from service.decision.desk import Desk
+from service.errors import WrongPhase
+from service.runtime.outbox import Outbox
+from service.runtime.world_session import Living
+from world.perceive import Snapshot
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crew:
+    """Who answers the calls: shared by all worlds of a process."""
+
+    room: Room
+    desk: Desk
+    engine: Engine
+    outbox: Outbox
+
+    @property
+    def slots(self) -> int:
+        """Model calls that may be out at once."""
+        return self.room.settings.llm.max_concurrency
+
+    async def decide(self, living: Living, snapshot: Snapshot) -> Chosen:
+        """What the one who sees `snapshot` chooses."""
+        mind = living.minds.get(snapshot.person_id, Mind())
+        return await choose(self.desk, living.world.at(snapshot.time), snapshot, mind)
+
+    async def speak(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
+        """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
+        return await self.engine.turn(conversation_id, index, at)
+
+    async def close(self, conversation_id: str) -> None:
+        """Remember the conversation, and hand what is remembered to a store outside our database."""
+        await self.engine.close(conversation_id)
+        await self.outbox.deliver_conversation(conversation_id)
+
+    async def end_dropped(self, living: Living) -> None:
+        """Conversations whose people or places the author has taken away end, and are remembered as far as they went."""
+        for conversation_id in living.dropped:
+
+            def work(session: Session, conversation_id: str = conversation_id) -> None:
+                try:
+                    end(session, self.room.stage, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
+                except WrongPhase:
+                    return  # it had ended before
+
+            await self.room.database.write(work)
+            await self.engine.close(conversation_id)
+        living.dropped = ()

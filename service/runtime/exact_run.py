@@ -1,0 +1,181 @@
+"""Owns one run of a living world from its clock to a later time: model calls in flight, bounded, the most lagging first.
+
+What `world.scheduler` allows to be asked is asked; answers are taken in any order, written in batches, and told when the
+clock has passed them. The story is the same as minute by minute (docs/decisions/0007, 0008).
+"""
+
+import asyncio
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+
+from service.decision.agent_state import Mind
+from service.decision.choose import Chosen
+from service.runtime.calls import Decisions, Question
+from service.runtime.crew import Crew
+from service.runtime.run_window import BATCH, Stretch
+from service.runtime.world_session import Living
+from world.causality import Gates
+from world.life import State
+from world.scheduler import URGENCY, Ask, Call, decision_id
+from world.time import WorldTime
+
+AHEAD_MINUTES = 20
+"""How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at most."""
+
+
+class Drive:
+    """Drives one world; used for one run. Whoever holds the world's lock may use it."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        living: Living,
+        until: WorldTime,
+        *,
+        decisions: Decisions | None = None,
+        gates: Gates | None = None,
+    ) -> None:
+        """`decisions` are out already, of a run that was interrupted for a command."""
+        self.until = until
+        self.living = living
+        self._crew = crew
+        self._decisions = decisions or Decisions()
+        self._stretch = Stretch(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
+        self._backlog: list[tuple[WorldTime, int, str, Call]] = []
+        self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
+        self._interrupted = asyncio.Event()
+        self._is_halted = False
+
+    @property
+    def in_flight(self) -> int:
+        """Model calls asked and not answered."""
+        return len(self._tasks)
+
+    @property
+    def settled(self) -> WorldTime:
+        """All before it has happened and is told."""
+        return self._stretch.settled
+
+    def interrupt(self) -> None:
+        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions of
+        later minutes stay asked: whoever is asked the same after the change gets the answer.
+        """
+        self._interrupted.set()
+
+    def halt(self) -> None:
+        """End now, at the last minute that is settled: every call is let go. Some may have lived ahead of that minute."""
+        self._is_halted = True
+        self._interrupted.set()
+
+    async def run(self) -> None:
+        """Return when everything before `until` has happened and is written, or when the run was halted.
+
+        Raises:
+            Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
+        """
+        try:
+            await self._decisions.keep(self._open_decisions())
+            while not self._is_halted:
+                if self._interrupted.is_set():
+                    await self._draw_in()
+                answered = self._answer_without_models()
+                await self._stretch.write()
+                self._is_halted |= self._stretch.is_called_off
+                went_on = self._go_on()
+                self._ask_models()
+                if self._tasks and answered < BATCH and not self._is_halted:
+                    self._take(await self._next_answers())
+                elif not self._tasks and not answered and not went_on:
+                    break
+            await self._let_go(list(self._tasks))
+            await self._stretch.write(last=not self._is_halted)
+        finally:
+            await self._let_go(list(self._tasks))
+
+    async def _draw_in(self) -> None:
+        """A turn that is being spoken may be stored at any moment: it is waited for, and so is its minute."""
+        self._interrupted.clear()
+        speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
+        until = WorldTime(max(self._stretch.reached, self.settled, *speaking))
+        if until >= self.until:
+            return
+        self.until = until
+        void = self._stretch.retreat(until)
+        self._backlog = [entry for entry in self._backlog if entry[-1].id not in void]
+        heapify(self._backlog)
+        await self._let_go([task for task, call in self._tasks.items() if call.id in void])
+
+    async def _let_go(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
+        for task in tasks:
+            del self._tasks[task]
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _go_on(self) -> bool:
+        """The slowest have come on, and so may the quickest; True: they may."""
+        horizon = _horizon(self.settled, self.until)
+        if horizon <= self._stretch.ahead.until:
+            return False
+        self._stretch.ahead.extend(horizon)
+        return True
+
+    async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
+        """Those that come next; none when the run is interrupted before."""
+        interrupted = asyncio.create_task(self._interrupted.wait())
+        try:
+            await asyncio.wait({*self._tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            interrupted.cancel()
+        return {task for task in self._tasks if task.done()}
+
+    def _answer_without_models(self) -> int:
+        """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
+        answered = 0
+        while answered < BATCH and (call := self._stretch.ahead.take()) is not None:
+            if self._stretch.answer(call):
+                answered += 1
+            else:
+                heappush(self._backlog, (call.priority, URGENCY[call.ask], call.id, call))
+        return answered
+
+    def _ask_models(self) -> None:
+        while self._backlog and len(self._tasks) < self._crew.slots:
+            call = heappop(self._backlog)[-1]
+            self._tasks[asyncio.create_task(self._ask(call))] = call
+
+    async def _ask(self, call: Call) -> Callable[[], None]:
+        """Ask, and give back how the answer is to be taken."""
+        ahead = self._stretch.ahead
+        if call.talk_id is None:
+            chosen = await self._decide(call)
+            return lambda: self._stretch.decided(call, chosen)
+        conversation_id = self.living.conversations[call.talk_id]
+        if call.ask is Ask.TURN:
+            at = max(call.time, self._stretch.begins)  # it is late where the clock did not wait for it before
+            last = await self._crew.speak(conversation_id, call.index, at)
+            return lambda: ahead.turned(call, last=last)
+        await self._crew.close(conversation_id)
+        return lambda: ahead.closed(call)
+
+    async def _decide(self, call: Call) -> Chosen:
+        living, snapshot = self.living, self._stretch.ahead.snapshot(call)
+        question = Question(
+            snapshot=snapshot,
+            mind=living.minds.get(call.person_id, Mind()),
+            circumstances=living.world.at(call.time).circumstances,
+        )
+        return await self._decisions.ask(call.id, question, lambda: self._crew.decide(living, snapshot))
+
+    def _open_decisions(self) -> set[str]:
+        """Of everybody who decides next: the question, as it is named."""
+        people = self.living.core.people.values()
+        return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
+
+    def _take(self, done: set[asyncio.Task[Callable[[], None]]]) -> None:
+        for task in done:
+            del self._tasks[task]
+            task.result()()
+
+
+def _horizon(settled: WorldTime, until: WorldTime) -> WorldTime:
+    return min(WorldTime(settled + AHEAD_MINUTES), until)

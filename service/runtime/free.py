@@ -1,0 +1,34 @@
+"""Owns whether somebody can be made to do something else at the world's clock: nobody walks out of a talk."""
+
+from sqlmodel import Session
+
+from service.conversation import start
+from service.errors import Busy
+from service.runtime.world_session import Living
+from world.life import State
+
+
+def require_free(session: Session, living: Living, person_id: str) -> None:
+    """Raises: Busy: the person talks now, or is taking leave."""
+    start.require_free(session, living.world, person_id)
+    require_no_leave_taking(living, person_id)
+
+
+def require_no_leave_taking(living: Living, person_id: str) -> None:
+    """Raises: Busy: the person is in a talk of the living world: its words may be spoken before its time is up."""
+    person, now = living.core.people.get(person_id), living.world.now
+    if person is None:
+        return
+    talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
+    if talk_id is None and person.state in (State.TALKS, State.CLOSES) and person.last.start <= now:
+        talk_id = person.last.talk_id
+    if talk_id is None:
+        return
+    partner_id = living.core.talks[talk_id].other(person_id)
+    raise Busy(
+        person=living.world.name_of(person_id),
+        person_id=person_id,
+        partner=living.world.name_of(partner_id),
+        partner_id=partner_id,
+        conversation_id=living.conversation_id(living.core.talks[talk_id]),
+    )

@@ -1,0 +1,43 @@
+"""Owns the stop of a running clock by the service itself: no model may be asked any more, and somebody would ask one."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from sqlmodel import Session, select
+
+from service.people.worlds import WorldRepository
+from service.runtime.world_session import how_of
+from service.store.events import note
+from service.store.tables import PersonRow, WorldRow
+from world.time import Language
+
+Stopped = Literal["budget_exhausted"]
+"""Why the service has stopped a clock."""
+
+SENTENCES: Mapping[Stopped, Mapping[Language, str]] = {
+    "budget_exhausted": {
+        "en": "The day's budget of model calls is used up, so the clock was stopped. A new one begins at 00:00 UTC: "
+        "start the clock again then.",
+        "ja": "今日のモデル呼び出しの予算を使い切ったため、時計を止めました。00:00 UTC に新しい予算が始まったら、"
+        "時計を動かし直してください。",
+    }
+}
+
+
+def asks_models(session: Session, stage: WorldRepository, world_id: str) -> bool:
+    """Whether anybody in the world decides by model. A world of routines costs nothing."""
+    world = stage.open(session, world_id)
+    people = session.exec(select(PersonRow).where(PersonRow.world_id == world_id))
+    said = {person.person_id: person.decision for person in people}
+    return any(how_of(world, i, said.get(i), models_missing=False) == "model" for i in world.cast.characters)
+
+
+def stop_unpaid(session: Session, stage: WorldRepository, world_id: str) -> None:
+    """Set the world's running clock to manual, and tell why; the caller commits."""
+    world = stage.open(session, world_id, lock=True)
+    row = session.get_one(WorldRow, world_id)
+    if row.clock_mode != "running":
+        return  # a client has stopped it in the same moment
+    reason: Stopped = "budget_exhausted"
+    row.clock_mode, row.clock_stopped, row.target = "manual", reason, None
+    note(session, world_id, world.now, "clock_stopped", reason=reason)

@@ -1,0 +1,189 @@
+"""Owns a piece of a clock that does not wait: the world lives on to a given time at once, whoever thinks or speaks.
+
+Decisions and turns take effect when their answers arrive. Until then who thinks stands, and nobody can speak to it; a
+talk goes on in silence. An answer that the world has overtaken is void: the character is asked again.
+"""
+
+from dataclasses import dataclass, replace
+
+from service.decision.agent_state import Mind
+from service.decision.choose import Chosen
+from service.llm.chat import Usage
+from service.runtime.calls import Calls, Thought, out
+from service.runtime.crew import Crew
+from service.runtime.run_window import BATCH, Stretch
+from service.runtime.world_session import Living
+from world.actions import GO, HOLD, WAIT
+from world.option import Option
+from world.perceive import Snapshot
+from world.possible import possible
+from world.scheduler import URGENCY, Ask, Call
+from world.setting import Setting
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """A call to be asked: the most urgent first, then who has waited longest. `call` None: a decision of `id`."""
+
+    urgency: int
+    since: WorldTime
+    id: str
+    call: Call | None = None
+
+
+class Passing:
+    """One piece, from the world's clock to `until`; used once, by whoever holds the world's lock.
+
+    Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
+    at any time between two pieces.
+    """
+
+    def __init__(self, crew: Crew, living: Living, calls: Calls, until: WorldTime) -> None:
+        self._crew = crew
+        self._living = living
+        self._calls = calls
+        self._until = until
+        self._stretch = Stretch(crew, living, until)
+        self._held: dict[str, Thought] = {}
+        self._late: list[Call] = []
+
+    async def run(self) -> None:
+        """Live to `until`, write it, and ask what there is to be asked.
+
+        Raises:
+            Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
+        """
+        self._let_go()
+        while True:
+            if await self._take():
+                await self._stretch.write()
+            elif not self._linger():
+                break
+        await self._stretch.write(last=True)
+        for person_id, thought in self._held.items():
+            thought.version = self._living.core.people[person_id].version
+            self._calls.thoughts[person_id] = thought
+        self._ask()
+
+    def _let_go(self) -> None:
+        """Void what was asked of somebody to whom something else has happened since."""
+        people, t = self._living.core.people, self._living.world.now
+        for person_id, thought in list(self._calls.thoughts.items()):
+            person = people.get(person_id)
+            if person is None or person.blind or person.version != thought.version:
+                del self._calls.thoughts[person_id]
+                self._void(thought, t)
+
+    def _void(self, thought: Thought, t: WorldTime) -> None:
+        """Its answer counts for nothing but what it cost."""
+        if thought.task is None:
+            return
+        if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
+            chosen = thought.task.result()
+            self._stretch.spend(t, chosen.usage, chosen.failures)
+        elif thought.task.cancel():
+            self._stretch.spend(t, Usage(calls=1, estimated=True), 1)
+
+    async def _take(self) -> bool:
+        """Whatever may happen, as far as it goes; True: there is so much that it should be written first."""
+        for _ in range(BATCH):
+            call = self._stretch.ahead.take()
+            if call is None:
+                return False
+            if call.ask is not Ask.DECISION:
+                self._talk_on(call)
+            elif not self._stretch.answer(call):
+                self._decide(call)
+        return True
+
+    def _decide(self, call: Call) -> None:
+        """The character does what it has chosen, if it has and still can; else it stands and thinks."""
+        snapshot = self._stretch.ahead.snapshot(call)
+        thought = self._calls.thoughts.get(call.person_id)
+        if thought is not None:
+            # It still knows what it did before it began to think.
+            snapshot = replace(snapshot, ended=thought.snapshot.ended, because=thought.snapshot.because)
+        if thought is not None and thought.task is not None and thought.task.done():
+            asked, thought.task = thought.task, None
+            if self._answered(call, snapshot, asked.result()):
+                del self._calls.thoughts[call.person_id]
+                return
+        if thought is None:
+            thought = Thought(since=call.time, snapshot=snapshot, version=0)
+        elif thought.task is None:
+            thought.snapshot = snapshot
+        self._held[call.person_id] = thought
+        stands = Option(action_id=HOLD, node_id=snapshot.node_id, minutes=self._until - call.time)
+        self._stretch.ahead.decided(call, stands)
+
+    def _answered(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
+        option = still_possible(self._living.core.setting, snapshot, chosen.option)
+        if option is not None:
+            self._stretch.decided(call, replace(chosen, option=option))
+            return True
+        self._stretch.spend(call.time, chosen.usage, chosen.failures)
+        mind, plan = self._living.minds.get(call.person_id, Mind()), chosen.mind
+        self._living.minds[call.person_id] = replace(
+            mind, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
+        )
+        return False
+
+    def _talk_on(self, call: Call) -> None:
+        """What was said, or remembered, takes effect now, if it has arrived; else it is asked, or waited for."""
+        task = self._calls.talks.get(call.id)
+        if task is None or not task.done():
+            self._late.append(call)
+            return
+        del self._calls.talks[call.id]
+        last = task.result()
+        if call.ask is Ask.CLOSING:
+            self._stretch.ahead.closed(call)
+        else:
+            self._stretch.ahead.turned(call, last=last is True)
+
+    def _linger(self) -> bool:
+        """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
+        late = [talk for talk in self._living.core.talks.values() if not talk.closed and talk.end < self._until]
+        for talk in late:
+            self._stretch.ahead.changed(self._living.core.linger(talk.id, self._until))
+        return bool(late)
+
+    def _ask(self) -> None:
+        calls, people = self._calls, self._calls.thoughts
+        for call_id in calls.talks.keys() - {call.id for call in self._late}:
+            calls.talks.pop(call_id).cancel()  # the author has taken the talk out of the game
+        wanted = [
+            _Wanted(urgency=URGENCY[call.ask], since=call.time, id=call.id, call=call)
+            for call in self._late
+            if call.id not in calls.talks
+        ]
+        decision = URGENCY[Ask.DECISION]
+        wanted += [_Wanted(urgency=decision, since=t.since, id=i) for i, t in people.items() if t.task is None]
+        wanted.sort(key=lambda one: (one.urgency, one.since, one.id))
+        for one in wanted[: max(0, self._crew.slots - calls.in_flight)]:
+            if one.call is None:
+                thought = people[one.id]
+                thought.task = out(self._crew.decide(self._living, thought.snapshot))
+            else:
+                calls.talks[one.id] = out(self._word(one.call))
+
+    async def _word(self, call: Call) -> bool | None:
+        conversation_id = self._living.conversations[str(call.talk_id)]
+        if call.ask is Ask.TURN:
+            return await self._crew.speak(conversation_id, call.index, None)
+        await self._crew.close(conversation_id)
+        return None
+
+
+def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:
+    """What was chosen a while ago as it can be done by now, from where the character stands; None: not any more."""
+    if chosen.action_id == WAIT:
+        return chosen
+    for option in possible(setting, snapshot, nearest=None).options:
+        same = (option.action_id, option.facility_id, option.target_id)
+        if same == (chosen.action_id, chosen.facility_id, chosen.target_id) and (
+            chosen.action_id != GO or option.node_id == chosen.node_id
+        ):
+            return option if not chosen.minutes else replace(option, minutes=min(chosen.minutes, option.minutes))
+    return None

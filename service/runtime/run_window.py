@@ -1,0 +1,170 @@
+"""Owns a stretch of a world's time being lived: what is decided in it, and how that is written, told, and passed."""
+
+from dataclasses import replace
+
+from sqlmodel import Session
+
+from service.conversation.scene import Goal
+from service.conversation.start import Start, start_talk
+from service.decision.agent_state import Failed, Mind
+from service.decision.choose import Chosen
+from service.decision.routine import by_routine
+from service.llm.chat import Usage
+from service.runtime.crew import Crew
+from service.runtime.passing import pass_time
+from service.runtime.publish import Why, tell
+from service.runtime.world_session import Living, save
+from service.store.tables import WorldRow
+from service.store.usage import count
+from world.causality import Gates
+from world.events import Event, Kind
+from world.life import Talk
+from world.scheduler import Ask, Call, RunningAhead
+from world.time import WorldTime, day_of
+
+BATCH = 1000
+"""Decisions without a model call after which what happened is written."""
+
+
+class Stretch:
+    """A living world from its clock up to, and not including, `until`; used once, by whoever holds the world's lock.
+
+    It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings answers.
+    """
+
+    def __init__(
+        self,
+        crew: Crew,
+        living: Living,
+        until: WorldTime,
+        *,
+        horizon: WorldTime | None = None,
+        gates: Gates | None = None,
+    ) -> None:
+        """`horizon`: nobody lives farther for now (`RunningAhead.extend`); None: than `until`."""
+        self.living = living
+        self.begins = living.world.now
+        self.until = until
+        self.ahead = RunningAhead(living.core, until=horizon or until, gates=gates)
+        self._crew = crew
+        self._settled = self.begins
+        self._why: dict[tuple[str, WorldTime], Why] = {}
+        self._spent: list[tuple[WorldTime, Usage, int]] = []
+        self.is_called_off = False
+        """The store says, as of the last write, that the world is not to go as far as `until`."""
+
+    @property
+    def reached(self) -> WorldTime:
+        """Nothing has been decided or said at this minute or later."""
+        return max(self.living.reached, self.ahead.reached)
+
+    def retreat(self, until: WorldTime) -> frozenset[str]:
+        """Live no farther than an earlier time (`RunningAhead.retreat`)."""
+        self.until = until
+        return self.ahead.retreat(min(until, self.ahead.until))
+
+    @property
+    def settled(self) -> WorldTime:
+        """All before it has happened and is told."""
+        return self._settled
+
+    def answer(self, call: Call) -> bool:
+        """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else False."""
+        living, person_id = self.living, call.person_id
+        if call.ask is not Ask.DECISION or not living.core.people[person_id].blind:
+            return False
+        if living.how[person_id] == "client":
+            self.ahead.decided(call, living.standing(person_id))
+            return True
+        profile = living.world.character(person_id)
+        option, wake_at = by_routine(living.core.setting, profile, self.ahead.snapshot(call))
+        self._why[person_id, call.time] = Why(by="routine")
+        self.ahead.decided(call, option, wake_at=wake_at)
+        return True
+
+    def decided(self, call: Call, chosen: Chosen) -> None:
+        """The character does what it chose."""
+        self.living.minds[call.person_id] = chosen.mind
+        failure = chosen.failure.slug if chosen.failure else ""
+        plan = chosen.mind.plan if chosen.planned else ()
+        self._why[call.person_id, call.time] = Why(
+            by=chosen.by, thought=chosen.mind.thought, failure=failure, plan=plan
+        )
+        self.spend(call.time, chosen.usage, chosen.failures)
+        self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
+
+    def spend(self, t: WorldTime, usage: Usage, failures: int) -> None:
+        """Count calls made for a decision at `t`, whatever came of them."""
+        if usage.calls:
+            self._spent.append((t, usage, failures))
+
+    async def write(self, *, last: bool = False) -> None:
+        """What happened since the last time, in one transaction; then the clock goes on as far as all is settled.
+
+        `last`: everything before `until` has happened.
+        """
+        events = self.ahead.unsettled()
+        self._remember_failures(events)
+        settled = self.until if last else self._settles()
+        if not events and settled == self._settled and not self.living.core.changed_people:
+            return
+        self.living.saved(await self._crew.room.database.write(lambda s: self._store(s, events, settled)))
+        self.living.world, self.living.core.now = self.living.world.at(settled), settled
+        self._settled = settled
+        self._why.clear()
+        self._spent.clear()
+
+    def _settles(self) -> WorldTime:
+        """A turn that a clock which did not wait has left behind is late; what it says comes when it is said."""
+        frontier = self.living.core.frontier
+        return self.until if frontier is None else min(max(frontier, self._settled), self.until)
+
+    def _remember_failures(self, events: tuple[Event, ...]) -> None:
+        for event in events:
+            if event.kind is Kind.FAILED:
+                mind = self.living.minds.get(event.person_id, Mind())
+                failed = Failed(
+                    action_id=str(event.data["action_id"]),
+                    reason=str(event.data["reason"]),
+                    facility_id=_text(event.data.get("facility_id")),
+                    target_id=_text(event.data.get("target_id")),
+                )
+                self.living.minds[event.person_id] = replace(mind, failed=failed)
+
+    def _store(self, session: Session, events: tuple[Event, ...], settled: WorldTime) -> int:
+        living, world = self.living, self.living.world
+        row = session.get_one(WorldRow, world.id, with_for_update=True)
+        tell(session, living, events, self._why)
+        for talk in [t for t in living.core.talks.values() if t.id not in living.stored]:
+            self._begin(session, talk)
+        for t, usage, failures in self._spent:
+            day = day_of(t, day_starts=world.settings.day_starts_minutes)
+            count(session, world.id, day, "decision", usage, failures=failures)
+        if settled > self._settled:
+            pass_time(session, world, settled)
+        living.reached = self.reached
+        revision = save(session, living)
+        self.is_called_off = row.target is None or row.target < self.until
+        return revision
+
+    def _begin(self, session: Session, talk: Talk) -> None:
+        mind = self.living.minds.get(talk.person_id, Mind())
+        goal = None
+        if mind.goal and mind.success_criteria:
+            goal = Goal(goal=mind.goal, success_criteria=mind.success_criteria)
+        room = self._crew.room
+        start_talk(
+            session,
+            self.living.world.at(talk.start),
+            talk,
+            Start(
+                character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=room.settings.max_turns
+            ),
+            self.living.core.people[talk.person_id].node_id,
+            room.models.names(),
+            self.living.conversation_id(talk),
+        )
+
+
+def _text(value: str | int | None) -> str | None:
+    return None if value is None else str(value)

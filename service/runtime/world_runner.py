@@ -1,0 +1,501 @@
+"""Owns who moves a world and who changes it: one at a time. Ticks move it, commands change it while it stands.
+
+The store says how far a world was told to go; whoever finds it short of that goes on, so a stop in the middle loses
+nothing.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy.exc import OperationalError
+from sqlmodel import Session
+
+from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
+from service.people.worlds import WorldView
+from service.runtime.calls import Calls, Decisions
+from service.runtime.crew import Crew
+from service.runtime.exact_run import Drive
+from service.runtime.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
+from service.runtime.realtime import Passing
+from service.runtime.world_session import Living, load, moves, refresh, save
+from service.store.events import last_event
+from service.store.idempotency import Once, once
+from service.store.ids import new_id
+from service.store.tables import WorldRow
+from world.time import LATEST, WorldTime, iso
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 5.0
+"""How long a command waits for a world that moves to stand, in machine time."""
+REST_SECONDS = 3.0
+"""How long a world that moves stands where a command was refused on the way: who tries again then finds it standing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A tick: the world goes from `before` to `after`; what happens has ids above `first`."""
+
+    before: WorldTime
+    after: WorldTime
+    first: int
+
+
+@dataclass(kw_only=True)
+class _Kept:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    living: Living | None = None
+    drive: Drive | None = None
+    moves_since: float = 0.0
+    """When `drive` began, by the loop's clock."""
+    task: asyncio.Task[None] | None = None
+    again: bool = False
+    """It was told to go on while it moved."""
+    waiting: int = 0
+    """Commands that wait for it to stand."""
+    is_missed: bool = False
+    """A command has waited in vain, and may be tried again."""
+    calls: Calls = field(default_factory=Calls)
+    """Out while its clock does not wait."""
+    decisions: Decisions = field(default_factory=Decisions)
+    """Out while its clock waits for them."""
+
+
+class _Ahead(Exception):
+    """Some have lived ahead of the clock: the world can be changed when all have come to `reached`."""
+
+    def __init__(self, reached: WorldTime) -> None:
+        self.reached = reached
+        super().__init__(f"some have lived until {iso(reached)}")
+
+
+class Keeper:
+    """Keeps the living worlds of this process."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        *,
+        sweep_seconds: float = LEASE_SECONDS / 4,
+        lease_seconds: float = LEASE_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
+        """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
+
+        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for a
+        world that moves for `patience_seconds` at most, and for one another as long as that takes.
+        """
+        self.crew = crew
+        self.id = new_id()
+        self.lease_seconds = lease_seconds
+        self._sweep_seconds = sweep_seconds
+        self._patience_seconds = patience_seconds
+        self._room = crew.room
+        self._worlds: dict[str, _Kept] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Go on with every world that a former process left short of where it was told to go."""
+        if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
+            await self._room.database.write(drop_all)
+        self._sweeper = asyncio.create_task(self._again())
+
+    async def stop(self) -> None:
+        """Let go of everything; what is committed stays, and the next process goes on from there."""
+        await self._end()
+        await self._room.database.write(lambda s: let_go(s, self.id))
+
+    async def _end(self) -> None:
+        tasks = [kept.task for kept in self._worlds.values() if kept.task is not None]
+        if self._sweeper is not None:
+            tasks.append(self._sweeper)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for kept in self._worlds.values():
+            await kept.calls.drop()
+            await kept.decisions.drop()
+
+    async def tick(self, world_id: str, ticks: int, request: Once | None = None) -> Step:
+        """Tell the world to go on by `ticks`, and set it moving. A replayed request gets its first answer.
+
+        Raises:
+            TickTooLong: more is ordered than may be lived at once.
+            Invalid: the calendar ends before.
+            KeyReused.
+        """
+
+        def work(session: Session) -> dict[str, Any]:
+            return once(session, request, lambda: self._told(session, world_id, ticks))
+
+        told = await self._room.database.write(work)
+        self.move(world_id)
+        return Step(before=WorldTime(told["before"]), after=WorldTime(told["after"]), first=told["first"])
+
+    async def tick_of_clock(self, world_id: str, ticks: int) -> Step | None:
+        """The same for the world's own clock; None: it was stopped meanwhile, or another process runs it.
+
+        Raises:
+            TickTooLong, Invalid: as `tick`.
+        """
+
+        def work(session: Session) -> dict[str, Any] | None:
+            row = session.get(WorldRow, world_id, with_for_update=True)
+            if row is None or row.clock_mode != "running" or row.clock_runner != self.id:
+                return None
+            return self._told(session, world_id, ticks)
+
+        told = await self._room.database.write(work)
+        if told is None:
+            return None
+        self.move(world_id)
+        return Step(before=WorldTime(told["before"]), after=WorldTime(told["after"]), first=told["first"])
+
+    def move(self, world_id: str) -> None:
+        """Set the world moving towards where it was told to go, if it does not already."""
+        kept = self._kept(world_id)
+        kept.again = True
+        if kept.task is None or kept.task.done():
+            kept.task = asyncio.create_task(self._move(world_id, kept))
+            kept.task.add_done_callback(_tell_failure)
+
+    async def wait(self, world_id: str, until: WorldTime) -> None:
+        """Return when the world has come to `until`.
+
+        Raises:
+            WorldStopped: it was stopped, or removed, before.
+            RunInterrupted: the store failed on the way; the world goes on when it is back.
+            Exception: what else stopped it on the way.
+        """
+        while True:
+            now, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+            if now >= until:
+                return
+            if target < until:
+                raise WorldStopped(until=iso(until))
+            self.move(world_id)
+            task = self._kept(world_id).task
+            try:
+                if task is not None:
+                    await asyncio.shield(task)
+            except WorldMoves:
+                await asyncio.sleep(0.05)  # another replica moves it
+            except OperationalError as exc:
+                raise _interrupted(until, exc) from exc
+
+    async def halt(self, world_id: str) -> None:
+        """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row says."""
+        kept = self._kept(world_id)
+        if kept.drive is not None:
+            kept.drive.halt()
+        async with kept.lock:
+            await self._let_go_of_calls(kept)
+
+    async def command(
+        self, world_id: str, work: Callable[[Session, Living], T], *, leaves_minds_alone: bool = False
+    ) -> T:
+        """Change the world at the next minute at which everybody stands, in one transaction with its living state. A world
+        that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
+
+        `leaves_minds_alone`: it changes nothing that a decision of others depends on but what they see. What they are
+        asked then stays asked; so it does where the command is refused.
+
+        Raises:
+            WorldMoves: it does not come there soon, or another replica moves it.
+            RunInterrupted: the store failed on the way there.
+        """
+        deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        run: asyncio.Task[None] | None = None
+        while True:
+            async with self._standing(world_id, deadline) as kept:
+                try:
+                    answer = await self._changed(world_id, kept, work)
+                except _Ahead as ahead:
+                    _require_went(run, ahead.reached)
+                    if asyncio.get_running_loop().time() > deadline:
+                        raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
+                    await self._room.database.write(partial(_order, world_id=world_id, until=ahead.reached))
+                else:
+                    if not leaves_minds_alone:
+                        await kept.decisions.drop()
+                    return answer
+            self.move(world_id)
+            run = kept.task
+
+    async def remove(self, world_id: str, work: Callable[[Session], T]) -> T:
+        """Let `work` take the world's rows out of the store; a run it is on ends.
+
+        Raises:
+            WorldMoves: another replica moves it, and does not let go of it soon.
+        """
+
+        def change(session: Session) -> T:
+            claim_if_there(session, self.id, world_id, self.lease_seconds)
+            return work(session)
+
+        deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        while True:
+            drive = self.drive_of(world_id)
+            if drive is not None:
+                drive.halt()
+            async with self._standing(world_id, deadline) as kept:
+                kept.living = None
+                await self._let_go_of_calls(kept)
+                try:
+                    return await self._room.database.write(change)
+                except WorldMoves:
+                    if asyncio.get_running_loop().time() > deadline:
+                        raise
+                    await self._room.database.write(partial(call_off, world_id=world_id))
+            await asyncio.sleep(0.2)
+
+    async def let_pass(self, world_id: str, ticks: int) -> None:
+        """The world's clock goes on by `ticks` at once, whoever still thinks or speaks; at the calendar's end it stops.
+
+        A world that was told to go on and is not there yet goes there first, and waits for its models. It is a world
+        that has a row: one that was removed does not begin anew.
+        """
+        kept = self._kept(world_id)
+        async with kept.lock:
+            try:
+                kept.living = living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
+                if living is None:
+                    return
+                if (await self._room.database.read(lambda s: self._clock(s, world_id)))[1] > living.world.now:
+                    self.move(world_id)
+                    return
+                await self.crew.end_dropped(living)
+                minutes = ticks * living.world.settings.tick_minutes
+                until = WorldTime(min(living.world.now + minutes, LATEST))
+                await Passing(self.crew, living, kept.calls, until).run()
+                await self._room.database.write(lambda s: let_go(s, self.id, world_id))
+            except BaseException:
+                kept.living = None  # it may be ahead of the store
+                raise
+
+    async def rest(self, world_id: str) -> None:
+        """The clock does wait from now on: what is asked and not answered is let go, and will be asked again."""
+        kept = self._kept(world_id)
+        if not kept.calls.is_empty:
+            async with kept.lock:
+                await self._let_go_of_calls(kept)
+
+    def drive_of(self, world_id: str) -> Drive | None:
+        """The run the world is on; None: it stands."""
+        kept = self._worlds.get(world_id)
+        return kept.drive if kept is not None else None
+
+    @asynccontextmanager
+    async def _standing(self, world_id: str, deadline: float) -> AsyncIterator[_Kept]:
+        kept = self._kept(world_id)
+        kept.waiting += 1
+        try:
+            if kept.drive is not None:
+                kept.drive.interrupt()
+            await self._take(kept, deadline)
+        except TimeoutError:
+            kept.is_missed = True
+            raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
+        finally:
+            kept.waiting -= 1
+        try:
+            yield kept
+        finally:
+            kept.lock.release()
+
+    async def _take(self, kept: _Kept, deadline: float) -> None:
+        """Take the world's lock. A run that holds it is waited for until `deadline`, or for as long as patience lasts where
+        it began later; whoever else holds it is done soon.
+
+        Raises:
+            TimeoutError: the world moves.
+        """
+        loop = asyncio.get_running_loop()
+        taking = asyncio.create_task(kept.lock.acquire())
+        try:
+            while not taking.done():
+                latest = max(
+                    deadline, (loop.time() if kept.drive is None else kept.moves_since) + self._patience_seconds
+                )
+                if latest <= loop.time():
+                    raise TimeoutError
+                await asyncio.wait({taking}, timeout=latest - loop.time())
+        except BaseException:
+            if not taking.cancel():  # it was taken at the last moment
+                kept.lock.release()
+            raise
+
+    async def _changed(self, world_id: str, kept: _Kept, work: Callable[[Session, Living], T]) -> T:
+        living: Living | None = None
+
+        def change(session: Session) -> tuple[T, int]:
+            nonlocal living
+            if living is not None:
+                kept.living = None  # a second try: the first has changed it
+            world = self._room.stage.open(session, world_id, lock=True)
+            claim(session, self.id, world_id, self.lease_seconds)
+            living = self._living(session, world, kept)
+            if living.reached > living.world.now:
+                raise _Ahead(living.reached)
+            answer = work(session, living)
+            revision = save(session, living)
+            let_go(session, self.id, world_id)
+            return answer, revision
+
+        try:
+            answer, revision = await self._room.database.write(change)
+        except _Ahead:
+            kept.living = living
+            raise
+        except KataribeError:
+            kept.living = None if living is None or living.is_changed else living  # a refusal mostly changes nothing
+            raise
+        except BaseException:
+            kept.living = None  # what it changed in memory is not in the store
+            raise
+        if living is not None:
+            living.saved(revision)
+        kept.living = living
+        self.crew.engine.begin_anew(world_id)
+        return answer
+
+    def _told(self, session: Session, world_id: str, ticks: int) -> dict[str, Any]:
+        settings = self._room.stage.open(session, world_id, lock=True).settings
+        row = session.get_one(WorldRow, world_id)
+        before = max(row.now, row.target or row.now)
+        after = before + ticks * settings.tick_minutes
+        if after - row.now > settings.max_tick_minutes:
+            raise TickTooLong(minutes=after - before, ordered=before - row.now, most=settings.max_tick_minutes)
+        if after > LATEST:
+            raise Invalid(field="ticks", reason=f"the calendar ends at {iso(LATEST)}")
+        row.target = after
+        return {"before": before, "after": after, "first": last_event(session, world_id)}
+
+    async def _move(self, world_id: str, kept: _Kept) -> None:
+        while await self._run(world_id, kept):
+            if kept.is_missed and not kept.waiting:
+                kept.is_missed = False
+                await asyncio.sleep(REST_SECONDS)
+        await kept.decisions.drop()
+
+    async def _run(self, world_id: str, kept: _Kept) -> bool:
+        """Live on to where the world was told to go, or to where commands want it to stand. False: it stands."""
+        async with kept.lock:
+            try:
+                kept.again = False
+                living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
+                kept.living = living
+                _, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+                if living is None or target <= living.world.now:
+                    await self._room.database.write(lambda s: let_go(s, self.id, world_id))
+                    return kept.again
+                await self.crew.end_dropped(living)
+                await self._drop(kept.calls)
+                kept.drive = Drive(self.crew, living, target, decisions=kept.decisions)
+                kept.moves_since = asyncio.get_running_loop().time()
+                if kept.waiting:
+                    kept.drive.interrupt()
+                await kept.drive.run()
+                return True
+            except BaseException:
+                kept.living = None  # it may be ahead of the store
+                raise
+            finally:
+                kept.drive = None
+
+    def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> Living | None:
+        if not claim_if_there(session, self.id, world_id, self.lease_seconds):
+            return None
+        return self._living(session, self._room.stage.open(session, world_id), kept)
+
+    def _living(self, session: Session, world: WorldView, kept: _Kept) -> Living:
+        missing = self._room.models.names()["decision"] == "none"
+        if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
+            return kept.living
+        self.crew.engine.begin_anew(world.id)
+        return load(session, self._room.stage, world.id, models_missing=missing)
+
+    async def _let_go_of_calls(self, kept: _Kept) -> None:
+        await kept.decisions.drop()
+        await self._drop(kept.calls)
+
+    async def _drop(self, calls: Calls) -> None:
+        if not calls.is_empty:
+            await calls.drop()
+            # SQLite's one writer comes to this when it has done what they had begun.
+            await self._room.database.write(_nothing)
+
+    async def _again(self) -> None:
+        while True:
+            try:
+                await self._sweep()
+            except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
+                _log.exception("the sweep failed; it is tried again")
+            await asyncio.sleep(self._sweep_seconds)
+
+    async def _sweep(self) -> None:
+        """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its process
+        died, or its store was away.
+        """
+        moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
+        if moving:
+            await self._room.database.write(
+                partial(extend, keeper=self.id, world_ids=moving, seconds=self.lease_seconds)
+            )
+        for world_id in moving:
+            _, target = await self._room.database.read(partial(self._clock, world_id=world_id))
+            drive = self.drive_of(world_id)
+            if drive is not None and target < drive.until:
+                drive.halt()
+        for world_id in await self._room.database.read(partial(abandoned, keeper=self.id)):
+            if world_id not in moving:
+                self.move(world_id)
+
+    def _clock(self, session: Session, world_id: str) -> tuple[WorldTime, WorldTime]:
+        """The world's clock, and how far it was told to go. A world that is not there is at its beginning."""
+        row = session.get(WorldRow, world_id)
+        if row is None:
+            return self._room.stage.start, self._room.stage.start
+        return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
+
+    def _kept(self, world_id: str) -> _Kept:
+        return self._worlds.setdefault(world_id, _Kept())
+
+
+def call_off(session: Session, world_id: str) -> None:
+    """The world is not to go on to where it was told to go; who moves it stops at the next settled minute."""
+    row = session.get(WorldRow, world_id, with_for_update=True)
+    if row is not None:
+        row.target = None
+
+
+def _order(session: Session, world_id: str, until: WorldTime) -> None:
+    row = session.get_one(WorldRow, world_id, with_for_update=True)
+    row.target = max(row.target or 0, until)
+
+
+def _require_went(run: asyncio.Task[None] | None, until: WorldTime) -> None:
+    """Raises: RunInterrupted: the store failed while the world was to go on to `until`."""
+    failed = run.exception() if run is not None and run.done() and not run.cancelled() else None
+    if isinstance(failed, OperationalError):
+        raise _interrupted(until, failed) from failed
+
+
+def _interrupted(until: WorldTime, error: OperationalError) -> RunInterrupted:
+    return RunInterrupted(until=iso(until), reason=" ".join(str(error.orig).split()))
+
+
+def _nothing(_: Session) -> None:
+    """A transaction that waits for its turn."""
+
+
+def _tell_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("a world could not be moved on", exc_info=task.exception())

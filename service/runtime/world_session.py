@@ -1,0 +1,300 @@
+"""Owns a living world in memory: the core's people and talks, and what is on everybody's mind; how it is read and written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from hashlib import blake2b
+from typing import Literal
+
+from sqlalchemy import Executable, delete
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel, col, func, select
+
+from service.conversation.ending import OPENER
+from service.conversation.phase import ClockPolicy
+from service.decision.agent_state import Mind, mind_record, read_mind
+from service.errors import WorldMoves
+from service.people.life_record import person_record, read_person, read_talk, talk_record
+from service.people.whereabouts import segment_of
+from service.people.worlds import WorldRepository, WorldView
+from service.store.tables import (
+    ConversationRow,
+    EngagementRow,
+    LifeRow,
+    ParticipantRow,
+    PersonRow,
+    TalkRow,
+    TurnRow,
+    WorldRow,
+)
+from world import simulation
+from world.actions import HOLD
+from world.life import Person, State, Talk
+from world.option import Option
+from world.people import node_at
+from world.time import MINUTES_PER_DAY, WorldTime, iso
+
+How = Literal["model", "routine", "client"]
+
+HOLD_MINUTES = 3650 * MINUTES_PER_DAY
+"""A character in a client's hands stands until it is told something else: ten world years at most, then again."""
+
+
+@dataclass(kw_only=True)
+class Living:
+    """A world as it lives. `world` is at its clock; `core` may be ahead of it. Used by one run or one command at a time.
+
+    `how`: how each character decides now; `conversations`: the conversation of each talk; `revision`: of the store, when
+    this was read or written last; `reached`: nothing has been decided or said at that minute or later.
+    """
+
+    world: WorldView
+    core: simulation.World
+    minds: dict[str, Mind]
+    how: dict[str, How]
+    conversations: dict[str, str]
+    revision: int
+    reached: WorldTime
+    stored: set[str] = field(default_factory=set)
+    """Talks that the store has a row of."""
+    dropped: tuple[str, ...] = ()
+    """Conversations that cannot go on: the author has taken away who held them, or where."""
+
+    def hold(self, character_id: str) -> simulation.Step:
+        """What the character does ends now, and it stands where it is. Raises: OutOfTurn: it is in a talk."""
+        self.core.stop(character_id, self.world.now)
+        return self.core.decide(character_id, self.standing(character_id))
+
+    def standing(self, character_id: str) -> Option:
+        """What a character in a client's hands decides when nobody tells it anything."""
+        return Option(action_id=HOLD, node_id=self.core.people[character_id].node_id, minutes=HOLD_MINUTES)
+
+    def reconcile(self) -> None:
+        """See to it that everybody lives the way `how` says: who decides by itself again does not stand any longer."""
+        for character_id, how in self.how.items():
+            person = self.core.people[character_id]
+            if person.blind != (how != "model"):
+                self.core.put(replace(person, blind=how != "model"))
+            if how != "client" and person.last.action_id == HOLD and person.last.end > self.world.now:
+                self.core.stop(character_id, self.world.now)
+
+    @property
+    def is_changed(self) -> bool:
+        """Lives or talks are not as they were last written."""
+        return bool(self.core.changed_people or self.core.changed_talks)
+
+    def saved(self, revision: int) -> None:
+        """All that had changed is committed."""
+        self.stored = set(self.core.talks)
+        self.conversations = {i: c for i, c in self.conversations.items() if i in self.core.talks}
+        self.core.changed_people.clear()
+        self.core.changed_talks.clear()
+        self.revision = revision
+
+    def conversation_id(self, talk: Talk) -> str:
+        """The id of the talk's conversation: the same whenever the same story is told."""
+        known = self.conversations.get(talk.id)
+        if known is None:
+            told = f"{self.world.id}/{talk.id}".encode()
+            known = self.conversations[talk.id] = f"{talk.start:012x}{blake2b(told, digest_size=8).hexdigest()}"
+        return known
+
+
+def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> Living:
+    """The world from the store; who has no life yet begins one at the world's clock, where it stands."""
+    world = stage.open(session, world_id)
+    lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
+    rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
+    needs = world.setting.catalogue.needs
+    known = {row.character_id: read_person(row.person, needs) for row in lives}
+    talks = {row.talk_id: read_talk(row.talk) for row in rows}
+    lasting, held = _lasting(world, known, talks)
+    people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
+    held_by = _held_by_clients(session, world_id)
+    row = session.get(WorldRow, world_id)
+    living = Living(
+        world=world,
+        core=simulation.World(
+            world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
+        ),
+        minds={row.character_id: read_mind(row.mind) for row in lives},
+        how=_how(session, world, held_by, models_missing=models_missing),
+        conversations={row.talk_id: row.conversation_id for row in rows},
+        revision=row.revision if row else 0,
+        reached=_reached(session, row),
+        stored=set(talks),
+        dropped=tuple(row.conversation_id for row in rows if row.talk_id not in held),
+    )
+    living.core.changed_people -= lasting.keys()
+    living.core.changed_talks.clear()
+    living.reconcile()
+    return living
+
+
+def refresh(session: Session, world: WorldView, living: Living, *, models_missing: bool) -> bool:
+    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew.
+
+    `world` is the living one's as it was opened now.
+    """
+    row = session.get(WorldRow, world.id)
+    if row is None or row.revision != living.revision or world.setting is not living.core.setting:
+        return False
+    living.world = world
+    held_by = _held_by_clients(session, world.id)
+    living.how = _how(session, world, held_by, models_missing=models_missing)
+    living.core.engaged, living.core.now = _engaged(world, held_by), world.now
+    living.reached = _reached(session, row)
+    living.reconcile()
+    return True
+
+
+def save(session: Session, living: Living) -> int:
+    """Write what has changed since it was last written; the caller commits and then says so (`Living.saved`), or throws
+    the living world away. Answers the store's revision.
+
+    Raises:
+        WorldMoves: somebody else has written it since it was read.
+    """
+    core, needs, world_id = living.core, living.core.setting.catalogue.needs, living.world.id
+    world = session.get_one(WorldRow, world_id)
+    if world.revision != living.revision:
+        raise moves(world)
+    lives = [
+        {
+            "world_id": world_id,
+            "character_id": i,
+            "person": person_record(core.people[i], needs),
+            "mind": mind_record(living.minds.get(i, Mind())),
+        }
+        for i in sorted(core.changed_people)
+    ]
+    talks = [
+        {
+            "world_id": world_id,
+            "talk_id": i,
+            "conversation_id": living.conversation_id(core.talks[i]),
+            "talk": talk_record(core.talks[i]),
+        }
+        for i in sorted(core.changed_talks)
+        if i in core.talks
+    ]
+    dialect = session.get_bind().dialect.name
+    if lives:
+        session.execute(_upsert(LifeRow, dialect, ("person", "mind")), lives)
+    if talks:
+        session.execute(_upsert(TalkRow, dialect, ("talk",)), talks)
+    gone = living.stored - core.talks.keys()
+    if gone:
+        session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
+    world.revision += 1
+    world.reached = living.reached
+    return world.revision
+
+
+def moves(row: WorldRow) -> WorldMoves:
+    """Why a world that is on its way cannot be changed now."""
+    return WorldMoves(now=iso(WorldTime(row.now)), until=iso(WorldTime(max(row.now, row.target or row.now))))
+
+
+def _reached(session: Session, row: WorldRow | None) -> WorldTime:
+    """A turn is stored before the world it is spoken in: the last one may have been spoken later than the row knows."""
+    if row is None:
+        return WorldTime(0)
+    spoken = select(func.max(ConversationRow.started_at + TurnRow.turn)).where(
+        TurnRow.conversation_id == ConversationRow.id,
+        ConversationRow.world_id == row.id,
+        ConversationRow.clock_policy == ClockPolicy.MINUTE,
+        col(ConversationRow.phase).in_(("running", "closing")),
+    )
+    last = session.exec(spoken).one()
+    return WorldTime(max(row.reached, -1 if last is None else last + 1))
+
+
+def _lasting(
+    world: WorldView, known: Mapping[str, Person], talks: Mapping[str, Talk]
+) -> tuple[dict[str, Person], dict[str, Talk]]:
+    """The lives and talks that can go on. The author may have taken away a person, a place or an action meanwhile."""
+    fit = {i: person for i, person in known.items() if i in world.cast.characters and _fits(person, world)}
+    held = {i: talk for i, talk in talks.items() if talk.closed or set(talk.characters) <= fit.keys()}
+    held = {i: talk for i, talk in held.items() if not talk.with_npc or talk.partner_id in world.map.posts}
+    homes = world.cast.characters
+    return {
+        i: person if person.home == homes[i].home else replace(person, home=homes[i].home)
+        for i, person in fit.items()
+        if person.state not in (State.TALKS, State.CLOSES) or person.last.talk_id in held
+    }, held
+
+
+def _newcomer(session: Session, world: WorldView, character_id: str) -> Person:
+    profile = world.character(character_id)
+    node_id = node_at(segment_of(session, world, character_id), world.now)
+    return simulation.newcomer(
+        world.setting,
+        character_id,
+        profile.home,
+        world.now,
+        node_id=node_id if node_id in world.map.nodes else None,
+        needs=profile.needs,
+    )
+
+
+def _fits(person: Person, world: WorldView) -> bool:
+    nodes = {node_id for activity in person.past for node_id in activity.segment.path}
+    actions = {activity.action_id for activity in person.past}
+    if person.claim is not None:
+        actions.add(person.claim.action_id)
+        nodes.add(person.claim.node_id)
+        if not _can_be_claimed(person.claim, world):
+            return False
+    return nodes <= world.map.nodes.keys() and all(map(world.setting.catalogue.knows, actions))
+
+
+def _can_be_claimed(claim: Option, world: WorldView) -> bool:
+    if claim.facility_id is not None and claim.facility_id not in world.map.facilities:
+        return False
+    return claim.target_id is None or claim.target_id in world.cast.characters or claim.target_id in world.map.posts
+
+
+def _how(session: Session, world: WorldView, held_by: Mapping[str, str], *, models_missing: bool) -> dict[str, How]:
+    wanted = select(PersonRow.person_id, PersonRow.decision).where(
+        PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
+    )
+    decisions = dict(session.exec(wanted).all())
+    return {
+        i: "client" if i in held_by else how_of(world, i, decisions.get(i), models_missing=models_missing)
+        for i in world.cast.characters
+    }
+
+
+def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
+    """How the character decides: its row says it (`decision`), else its file, else its world; without a model by routine."""
+    wanted = decision or world.character(character_id).decision or world.decision
+    if wanted == "client":
+        return "client"
+    return "model" if wanted == "model" and not models_missing else "routine"
+
+
+def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
+    """Who is in a conversation that a client started, and which character leads it."""
+    held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
+        EngagementRow.world_id == world_id,
+        ConversationRow.id == EngagementRow.conversation_id,
+        ConversationRow.clock_policy == ClockPolicy.NONE,
+        ParticipantRow.conversation_id == ConversationRow.id,
+        ParticipantRow.seat == OPENER,
+    )
+    return dict(session.exec(held).all())
+
+
+def _engaged(world: WorldView, held_by: Mapping[str, str]) -> dict[str, str]:
+    """NPCs in conversations that a client started, and with whom."""
+    return {person_id: leader for person_id, leader in held_by.items() if person_id in world.map.posts}
+
+
+@cache
+def _upsert(table: type[SQLModel], dialect: str, changing: tuple[str, ...]) -> Executable:
+    """The statement that inserts a row or changes it; made once, for it is run after every answer."""
+    rows = SQLModel.metadata.tables[str(table.__tablename__)]
+    insert = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
+    key = [column.name for column in rows.primary_key]
+    return insert.on_conflict_do_update(index_elements=key, set_={name: insert.excluded[name] for name in changing})

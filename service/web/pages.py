@@ -1,0 +1,212 @@
+"""Owns the pages: the world with map and people, a conversation as it is spoken, a memory and how it hangs together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlmodel import Session
+from starlette.exceptions import HTTPException
+
+from service.conversation.room import Room
+from service.conversation.transcript import conversation_of
+from service.decision.wording import action_name
+from service.errors import NotFound
+from service.people.worlds import WorldView
+from service.web.texts import texts
+from world.actions import BUILT_IN
+from world.ids import is_slug
+from world.time import Language
+
+router = APIRouter(include_in_schema=False)
+
+MAIN_WORLD = "main"
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+# Swagger UI's style sheet carries its pictures in itself.
+DOCS_HEADERS: Mapping[str, str] = {
+    **HEADERS,
+    "Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:",
+}
+
+_HERE = Path(__file__).parent
+_STATIC = StaticFiles(directory=_HERE / "static")
+# Named here, for the machine's own table of types can be wrong, and `nosniff` makes that fatal.
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """Which world is looked at, and in which language.
+
+    `asked`: the language the address names, if any. `valid`: the address names a world as a world can be named.
+    """
+
+    request: Request
+    world_id: str
+    asked: Language | None
+    valid: bool
+
+    @property
+    def room(self) -> Room:
+        """What the app serves with."""
+        room: Room = self.request.app.state.house.room
+        return room
+
+    def language(self, world: WorldView) -> Language:
+        """The language the address names, else the world's."""
+        return self.asked or world.language
+
+    def address(self, path: str, **query: str) -> str:
+        """A page of the same world, in the language the address names, if it names one."""
+        keep = {} if self.world_id == MAIN_WORLD else {"world": self.world_id}
+        if self.asked:
+            keep["lang"] = self.asked
+        query = keep | query
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def render(self, template: str, world: WorldView, *, status: int = 200, **more: object) -> HTMLResponse:
+        """A page of the world; `more` are the template's own values, `data` of them what its script is given."""
+        if not self.valid:
+            template, status = "missing.html", 404
+        language = self.language(world)
+        script = {"lang": language, "asked": self.asked, "world": self.world_id, "texts": texts(language)}
+        data = more.pop("data", {})
+        assert isinstance(data, dict)  # noqa: S101 - ours alone
+        html = _TEMPLATES.get_template(template).render(
+            page=self,
+            world=world,
+            lang=language,
+            t=texts(language),
+            script=script | data,
+            here_in={code: urlencode(dict(self.request.query_params) | {"lang": code}) for code in ("en", "ja")},
+            **more,
+        )
+        return HTMLResponse(html, status, dict(HEADERS))
+
+    def missing(self, world: WorldView) -> HTMLResponse:
+        """The page for what is not there."""
+        return self.render("missing.html", world, status=404)
+
+
+def _page(
+    request: Request,
+    world: Annotated[str, Query()] = MAIN_WORLD,
+    lang: Annotated[str | None, Query()] = None,
+) -> Page:
+    valid = is_slug(world)
+    return Page(request=request, world_id=world if valid else MAIN_WORLD, asked=_known(lang), valid=valid)
+
+
+Asked = Annotated[Page, Depends(_page)]
+
+
+@router.get("/")
+async def world_page(page: Asked) -> Response:
+    """The world: clock, map, people, conversations, events."""
+    world = await _world(page)
+    return page.render("world.html", world, data={"actions": _actions(world)})
+
+
+@router.get("/docs")
+async def docs_page() -> Response:
+    """The HTTP API, to read and to try."""
+    html = _TEMPLATES.get_template("docs.html").render(en=texts("en"), ja=texts("ja"))
+    return HTMLResponse(html, headers=dict(DOCS_HEADERS))
+
+
+@router.get("/login")
+async def login_page(page: Asked, next: str = "/", wrong: bool = False) -> Response:
+    """Where a person shows the service's key; `next` is where that leads. The form is sent to api/key.py."""
+    return page.render("login.html", await _world(page), next=next, wrong=wrong)
+
+
+@router.get("/view/conversations/{conversation_id}")
+async def conversation_page(conversation_id: str, page: Asked) -> Response:
+    """A conversation: live while it is spoken, and afterwards what it changed."""
+
+    def names(session: Session) -> tuple[WorldView, dict[str, str] | None]:
+        world = page.room.stage.open(session, page.world_id)
+        try:
+            row = conversation_of(session, page.world_id, conversation_id)
+        except NotFound:
+            return world, None
+        return world, {"character": world.name_of(row.opener_id), "npc": world.name_of(row.partner_id)}
+
+    world, people = await page.room.database.read(names)
+    if people is None:
+        return page.missing(world)
+    return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
+
+
+@router.get("/view/characters/{character_id}")
+async def memory_page(character_id: str, page: Asked, npc_id: str | None = None) -> Response:
+    """How the character lives now, and what it remembers about an NPC or another character."""
+    world = await _world(page)
+    character = world.cast.characters.get(character_id)
+    others = {i: one.name for i, one in {**world.cast.npcs, **world.cast.characters}.items() if i != character_id}
+    if character is None or (npc_id is not None and npc_id not in others):
+        return page.missing(world)
+    places = {facility.id: facility.name for facility in world.map.facilities.values()}
+    data = {"id": character_id, "name": character.name, "npc": npc_id, "places": places}
+    return page.render("memory.html", world, data=data, character=character, others=others)
+
+
+@router.get("/view/characters/{character_id}/graph")
+async def graph_page(character_id: str, page: Asked) -> Response:
+    """The character's whole long-term memory, drawn as a graph."""
+    world = await _world(page)
+    character = world.cast.characters.get(character_id)
+    if character is None:
+        return page.missing(world)
+    return page.render("graph.html", world, data={"id": character_id, "name": character.name}, character=character)
+
+
+@router.get("/view/static/{name:path}")
+async def static_file(name: str, request: Request) -> Response:
+    """A script, style sheet or picture of the pages; the browser asks each time whether it has changed."""
+    response = await _STATIC.get_response(name, request.scope)
+    response.headers["Cache-Control"] = "no-cache"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if response.status_code == 200:
+        response.headers["Content-Type"] = _TYPES[Path(name).suffix]
+    return response
+
+
+@router.get("/view/{rest:path}")
+async def nothing_there(rest: str, page: Asked) -> Response:
+    """Any other address below /view."""
+    if rest.startswith("static/"):
+        raise HTTPException(404)
+    return page.missing(await _world(page))
+
+
+def _known(language: str | None) -> Language | None:
+    if language == "ja":
+        return "ja"
+    return "en" if language == "en" else None
+
+
+def _actions(world: WorldView) -> dict[str, str]:
+    """What everything that can be done is called."""
+    ids = (*sorted(BUILT_IN), *(action.id for action in world.setting.catalogue.actions))
+    return {action_id: action_name(world, action_id) for action_id in ids}
+
+
+async def _world(page: Page) -> WorldView:
+    return await page.room.database.read(lambda s: page.room.stage.open(s, page.world_id))

@@ -1,1 +1,0 @@
-"""Owns the tests of service/jobs."""

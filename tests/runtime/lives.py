@@ -1,0 +1,170 @@
+"""Owns a living world for tests: a keeper over a real store, the rehearsal as its model, slowed down at random."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import col, select
+
+from service.content.load import Content
+from service.conversation.engine import Engine
+from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
+from service.conversation.room import Room
+from service.conversation.stream import Stream
+from service.decision.desk import Desk
+from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
+from service.llm.budget import Budgeted
+from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
+from service.llm.rehearsal import RehearsalModel
+from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
+from service.memory.sql import SqlMemory
+from service.people.worlds import WorldRepository
+from service.runtime.crew import Crew
+from service.runtime.outbox import Outbox
+from service.runtime.world_runner import PATIENCE_SECONDS, Keeper
+from service.settings import Settings
+from service.store.budget import DailyBudget, utc_now
+from service.store.session import Database
+from service.store.tables import (
+    AttitudeChangeRow,
+    ConversationRow,
+    EventRow,
+    MidTermRow,
+    MoodRow,
+    MovementRow,
+    ParticipantRow,
+    SummaryRow,
+    TurnRow,
+    UsageRow,
+)
+
+
+def rehearsal(seed: int = 7) -> RehearsalModel:
+    """The model without a model, for all roles."""
+    return RehearsalModel({**SPEAKERS, **KEEPERS, **DECIDERS}, seed=seed)
+
+
+class Slow:
+    """A ChatModel that answers as `inner`, after a time drawn at random; `calls` counts, `fails` says when it breaks."""
+
+    def __init__(self, inner: ChatModel, *, seed: int, longest_seconds: float, fail_at: int | None = None) -> None:
+        self._inner = inner
+        self._rng = random.Random(seed)
+        self._longest_seconds = longest_seconds
+        self._fail_at = fail_at
+        self.calls = 0
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        self.calls += 1
+        if self.calls == self._fail_at:
+            raise RuntimeError("the power is gone")
+        await asyncio.sleep(self._rng.random() * self._longest_seconds)
+        return await self._inner.complete(prompt, on_text)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    """A service without HTTP."""
+
+    room: Room
+    keeper: Keeper
+
+    async def live(self, minutes: int, world_id: str = "main") -> None:
+        """One tick, waited for."""
+        step = await self.keeper.tick(world_id, minutes)
+        await self.keeper.wait(world_id, step.after)
+
+    def story(self, world_id: str = "main") -> dict[str, list[Any]]:
+        """All that a world holds which people can see, in an order of its own."""
+
+        def rows(table: Any, *order: Any, without: frozenset[str] = frozenset()) -> list[Any]:
+            query = select(table).where(table.world_id == world_id) if hasattr(table, "world_id") else select(table)
+            found = self.room.database.read_now(lambda s: s.exec(query.order_by(*map(col, order))).unique().all())
+            return [row.model_dump(exclude=set(without)) for row in found]
+
+        return {
+            "events": rows(EventRow, EventRow.id, without=frozenset({"id"})),
+            "turns": rows(TurnRow, TurnRow.conversation_id, TurnRow.turn, without=frozenset({"duration_ms"})),
+            "conversations": rows(ConversationRow, ConversationRow.id, without=frozenset({"runner", "lease_until"})),
+            "participants": rows(ParticipantRow, ParticipantRow.conversation_id, ParticipantRow.seat),
+            "summaries": rows(SummaryRow, SummaryRow.conversation_id, SummaryRow.person_id),
+            "attitudes": rows(
+                AttitudeChangeRow, AttitudeChangeRow.owner_id, AttitudeChangeRow.other_id, AttitudeChangeRow.id
+            ),
+            "moods": rows(MoodRow, MoodRow.person_id, MoodRow.id),
+            "mid_term": rows(MidTermRow, MidTermRow.id),
+            "movements": rows(
+                MovementRow, MovementRow.character_id, MovementRow.starts_at, MovementRow.id, without=frozenset({"id"})
+            ),
+            "usage": rows(UsageRow, UsageRow.day, UsageRow.role),
+        }
+
+
+@asynccontextmanager
+async def house(
+    content: Content,
+    directory: Path,
+    model: ChatModel,
+    *,
+    language: str = "en",
+    at_once: int = 8,
+    sweep_seconds: float = 10,
+    patience_seconds: float = PATIENCE_SECONDS,
+    url: str | None = None,
+    llm: dict[str, Any] | None = None,
+    now: Callable[[], datetime] = utc_now,
+    **world: Any,
+) -> AsyncIterator[House]:
+    """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
+
+    `url`: of a database that other houses share. `now` is the machine's clock of the budget that `llm` may set.
+    """
+    settings = Settings(
+        _env_file=None,
+        data_dir=directory,
+        embedding={"provider": "none"},
+        world={"language": language, **world},
+        llm={"max_concurrency": at_once, **(llm or {})},
+    )
+    database = Database(url or f"sqlite:///{directory / 'kataribe.db'}")
+    database.migrate()
+    memory = SqlMemory(database)
+    budget = DailyBudget(database, settings.llm, now=now)
+    models = Models(dict.fromkeys(ROLES, Budgeted(model, budget)))
+    room = Room(
+        settings=settings,
+        stage=WorldRepository(content, settings.world),
+        database=database,
+        memory=memory,
+        models=models,
+        budget=budget,
+        stream=Stream(),
+    )
+    desk = Desk(settings=settings, database=database, memory=memory, models=models)
+    crew = Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room))
+    keeper = Keeper(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
+    await keeper.start()
+    try:
+        yield House(room=room, keeper=keeper)
+    finally:
+        await keeper.stop()
+        database.close()
+
+
+def unpaid(rows: list[Any]) -> list[Any]:
+    """The rows without what was paid for: a call that was let go is asked, and paid for, again."""
+    paid = {"calls", "prompt_tokens", "completion_tokens"}
+    return [{name: value for name, value in row.items() if name not in paid} for row in rows]

@@ -1,0 +1,274 @@
+"""The running clock: the same story as by hand, commands in between, on and on whatever happens to the store."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from service.content.load import Content
+from service.errors import BudgetExhausted, Invalid
+from service.runtime.author import set_weather
+from service.runtime.clock_scheduler import CATCH_UP_SECONDS, Pace, Ticker
+from service.runtime.forget import forget_world
+from service.store.tables import WorldRow
+from tests.runtime.lives import House, Slow, house, rehearsal, unpaid
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_SECONDS = 30
+FAST = 6000.0
+"""World minutes a real minute."""
+PACES: tuple[Pace, ...] = ("exact", "realtime")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def ticking(home: House, **more: Any) -> AsyncIterator[Ticker]:
+    """A ticker that fires often."""
+    ticker = Ticker(home.keeper, shortest_seconds=0.05, **more)
+    await ticker.start()
+    try:
+        yield ticker
+    finally:
+        await ticker.stop()
+
+
+def row(home: House) -> WorldRow:
+    return home.room.database.read_now(lambda s: s.get_one(WorldRow, "main"))
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def stopped(home: House, ticker: Ticker) -> int:
+    """The clock when it stands."""
+    await ticker.set("main", mode="manual")
+    return row(home).now
+
+
+async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=3, longest_seconds=0.01)
+    async with house(village, tmp_path / "runs", slow) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST)
+        await until(lambda: row(home).now >= village.start + 4 * 60)
+        stands = await stopped(home, ticker)
+        minutes = stands + 60 - village.start
+        await home.live(60)
+        ran = home.story()
+    async with house(village, tmp_path / "by-hand", rehearsal()) as home:
+        await home.live(minutes)
+        by_hand = home.story()
+    for part in by_hand.keys() - {"usage"}:  # a turn that the stop let go is asked, and paid for, again
+        assert unpaid(ran[part]) == unpaid(by_hand[part]), part
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: Pace, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 30)
+        stands = await stopped(home, ticker)
+        await asyncio.sleep(0.2)
+        assert row(home).now == stands
+        await home.live(10)
+        assert row(home).now == stands + 10
+        await ticker.set("main", mode="running")
+        assert (row(home).clock_speed, row(home).clock_pace) == (FAST, pace)
+        await until(lambda: row(home).now > stands + 30)
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 60)
+    async with house(village, tmp_path, rehearsal()) as home:
+        stood = row(home).now
+        async with ticking(home):
+            await until(lambda: row(home).now > stood + 60)
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=3, longest_seconds=0.02)
+    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        for _ in range(3):
+            since = row(home).now
+            await until(lambda: row(home).now > since + 10)  # noqa: B023 - called here
+            weather = f"storm of {since}"
+            await home.keeper.command("main", lambda s, living: set_weather(s, living, weather))  # noqa: B023
+            assert row(home).weather == weather
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+        assert row(home).clock_mode == "running"
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
+    pace: Pace, village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await until(lambda: row(home).now > village.start + 60)
+        alter(home, "ALTER TABLE lives RENAME TO lost")
+        await until(lambda: "rests for" in caplog.text)
+        stood = row(home).now
+        alter(home, "ALTER TABLE lost RENAME TO lives")
+        await until(lambda: row(home).now > stood + 100)
+        told = [event["at"] for event in home.story()["events"]]
+        assert told == sorted(told)
+
+
+async def test_who_takes_paces_in_turn_loses_nothing(village: Content, tmp_path: Path) -> None:
+    slow = Slow(rehearsal(), seed=5, longest_seconds=0.02)
+    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
+        for pace in (*PACES, *PACES):
+            await ticker.set("main", mode="running", speed=FAST, pace=pace)
+            since = row(home).now
+            await until(lambda: row(home).now > since + 45)  # noqa: B023 - called here
+        await stopped(home, ticker)
+        await home.live(30)
+        told = home.story()
+        assert [event["at"] for event in told["events"]] == sorted(event["at"] for event in told["events"])
+        for talk in told["conversations"]:
+            turns = [turn["turn"] for turn in told["turns"] if turn["conversation_id"] == talk["id"]]
+            assert turns == list(range(len(turns)))
+
+
+async def test_a_machine_that_slept_makes_up_for_seconds_not_hours(village: Content, tmp_path: Path) -> None:
+    seconds = [0.0]
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
+        await ticker.set("main", mode="running", speed=60.0)
+        await until(lambda: ticker.runs("main"))
+        seconds[0] = 8 * 3600.0
+        await until(lambda: row(home).now > village.start)
+        assert row(home).now <= village.start + CATCH_UP_SECONDS + 1
+
+
+def test_a_machine_whose_clock_steps_back_holds_up_no_world(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "tests.runtime.step_back", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_between_two_looks_at_the_clocks_it_rests(
+    village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with house(village, tmp_path, rehearsal()) as home:
+        ticker = Ticker(home.keeper, shortest_seconds=0.2)
+        caplog.set_level(logging.DEBUG, "apscheduler.scheduler")
+        await ticker.start()
+        await asyncio.sleep(1)
+        await ticker.stop()
+    rests = [record for record in caplog.records if record.getMessage().startswith("Next wakeup is due")]
+    assert 1 <= len(rests) <= 10, "it looks every 0.2 s, and plans the next look once or twice each time"
+
+
+async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: Path) -> None:
+    seconds = [0.0]
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
+        await ticker.set("main", mode="running", speed=FAST)
+        await until(lambda: ticker.runs("main"))
+        for fire in range(1, 17):
+            seconds[0] += 1 / 64
+            expected = village.start + int(fire * FAST / 60 / 64)
+            await until(lambda: row(home).now == expected)  # noqa: B023 - called here
+        assert row(home).now == village.start + 25
+
+
+async def test_a_removed_world_does_not_begin_anew(village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=FAST, pace="realtime")
+        await until(lambda: row(home).now > village.start)
+        await stopped(home, ticker)
+        await ticker.set("main", mode="running")
+        await ticker.forget("main")
+        await home.keeper.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
+        await asyncio.sleep(0.2)
+        assert home.room.database.read_now(lambda s: s.get(WorldRow, "main")) is None
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf"), 1e9])
+async def test_a_speed_that_is_none_is_refused(speed: float, village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+        with pytest.raises(Invalid):
+            await ticker.set("main", speed=speed)
+        assert not ticker.runs("main")
+
+
+def alter(home: House, statement: str) -> None:
+    """By a hand from outside."""
+    engine = create_engine(home.room.database.url)
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+
+
+DAY = datetime(2026, 4, 1, 12, tzinfo=UTC)
+
+
+def events(home: House, kind: str) -> list[dict[str, Any]]:
+    """The log's events of that kind."""
+    return [event for event in home.story()["events"] if event["kind"] == kind]
+
+
+@pytest.mark.parametrize("pace", PACES)
+async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops_the_clock(
+    pace: Pace, village: Content, tmp_path: Path
+) -> None:
+    now = [DAY]
+    counted = Slow(rehearsal(), seed=3, longest_seconds=0.0)
+    limit = {"max_calls_per_day": 40}
+    async with house(village, tmp_path, counted, llm=limit, now=lambda: now[0]) as home, ticking(home) as ticker:
+        await ticker.set("main", mode="running", speed=600, pace=pace)
+        await until(lambda: row(home).clock_mode == "manual" and not ticker.runs("main"))
+        assert row(home).clock_stopped == "budget_exhausted"
+        (told,) = events(home, "clock_stopped")
+        assert (told["person_id"], told["data"]) == (None, {"reason": "budget_exhausted"})
+        assert counted.calls <= 40
+        stood = row(home).now
+        await home.live(3 * 60)
+        assert row(home).now > stood
+        assert counted.calls <= 40
+        unpaid = [event for event in events(home, "decided") if event["data"].get("failure") == "budget-exhausted"]
+        assert unpaid
+        assert {event["data"]["by"] for event in unpaid} == {"fallback"}
+        assert {talk["phase"] for talk in home.story()["conversations"]} <= {"closed", "closing_failed"}
+        await ticker.set("main", mode="running")
+        assert row(home).clock_stopped is None
+        await until(lambda: len(events(home, "clock_stopped")) == 2)
+        now[0] = DAY + timedelta(days=1)
+        await ticker.set("main", mode="running")
+        stood, asked = row(home).now, counted.calls
+        await until(lambda: row(home).now > stood and counted.calls > asked)
+        assert row(home).clock_mode == "running"
+
+
+async def test_a_world_of_routines_costs_nothing_and_its_clock_goes_on(village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal(), llm={"max_calls_per_day": 1}, decision="routine") as home:
+        await home.room.budget.reserve("npc", 1)
+        with pytest.raises(BudgetExhausted):
+            await home.room.budget.reserve("npc", 1)
+        async with ticking(home) as ticker:
+            await ticker.set("main", mode="running", speed=FAST)
+            await until(lambda: row(home).now > village.start + 300)
+            assert (row(home).clock_mode, row(home).clock_stopped) == ("running", None)

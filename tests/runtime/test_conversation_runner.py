@@ -1,0 +1,465 @@
+"""Owns the tests of who carries which conversation, whatever stops on the way."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from sqlmodel import Session
+
+from service.conversation.closing import reopen
+from service.conversation.engine import Engine
+from service.conversation.phase import EndReason, Phase
+from service.conversation.room import Room
+from service.conversation.scene import CharacterScene
+from service.conversation.stream import Ended, Moment, Settled
+from service.conversation.transcript import end
+from service.errors import ModelServerError
+from service.llm.chat import Prompt
+from service.llm.scripted import ScriptedModel
+from service.memory.extraction import ClosingExtraction
+from service.memory.store import Group
+from service.runtime import conversation_runner as runner_module
+from service.runtime.conversation_runner import Runner
+from service.store.tables import (
+    AttitudeChangeRow,
+    ConversationRow,
+    EngagementRow,
+    EventRow,
+    OutboxRow,
+    SummaryRow,
+    UsageRow,
+)
+from tests.conversation.talks import (
+    FAMILY,
+    FAREWELL,
+    HELLO,
+    THANKS,
+    limited,
+    meet,
+    recollection,
+    replies,
+    rows,
+    says,
+    talk,
+    talk_of_family,
+    turns,
+)
+from tests.memory.answers import extraction
+from tests.runtime.patience import until
+
+WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]
+AOI = Group(world_id="main", person_id="aoi")
+
+
+@asynccontextmanager
+async def _running(room: Room) -> AsyncIterator[Runner]:
+    runner = Runner(room, sweep_seconds=0.02)
+    await runner.start()
+    try:
+        yield runner
+    finally:
+        await runner.stop()
+
+
+def _texts(room: Room, conversation_id: str) -> list[str]:
+    return [turn.text for turn in turns(room, conversation_id)]
+
+
+def _set(room: Room, conversation_id: str, **columns: Any) -> None:
+    def work(session: Session) -> None:
+        row = session.get_one(ConversationRow, conversation_id)
+        for name, value in columns.items():
+            setattr(row, name, value)
+
+    room.database.write_now(work)
+
+
+def _failure(room: Room, conversation_id: str) -> str:
+    return str((talk(room, conversation_id).failure or {}).get("type"))
+
+
+def _stops(prompt: Prompt[Any]) -> BaseModel:
+    raise KeyboardInterrupt  # as near to a kill as one process gets: nothing of ours may catch it
+
+
+def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(room: Room, script: ScriptedModel) -> None:
+    async def run() -> tuple[str, list[str], list[Moment]]:
+        script.enqueue(*talk_of_family())
+        conversation_id = meet(room)
+        async with _running(room) as runner:
+            with room.stream.listen(conversation_id) as listener:
+                runner.submit(conversation_id)
+                await runner.wait(conversation_id)
+                heard = []
+                while (moment := await listener.next(0.01)) is not None:
+                    heard.append(moment)
+            facts = await room.memory.recall(AOI, "", at=room.stage.start, limit=9)
+        return conversation_id, [found.fact.statement for found in facts], heard
+
+    conversation_id, facts, heard = asyncio.run(run())
+    assert talk(room, conversation_id).phase == Phase.CLOSED
+    assert _texts(room, conversation_id) == WHOLE
+    assert facts == ["Taro has two children called Mio and Riku"]
+    assert rows(room, OutboxRow) == []
+    assert heard[-2:] == [Ended(reason=EndReason.GOAL_ACHIEVED), Settled(phase=Phase.CLOSED)]
+
+
+@pytest.mark.parametrize("committed", range(5))
+def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
+    room: Room, script: ScriptedModel, committed: int
+) -> None:
+    words = talk_of_family()
+    script.enqueue(*words[:committed], _stops)
+    conversation_id = meet(room)
+    if committed == 4:
+        asyncio.run(Engine(room).converse(conversation_id))
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(conversation_id))
+    assert len(turns(room, conversation_id)) == committed
+    assert talk(room, conversation_id).phase == (Phase.RUNNING if committed < 4 else Phase.CLOSING)
+    _set(room, conversation_id, runner="a process that is gone", lease_until=time.time() - 1)
+    script.enqueue(*words[committed:])
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            await runner.wait(conversation_id)
+
+    asyncio.run(run())
+    assert _texts(room, conversation_id) == WHOLE
+    assert talk(room, conversation_id).phase == Phase.CLOSED
+    assert [r["conversation_id"] for r in rows(room, SummaryRow)] == [conversation_id] * 2
+    assert [r["conversation_id"] for r in rows(room, AttitudeChangeRow)] == [conversation_id] * 2
+    assert rows(room, EngagementRow) == []
+    assert script.unused == 0
+
+
+def test_what_a_former_process_left_is_taken_up_at_once_where_there_is_one_process(
+    room: Room, script: ScriptedModel
+) -> None:
+    conversation_id = meet(room)
+    _set(room, conversation_id, runner="the process before", lease_until=time.time() + 3600)
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        async with _running(room) as runner:
+            if not room.database.is_sqlite:
+                await asyncio.sleep(0.1)
+                return talk(room, conversation_id).phase
+            await runner.wait(conversation_id)
+            return talk(room, conversation_id).phase
+
+    # With PostgreSQL it may be a living replica: its lease counts.
+    assert asyncio.run(run()) == (Phase.CLOSED if room.database.is_sqlite else Phase.RUNNING)
+
+
+def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(*talk_of_family())
+
+    async def run() -> tuple[int, str]:
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            _set(room, conversation_id, runner="another replica", lease_until=time.time() + 3600)
+            runner.submit(conversation_id)
+            await asyncio.sleep(0.15)
+            asked = len(script.history)
+            _set(room, conversation_id, lease_until=time.time() - 1)
+            await runner.wait(conversation_id)
+            return asked, conversation_id
+
+    asked, conversation_id = asyncio.run(run())
+    assert asked == 0
+    assert _texts(room, conversation_id) == WHOLE
+
+
+def test_two_replicas_carry_a_conversation_once(room: Room, script: ScriptedModel) -> None:
+    script.latency_seconds = 0.03
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        async with _running(room) as one, _running(room) as two:
+            conversation_id = meet(room)
+            one.submit(conversation_id)
+            two.submit(conversation_id)
+            await asyncio.gather(one.wait(conversation_id), two.wait(conversation_id))
+            return conversation_id
+
+    conversation_id = asyncio.run(run())
+    assert _texts(room, conversation_id) == WHOLE
+    assert len(script.history) == 5
+
+
+def test_the_lease_is_extended_while_the_model_thinks(room: Room, script: ScriptedModel) -> None:
+    script.latency_seconds = 10
+    script.enqueue(*talk_of_family())
+
+    async def run() -> float:
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            runner.submit(conversation_id)
+            await until(lambda: bool(script.history))
+            _set(room, conversation_id, lease_until=time.time() + 1)
+            await until(lambda: talk(room, conversation_id).lease_until > time.time() + 20)
+            return talk(room, conversation_id).lease_until - time.time()
+
+    assert asyncio.run(run()) <= runner_module.LEASE_SECONDS
+
+
+def test_submitting_twice_carries_once(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(*talk_of_family())
+
+    async def run() -> str:
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            for _ in range(3):
+                runner.submit(conversation_id)
+            await runner.wait(conversation_id)
+            return conversation_id
+
+    assert _texts(room, asyncio.run(run())) == WHOLE
+
+
+def test_conversations_of_others_go_on_beside(room: Room, script: ScriptedModel) -> None:
+    arrived: list[str] = []
+
+    def answers(prompt: Prompt[Any]) -> BaseModel:
+        assert isinstance(prompt.given, CharacterScene)
+        arrived.append(prompt.given.speaker.id)
+        return says(HELLO, leaves=True)
+
+    script.latency_seconds = 0.2
+    script.enqueue(answers, answers, role="character")
+    script.enqueue(_empty(), _empty(), role="closing")
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            ids = [meet(room), meet(room, character_id="mio", npc_id="npc_hamako")]
+            for conversation_id in ids:
+                runner.submit(conversation_id)
+            await until(lambda: len(arrived) == 2)  # each was asked while the other's model still thought
+            assert all(turns(room, conversation_id) == [] for conversation_id in ids)
+            script.latency_seconds = 0
+            await asyncio.gather(*(runner.wait(conversation_id) for conversation_id in ids))
+
+    asyncio.run(run())
+    assert sorted(arrived) == ["aoi", "mio"]
+
+
+def _hangs(script: ScriptedModel, answer: BaseModel) -> Callable[[Prompt[Any]], BaseModel]:
+    """An answer that takes a minute; the script's latency tells that the model is at it."""
+
+    def answers(prompt: Prompt[Any]) -> BaseModel:
+        script.latency_seconds = 60
+        return answer
+
+    return answers
+
+
+def _empty() -> ClosingExtraction:
+    return extraction()
+
+
+def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: ScriptedModel) -> None:
+    async def run() -> str:
+        script.enqueue(says(HELLO), _hangs(script, replies(FAMILY)), _empty())
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            runner.submit(conversation_id)
+            await until(lambda: script.latency_seconds > 0)
+            script.latency_seconds = 0
+            await room.database.write(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+            await runner.interrupt(conversation_id)
+            await asyncio.wait_for(runner.wait(conversation_id), 5)
+            return conversation_id
+
+    conversation_id = asyncio.run(run())
+    row = talk(room, conversation_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.ENDED_BY_CLIENT)
+    assert _texts(room, conversation_id) == [HELLO]
+    counted = {used["role"]: (used["calls"], used["failures"]) for used in rows(room, UsageRow)}
+    assert counted == {"character": (1, 0), "npc": (1, 1), "closing": (1, 0)}, "the interrupted call is paid too"
+
+
+def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
+    room: Room, script: ScriptedModel
+) -> None:
+    async def run() -> Moment | None:
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            with room.stream.listen(conversation_id) as listener:
+                await room.database.write(
+                    lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
+                )
+                await runner.interrupt(conversation_id)
+                return await listener.next(2)
+
+    assert asyncio.run(run()) == Settled(phase=Phase.CLOSED)
+
+
+def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: Room, script: ScriptedModel) -> None:
+    words = talk_of_family()
+
+    async def stopped_midway() -> str:
+        script.enqueue(*words[:2], _hangs(script, says(THANKS)))
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            runner.submit(conversation_id)
+            await until(lambda: script.latency_seconds > 0)
+        script.latency_seconds = 0
+        return conversation_id
+
+    conversation_id = asyncio.run(stopped_midway())
+    left = talk(room, conversation_id)
+    assert (left.phase, left.runner) == (Phase.RUNNING, None)  # no lease to wait for
+    assert _texts(room, conversation_id) == WHOLE[:2]
+    script.enqueue(*words[2:])
+
+    async def next_process() -> None:
+        async with _running(room) as runner:
+            await asyncio.wait_for(runner.wait(conversation_id), 5)
+
+    asyncio.run(next_process())
+    assert _texts(room, conversation_id) == WHOLE
+    assert talk(room, conversation_id).phase == Phase.CLOSED
+
+
+@pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
+def test_what_the_living_world_holds_is_left_to_it(room: Room, script: ScriptedModel, phase: Phase) -> None:
+    script.enqueue(*talk_of_family()[:4])
+    held = meet(room)
+    if phase == Phase.CLOSING:
+        asyncio.run(Engine(room).converse(held))
+    asked = len(script.history)
+    _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            runner.submit(held)
+            await runner.interrupt(held)
+            other = meet(room, character_id="mio", npc_id="npc_hamako")
+            script.enqueue(says(HELLO, leaves=True), _empty()) if phase == Phase.CLOSING else _instead(script)
+            runner.submit(other)
+            await runner.wait(other)
+
+    asyncio.run(run())
+    row = talk(room, held)
+    assert (row.phase, row.runner) == (phase, "somebody")
+    assert len(script.history) == asked + 2, "only the other talk's utterance and closing"
+
+
+def _instead(script: ScriptedModel) -> None:
+    """What another talk needs, before what is enqueued for the held one."""
+    script.enqueue(says(HELLO, leaves=True), role="character")
+    script.enqueue(_empty(), role="closing")
+
+
+def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
+    room: Room, script: ScriptedModel
+) -> None:
+    held = meet(room)
+    script.enqueue(says(HELLO), _stops)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(Engine(room).converse(held))
+    _set(room, held, clock_policy="minute", talk_id="aoi@1")
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            await room.database.write(lambda s: end(s, room.stage, "main", held, EndReason.ENDED_BY_CLIENT))
+            await runner.interrupt(held)
+            await asyncio.sleep(0.1)  # several sweeps
+
+    asyncio.run(run())
+    assert (talk(room, held).phase, talk(room, held).talk_id) == (Phase.CLOSING, "aoi@1")
+
+
+def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it_again(
+    room: Room, script: ScriptedModel
+) -> None:
+    script.enqueue(*talk_of_family()[:4])
+    held = meet(room)
+    asyncio.run(Engine(room).converse(held))
+    _set(room, held, clock_policy="minute", talk_id="aoi@1", phase=Phase.CLOSING_FAILED)
+    script.enqueue(recollection())
+
+    async def run() -> None:
+        async with _running(room) as runner:
+            await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, held)))
+            runner.submit(held)
+            await asyncio.wait_for(runner.wait(held), 5)
+
+    asyncio.run(run())
+    assert talk(room, held).phase == Phase.CLOSED
+    assert rows(room, OutboxRow) == []
+
+
+def test_a_bug_in_one_conversation_is_logged_and_tried_again(
+    room: Room, script: ScriptedModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(prompt: Prompt[Any]) -> BaseModel:
+        raise RuntimeError("a bug")
+
+    script.enqueue(breaks, *talk_of_family())
+
+    async def run() -> str:
+        async with _running(room) as runner:
+            conversation_id = meet(room)
+            runner.submit(conversation_id)
+            await asyncio.wait_for(runner.wait(conversation_id), 5)
+            return conversation_id
+
+    conversation_id = asyncio.run(run())
+    assert _texts(room, conversation_id) == WHOLE
+    assert f"conversation {conversation_id} could not be carried on" in caplog.text
+
+
+def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_nothing(
+    room: Room, script: ScriptedModel
+) -> None:
+    now = [datetime(2026, 4, 1, 12, tzinfo=UTC)]
+    spent = limited(room, script, now=lambda: now[0], max_calls_per_day=5)
+    failing = ModelServerError(model="m", status_code=500, reason="out of order")
+    script.enqueue(*talk_of_family()[:4], failing)
+
+    async def run() -> None:
+        conversation_id = meet(room)
+        async with _running(spent) as runner:
+            runner.submit(conversation_id)
+            await runner.wait(conversation_id)
+            assert _failure(room, conversation_id) == "model-server-error"
+            room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
+            runner.submit(conversation_id)
+            await runner.wait(conversation_id)
+            assert talk(room, conversation_id).phase == Phase.CLOSING_FAILED
+            assert _failure(room, conversation_id) == "budget-exhausted"
+            asked = len(script.history)
+            script.enqueue(talk_of_family()[4])
+            now[0] = datetime(2026, 4, 2, tzinfo=UTC)
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
+            assert len(script.history) == asked + 1
+        told = [event["kind"] for event in rows(room, EventRow)]
+        assert told.count("closing_failed") == 2
+        assert {row["person_id"] for row in rows(room, SummaryRow)} == {"aoi", "npc_taro"}
+
+    asyncio.run(run())
+
+
+def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_limit(
+    room: Room, script: ScriptedModel
+) -> None:
+    words = talk_of_family()
+    script.enqueue(*words[:4])
+
+    async def run() -> None:
+        conversation_id = meet(room)
+        await Engine(limited(room, script, max_calls_per_day=9)).converse(conversation_id)
+        async with _running(limited(room, script, max_calls_per_day=4)):
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSING_FAILED)
+        script.enqueue(words[4])
+        async with _running(limited(room, script, max_calls_per_day=9)):
+            await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
+
+    asyncio.run(run())

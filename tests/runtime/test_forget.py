@@ -1,0 +1,105 @@
+"""Owns the tests of forgetting: a whole world, or all that one character lived through."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from service.conversation.engine import Engine
+from service.conversation.phase import Phase
+from service.conversation.room import Room
+from service.errors import Busy, WorldInUse
+from service.llm.scripted import ScriptedModel
+from service.runtime.forget import forget_character, forget_world
+from service.store.tables import ConversationRow
+from tests.conversation.talks import rows, talk
+from tests.memory.far import FarMemory
+from tests.runtime.worlds import command, converse_silently, fill, of_world, snapshot
+
+
+def _forget(room: Room, world_id: str) -> None:
+    room.database.write_now(lambda s: forget_world(s, room.memory, world_id))
+
+
+def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: Room, script: ScriptedModel) -> None:
+    fill(room, script)
+    before = snapshot(room)
+    filled = {name for name, found in of_world(before, "main").items() if found}
+    assert set(before) - filled == {"commitments", "engagements", "outbox", "spending", "talks", "vectors"}
+    _forget(room, "main")
+    after = snapshot(room)
+    assert not any(of_world(after, "main").values())
+    assert of_world(after, "other") == of_world(before, "other")
+
+
+def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room, script: ScriptedModel) -> None:
+    fill(room, script)
+    before = snapshot(room)
+    command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
+    after = snapshot(room)
+    parts = of_world(before, "main")["participants"]
+    talks = {row["conversation_id"] for row in parts if row["person_id"] == "aoi"}
+    assert talks
+    for name in ("turns", "participants"):
+        assert [row for row in before[name] if row["conversation_id"] not in talks] == after[name]
+    for name in ("facts", "summaries", "mid_term_memories", "attitude_changes"):
+        kept = [row for row in before[name] if row["world_id"] != "main" or "aoi" not in row.values()]
+        assert len(kept) < len(before[name]), f"{name} held nothing to forget"
+        assert kept == after[name]
+    assert [row for row in before["conversations"] if row["id"] not in talks] == after["conversations"]
+    assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
+    for name in ("self_facts", "movements", "usage", "notices"):
+        assert after[name] == before[name]
+
+
+def test_a_memory_outside_the_database_is_asked_to_forget(room: Room, script: ScriptedModel) -> None:
+    away = replace(room, memory=FarMemory())
+    fill(away, script)
+    command(away, lambda s, living: forget_character(s, away.memory, living, "aoi"))
+    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
+    assert ("aoi", {"forget": True}) in left
+    away.database.write_now(lambda s: forget_world(s, away.memory, "main"))
+    left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
+    assert ("mio", {"forget": True}) in left
+
+
+def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
+    _forget(room, "nowhere")
+
+
+@pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
+def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: ScriptedModel, phase: Phase) -> None:
+    conversation_id = converse_silently(room, script, "main")
+    if phase == Phase.CLOSING:
+        asyncio.run(Engine(room).converse(conversation_id))
+    assert talk(room, conversation_id).phase == phase
+    before = snapshot(room)
+    with pytest.raises(WorldInUse) as refused:
+        _forget(room, "main")
+    assert refused.value.facts == {"world_id": "main", "count": 1}
+    assert snapshot(room) == before
+    _forget(room, "other")
+
+
+def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: ScriptedModel) -> None:
+    conversation_id = converse_silently(room, script, "main")
+    room.database.write_now(
+        lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSING_FAILED)
+    )
+    _forget(room, "main")
+    assert not any(of_world(snapshot(room), "main").values())
+
+
+def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
+    conversation_id = converse_silently(room, script, "main")
+    room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "clock_policy", "minute"))
+    _forget(room, "main")
+    assert rows(room, ConversationRow) == []
+
+
+def test_who_talks_forgets_nothing(room: Room, script: ScriptedModel) -> None:
+    converse_silently(room, script, "main")
+    before = snapshot(room)
+    with pytest.raises(Busy):
+        command(room, lambda s, living: forget_character(s, room.memory, living, "ren"))
+    assert snapshot(room) == before

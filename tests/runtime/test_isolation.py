@@ -1,0 +1,53 @@
+"""Owns the tests of worlds that are wholly apart: whatever happens in one, every query of the other answers as before."""
+
+from typing import Any
+
+from sqlmodel import Session
+
+from service.conversation.room import Room
+from service.llm.scripted import ScriptedModel
+from service.memory.recall import recent_memory
+from service.memory.self_facts import self_facts
+from service.people.whereabouts import positions
+from service.runtime.act import sleep
+from service.runtime.outbox import waiting
+from service.store.events import events_after
+from service.store.idempotency import Once, once
+from service.store.usage import usage_rows
+from tests.conversation.talks import meet
+from tests.runtime.worlds import command, fill, tick
+
+
+def _answers(room: Room, world_id: str) -> dict[str, Any]:
+    def work(session: Session) -> dict[str, Any]:
+        world = room.stage.open(session, world_id)
+        recent = recent_memory(session, world, "aoi", "npc_taro")
+        return {
+            "clock": world.now,
+            "where": positions(session, world),
+            "attitudes": (recent.attitude, recent.partners),
+            "last": recent.last_summary.model_dump() if recent.last_summary else None,
+            "mid_term": [row.model_dump() for row in recent.mid_term],
+            "today": [row.model_dump() for row in recent.today],
+            "unsettled": [row.model_dump() for row in recent.unsettled],
+            "learned": [row.model_dump() for row in self_facts(session, world_id, "npc_taro", history=True)],
+            "events": [row.model_dump() for row in events_after(session, world_id, 0, 999)],
+            "usage": [row.model_dump() for row in usage_rows(session, world_id)],
+            "waiting": waiting(session, world_id),
+        }
+
+    return room.database.read_now(work)
+
+
+def test_nothing_of_one_world_shows_in_another(room: Room, script: ScriptedModel) -> None:
+    untouched = _answers(room, "third")
+    fill(room, script)
+    before = _answers(room, "other")
+    assert all(before[key] for key in ("where", "last", "mid_term", "today", "learned", "events", "usage"))
+    command(room, lambda s, living: sleep(s, living, "aoi"))
+    tick(room, 999)
+    room.database.write_now(lambda s: once(s, Once.of("main", "k2", "x", {}), dict))
+    meet(room, world_id="main")
+    assert _answers(room, "other") == before
+    assert _answers(room, "third") == untouched
+    assert untouched["events"] == untouched["usage"] == []

@@ -1,0 +1,175 @@
+"""Owns the tests of what time alone brings: mid-term memories expire, days begin, and all of it is told in order."""
+
+import pytest
+from sqlmodel import Session
+
+from service.content.profile import Importance
+from service.conversation.room import Room
+from service.errors import Invalid
+from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories
+from service.runtime.passing import pass_time
+from service.store.events import events_after, last_event
+from service.store.tables import EventRow, MidTermRow, WorldRow
+from tests.conversation.talks import rows
+from tests.runtime.worlds import tick
+from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_end, iso
+
+
+def _pass(room: Room, minutes: int, world_id: str = "main") -> list[EventRow]:
+    """Let time go by in which nobody does anything."""
+
+    def work(session: Session) -> list[EventRow]:
+        world = room.stage.open(session, world_id, lock=True)
+        first = last_event(session, world_id)
+        pass_time(session, world, WorldTime(world.now + minutes))
+        return events_after(session, world_id, first, 999)
+
+    return room.database.write_now(work)
+
+
+def _kinds(events: list[EventRow]) -> list[str]:
+    return [event.kind for event in events]
+
+
+def _remember(room: Room, importance: Importance, *, world_id: str = "main", character_id: str = "aoi") -> WorldTime:
+    """A mid-term memory made now; the answer is when it is gone."""
+
+    def work(session: Session) -> WorldTime:
+        now = room.stage.open(session, world_id, lock=True).now
+        expiry = expires_at(importance, now, day_starts=room.settings.world.day_starts_minutes)
+        session.add(
+            MidTermRow(
+                id=f"{world_id}-{character_id}-{importance}",
+                world_id=world_id,
+                person_id=character_id,
+                content=f"a {importance} thing",
+                importance=importance,
+                created_at=now,
+                expires_at=expiry,
+            )
+        )
+        return expiry
+
+    return room.database.write_now(work)
+
+
+def _on_mind(room: Room, character_id: str = "aoi") -> list[str]:
+    return room.database.read_now(
+        lambda s: [row.content for row in mid_term_memories(s, room.stage.open(s, "main"), character_id)]
+    )
+
+
+def _clock(room: Room, world_id: str = "main") -> str:
+    return room.database.read_now(lambda s: iso(room.stage.open(s, world_id).now))
+
+
+def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room: Room) -> None:
+    tick(room, 3)
+    tick(room, 1, "other")
+    tick(room, 1)
+    assert [_clock(room, world_id) for world_id in ("main", "other", "third")] == [
+        "2026-04-01T07:04",
+        "2026-04-01T07:01",
+        "2026-04-01T07:00",
+    ]
+
+
+def test_events_are_told_in_order_of_world_time(room: Room) -> None:
+    _remember(room, "low")
+    _remember(room, "high")
+    events = _pass(room, 4 * MINUTES_PER_DAY)
+    assert sorted(_kinds(events)) == ["day_began"] * 4 + ["memory_expired"] * 2
+    times = [event.at for event in events]
+    assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("importance", "minutes"),
+    [("low", 17 * 60), ("medium", 2 * MINUTES_PER_DAY), ("high", 3 * MINUTES_PER_DAY)],
+)
+def test_a_memory_is_there_until_the_minute_it_expires(room: Room, importance: Importance, minutes: int) -> None:
+    expiry = _remember(room, importance)
+    assert expiry == room.stage.start + minutes
+    assert "memory_expired" not in _kinds(_pass(room, minutes - 1))
+    assert _on_mind(room) == [f"a {importance} thing"]
+    (event,) = [event for event in _pass(room, 1) if event.kind == "memory_expired"]
+    assert (event.at, event.person_id) == (expiry, "aoi")
+    assert event.data == {"content": f"a {importance} thing", "importance": importance}
+    assert _on_mind(room) == []
+    assert "memory_expired" not in _kinds(_pass(room, MINUTES_PER_DAY)), "it is told once"
+    assert [row["content"] for row in rows(room, MidTermRow)] == [f"a {importance} thing"], "and stays"
+
+
+def test_a_memory_expires_by_the_clock_of_its_own_world(room: Room) -> None:
+    _remember(room, "low")
+    _remember(room, "low", world_id="other")
+    told = _pass(room, MINUTES_PER_DAY, "other")
+    assert [event.world_id for event in told if event.kind == "memory_expired"] == ["other"]
+    assert _on_mind(room) == ["a low thing"]
+
+
+def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_same(room: Room) -> None:
+    def late(session: Session) -> None:
+        now = room.stage.open(session, "main", lock=True).now
+        row = MidTermRow(
+            world_id="main",
+            person_id="aoi",
+            id="late",
+            content="a late thing",
+            importance="low",
+            created_at=now - 90,
+            expires_at=now - 30,
+        )
+        add_mid_term(session, [row], now)
+
+    room.database.write_now(late)
+    (event,) = _pass(room, 1)
+    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a late thing", room.stage.start - 30)
+    assert _pass(room, MINUTES_PER_DAY)[0].kind != "memory_expired"
+
+
+def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: Room) -> None:
+    _pass(room, 17 * 60 - 1)
+    expiry = _remember(room, "low")
+    assert iso(expiry) == "2026-04-02T00:00"
+    assert _on_mind(room) == ["a low thing"]
+    assert _kinds(_pass(room, 1)) == ["day_began", "memory_expired"]
+
+
+def test_a_new_day_is_told_with_its_date(room: Room) -> None:
+    assert "day_began" not in _kinds(_pass(room, 17 * 60 - 1))
+    (event,) = _pass(room, 1)
+    assert (event.kind, event.data, iso(WorldTime(event.at))) == (
+        "day_began",
+        {"day": "2026-04-02"},
+        "2026-04-02T00:00",
+    )
+
+
+def test_a_leap_over_many_days_tells_the_last_one(room: Room) -> None:
+    (event,) = _pass(room, 400 * MINUTES_PER_DAY)
+    assert event.data == {"day": "2027-05-06"}
+
+
+def test_a_day_may_begin_at_another_hour(room: Room) -> None:
+    room.stage.settings.day_starts_minutes = 300
+    assert _pass(room, 17 * 60) == []
+    expiry = _remember(room, "low")
+    assert expiry == day_end(room.stage.start, day_starts=300)
+    step = _pass(room, 300)
+    assert _kinds(step) == ["day_began", "memory_expired"]
+    assert iso(WorldTime(step[0].at)) == "2026-04-02T05:00"
+
+
+def test_the_calendar_ends(room: Room) -> None:
+    room.stage.settings.max_tick_minutes = LATEST
+    with pytest.raises(Invalid) as refused:
+        tick(room, LATEST - room.stage.start + 1)
+    assert refused.value.facts["field"] == "ticks"
+    assert rows(room, WorldRow) == []
+
+
+def test_a_tick_can_be_longer_than_a_minute(room: Room) -> None:
+    room.stage.settings.tick_minutes = 15
+    tick(room, 2)
+    assert _clock(room) == "2026-04-01T07:30"

@@ -1,0 +1,300 @@
+"""The clock that does not wait: it passes while models think, and nothing that has become impossible happens."""
+
+import asyncio
+import random
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import Session, col, select
+
+from service.content.load import Content
+from service.decision.scene import Decision, DecisionScene
+from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.runtime.act import take_in_hand
+from service.runtime.author import Amendment, amend
+from service.runtime.realtime import still_possible
+from service.runtime.world_session import Living
+from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
+from tests.runtime.lives import House, Slow, rehearsal
+from tests.runtime.lives import house as any_house
+from world.actions import HOLD
+from world.life import State
+from world.option import Option
+from world.time import WorldTime
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_SECONDS = 30
+ALL = 8
+"""Characters of the village, and calls at once."""
+AT_THE_MARKET = "fish_market"
+CLOSES_IN = 2 * 60
+"""Minutes from the beginning until the market does."""
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Pensive:
+    """The rehearsal, whose decisions take until they are `released`. Nagi wants to go to the market, while it can."""
+
+    def __init__(self) -> None:
+        self._inner = rehearsal()
+        self._may_answer = asyncio.Event()
+        self.asked: list[str] = []
+        self.calls = 0
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def release(self) -> None:
+        self._may_answer.set()
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        answer = await self._inner.complete(prompt, on_text)
+        self.calls += prompt.role == "decision"
+        if not isinstance(prompt.given, DecisionScene):
+            return answer
+        self.asked.append(prompt.given.speaker.id)
+        await self._may_answer.wait()
+        market = [offer for offer in prompt.given.offers if offer.option.facility_id == AT_THE_MARKET]
+        if prompt.given.speaker.id == "nagi" and market:
+            choice = Decision(thought="Fish!", choice=market[0].number, target="", goal="", success_criteria="")
+            return replace(answer, value=prompt.answer.model_validate(choice.model_dump()))
+        return answer
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def clock(home: House) -> int:
+    return home.room.database.read_now(lambda s: s.get_one(WorldRow, "main")).now
+
+
+def events(home: House, **where: Any) -> list[EventRow]:
+    def read(session: Session) -> list[EventRow]:
+        return list(session.exec(select(EventRow).filter_by(**where).order_by(col(EventRow.id))))
+
+    return home.room.database.read_now(read)
+
+
+async def living(home: House) -> Living:
+    return await home.keeper.command("main", lambda _, living: living)
+
+
+async def pass_until(home: House, done: Callable[[], bool], ticks: int = 1) -> None:
+    """Let the clock pass, and answers come, until it is so."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not done():
+            await home.keeper.let_pass("main", ticks)
+            await asyncio.sleep(0.005)
+
+
+async def asked(model: Pensive, calls: int) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(model.asked) < calls:  # noqa: ASYNC110 - the model is asked in its own time
+            await asyncio.sleep(0.005)
+
+
+@asynccontextmanager
+async def house(content: Content, directory: Path, model: ChatModel) -> AsyncIterator[House]:
+    """A house whose world has begun."""
+    async with any_house(content, directory, model) as home:
+        await living(home)
+        yield home
+
+
+async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_path: Path) -> None:
+    model = Pensive()
+    async with house(village, tmp_path, model) as home:
+        for _ in range(5):
+            await home.keeper.let_pass("main", 20)
+        await asked(model, ALL)
+        for _ in range(5):
+            await home.keeper.let_pass("main", 1)
+        assert clock(home) == village.start + 105
+        assert sorted(model.asked) == sorted(village.cast("en").characters)
+        people = (await living(home)).core.people.values()
+        assert {(person.last.action_id, person.ready) for person in people} == {(HOLD, village.start + 105)}
+        told = {event.kind for event in events(home)}
+        assert told == {"activity_ended"}
+        assert len(events(home)) == ALL
+        model.release()
+        await pass_until(home, lambda: len(events(home, kind="decided")) >= ALL)
+        assert min(event.at for event in events(home, kind="decided")) >= village.start + 105
+        assert {event.data["by"] for event in events(home, kind="decided")} == {"model"}
+
+
+async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(village: Content, tmp_path: Path) -> None:
+    model = Pensive()
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.let_pass("main", 1)
+        await asked(model, ALL)
+        await home.keeper.let_pass("main", CLOSES_IN)
+        model.release()
+        await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
+        assert model.asked.count("nagi") == 2
+        assert events(home, kind="decided", person_id="nagi")[0].data.get("facility_id") != AT_THE_MARKET
+        assert not [e for e in events(home, kind="decided") if e.data.get("facility_id") == AT_THE_MARKET]
+        usage = home.room.database.read_now(lambda s: s.exec(select(UsageRow).filter_by(role="decision")).one())
+        assert usage.calls == model.calls  # what was void is counted as well
+
+
+async def test_what_is_still_possible_happens_when_its_answer_comes(village: Content, tmp_path: Path) -> None:
+    model = Pensive()
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.let_pass("main", 1)
+        await asked(model, ALL)
+        await home.keeper.let_pass("main", 30)
+        model.release()
+        await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
+        decided = events(home, kind="decided", person_id="nagi")[0]
+        assert (decided.data["facility_id"], decided.data["thought"]) == (AT_THE_MARKET, "Fish!")
+        assert decided.at >= village.start + 31
+        assert model.asked.count("nagi") == 1
+
+
+async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_thought(
+    village: Content, tmp_path: Path
+) -> None:
+    model = Pensive()
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.let_pass("main", 10)
+        await asked(model, ALL)
+        await home.keeper.command("main", lambda s, living: take_in_hand(s, living, "nagi"))
+        model.release()
+        await pass_until(home, lambda: len(events(home, kind="decided")) >= ALL - 1)
+        assert not events(home, kind="decided", person_id="nagi")
+        person = (await living(home)).core.people["nagi"]
+        assert person.last.action_id == HOLD
+        assert person.ready > clock(home) + 1
+
+
+async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, tmp_path: Path) -> None:
+    model = Pensive()
+    async with house(village, tmp_path, model) as home:
+        await home.keeper.let_pass("main", 10)
+        await asked(model, ALL)
+        moved = Amendment(node_id="shrine_court")
+        await home.keeper.command("main", lambda s, living: amend(s, living, "nagi", moved))
+        model.release()
+        await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
+        assert model.asked.count("nagi") == 2
+        assert len(model.asked) == ALL + 1
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_day_without_waiting_is_lived_by_everybody_once(seed: int, village: Content, tmp_path: Path) -> None:
+    """Nobody is at two places or in two talks, talks have all their turns, and the log is in order."""
+    rng = random.Random(seed)
+    async with house(village, tmp_path, Slow(rehearsal(), seed=seed, longest_seconds=0.02)) as home:
+        until = village.start + 10 * 60
+        while clock(home) < until:
+            await home.keeper.let_pass("main", rng.choice((1, 1, 2, 5, 12)))
+            await asyncio.sleep(0.01)
+            for person in (await living(home)).core.people.values():
+                assert person.ready >= clock(home)
+                assert all(earlier.end == later.start for earlier, later in pairwise(person.past))
+        await finish_talks(home)
+        told = [event.at for event in events(home)]
+        assert told == sorted(told)
+        assert not [e for e in events(home) if e.data.get("action_id") == HOLD]
+        check_talks(home)
+
+
+async def test_a_stop_in_the_middle_goes_on(village: Content, tmp_path: Path) -> None:
+    stops = 0
+    while stops < 4:
+        async with house(village, tmp_path, Slow(rehearsal(), seed=stops, longest_seconds=0.05)) as home:
+            until = village.start + (stops + 1) * 150
+            await pass_until(home, lambda: clock(home) >= until, 3)  # noqa: B023 - called here
+        stops += 1
+    async with house(village, tmp_path, rehearsal()) as home:
+        await finish_talks(home)
+        told = [event.at for event in events(home)]
+        assert told == sorted(told)
+        check_talks(home)
+
+
+async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_path: Path) -> None:
+    """What was asked is asked again, and the world comes to the very minute it was told to."""
+    async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
+        await pass_until(home, lambda: clock(home) >= village.start + 200, 3)
+        await home.keeper.rest("main")
+        before = clock(home)
+        await home.live(240)
+        assert clock(home) == before + 240
+        assert all(event.data["by"] in ("model", "plan") for event in events(home, kind="decided"))
+        people = (await living(home)).core.people.values()
+        assert not [person.id for person in people if person.last.action_id == HOLD]
+        assert not [p.id for p in people if p.state is not State.TALKS and p.ready < clock(home)]
+        told = [event.at for event in events(home)]
+        assert told == sorted(told)
+        check_talks(home)
+
+
+async def test_a_wait_stays_possible_and_a_meal_does_not_outlast_the_place(village: Content, tmp_path: Path) -> None:
+    async with house(village, tmp_path, rehearsal()) as home:
+        core = (await living(home)).core
+        snapshot = core.perceive("nagi")
+        wait = Option(action_id="wait", node_id=snapshot.node_id, minutes=7)
+        assert still_possible(core.setting, snapshot, wait) == wait
+        work = Option(action_id="work", node_id="market_hall", minutes=60, facility_id=AT_THE_MARKET)
+        now = still_possible(core.setting, snapshot, work)
+        assert now is not None
+        assert (now.minutes, now.walk_minutes > 0) == (60, True)
+        late = replace(snapshot, time=WorldTime(snapshot.time + CLOSES_IN - now.walk_minutes - 20))
+        shorter = still_possible(core.setting, late, work)
+        assert shorter is not None
+        assert shorter.minutes == 20
+        assert still_possible(core.setting, replace(late, time=WorldTime(late.time + 21)), work) is None
+
+
+async def finish_talks(home: House) -> None:
+    """Until every talk of now is remembered."""
+
+    def open_talks(session: Session) -> list[str]:
+        phases = ("running", "closing")
+        return list(session.exec(select(ConversationRow.id).where(col(ConversationRow.phase).in_(phases))))
+
+    late = set(home.room.database.read_now(open_talks))
+    await pass_until(home, lambda: not late & set(home.room.database.read_now(open_talks)))
+
+
+def check_talks(home: House) -> None:
+    """Turns are said one after the other; who talks is in one talk at a time."""
+
+    def read(session: Session) -> tuple[list[ConversationRow], list[TurnRow]]:
+        turns = session.exec(select(TurnRow).order_by(col(TurnRow.conversation_id), col(TurnRow.turn)))
+        return list(session.exec(select(ConversationRow)).unique()), list(turns)
+
+    talks, turns = home.room.database.read_now(read)
+    said = defaultdict(list)
+    for turn in turns:
+        said[turn.conversation_id].append(turn)
+    spans = defaultdict(list)
+    for talk in talks:
+        for person_id in talk.person_ids:
+            spans[person_id].append((talk.started_at, talk.ended_at))
+        if talk.ended_at is None:
+            continue
+        assert talk.end_reason in ("goal_achieved", "turn_limit", "wants_to_end"), talk
+        assert [turn.turn for turn in said[talk.id]] == list(range(len(said[talk.id])))
+        times = [turn.at for turn in said[talk.id]]
+        assert times
+        assert times == sorted(times)
+        assert talk.started_at <= times[0] <= times[-1] <= talk.ended_at
+    assert any(talk.phase == "closed" for talk in talks)
+    for person_id, lived in spans.items():
+        for (_, ended), (began, _) in pairwise(sorted(lived, key=lambda span: span[0])):
+            assert ended is not None, person_id
+            assert ended <= began, person_id

@@ -1,0 +1,160 @@
+"""Two processes beside one PostgreSQL: one of them runs a world's clock, both know how it is set, and one follows the other."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from service.content.load import Content
+from service.errors import WorldMoves
+from service.llm.chat import ChatModel
+from service.runtime.clock_scheduler import Pace, Ticker
+from service.runtime.lease import LEASE_SECONDS
+from service.store.tables import WorldRow
+from tests.runtime.hanging import Hanging
+from tests.runtime.lives import House, house, rehearsal
+from tests.servers.postgres import PostgresServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.server]
+
+FAST = 6000.0
+"""World minutes a real minute: 100 a second."""
+WEEK = 7 * 24 * 60
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@dataclass
+class Replica:
+    """One of two processes. Its machine's time passes when the test says so."""
+
+    home: House
+    ticker: Ticker
+    seconds: float = 0.0
+
+    @property
+    def row(self) -> WorldRow:
+        return self.home.room.database.read_now(lambda s: s.get_one(WorldRow, "main"))
+
+
+class Two:
+    """Both."""
+
+    def __init__(self, content: Content, directory: Path, url: str, model: ChatModel) -> None:
+        self._content = content
+        self._directory = directory
+        self._url = url
+        self._model = model
+        self.replicas: list[Replica] = []
+
+    @asynccontextmanager
+    async def up(self) -> AsyncIterator[tuple[Replica, Replica]]:
+        """Running, with nothing in the store."""
+        async with AsyncExitStack() as stack:
+            for name in ("one", "two"):
+                directory = self._directory / name
+                directory.mkdir()
+                home = await stack.enter_async_context(
+                    house(self._content, directory, self._model, url=self._url, sweep_seconds=0.1, patience_seconds=1)
+                )
+                self.replicas.append(await self._ticking(stack, home))
+            yield self.replicas[0], self.replicas[1]
+
+    async def _ticking(self, stack: AsyncExitStack, home: House) -> Replica:
+        replica = Replica(home, Ticker(home.keeper))
+        replica.ticker = Ticker(home.keeper, seconds=lambda: replica.seconds, shortest_seconds=0.05)
+        await replica.ticker.start()
+        stack.push_async_callback(replica.ticker.stop)
+        return replica
+
+    def pass_time(self, seconds: float) -> None:
+        """On both machines."""
+        for replica in self.replicas:
+            replica.seconds += seconds
+
+
+@pytest.fixture
+def postgres(postgres_server: PostgresServer, postgres_template: str) -> str:
+    """The URL of a migrated database."""
+    return postgres_server.create_database(like=postgres_template)
+
+
+async def until(done: Callable[[], bool], patience: float = 30) -> None:
+    async with asyncio.timeout(patience):
+        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def who_runs_it(one: Replica, other: Replica) -> tuple[Replica, Replica]:
+    """Who runs the clock of `main`, and who does not."""
+    await until(lambda: one.ticker.runs("main") or other.ticker.runs("main"))
+    return (one, other) if one.ticker.runs("main") else (other, one)
+
+
+@pytest.mark.parametrize("pace", ["exact", "realtime"])
+async def test_a_clock_that_two_know_of_ticks_once(pace: Pace, village: Content, tmp_path: Path, postgres: str) -> None:
+    two = Two(village, tmp_path, postgres, rehearsal())
+    async with two.up() as (one, other):
+        await one.ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await who_runs_it(one, other)
+        for second in range(1, 4):
+            two.pass_time(0.5)
+            await until(lambda: one.row.now == village.start + 50 * second)  # noqa: B023 - called here
+            await asyncio.sleep(0.3)  # many looks: nobody finds another tick to be due
+            assert one.row.now == village.start + 50 * second
+            assert one.ticker.runs("main") != other.ticker.runs("main")
+
+
+async def test_a_clock_that_is_set_through_one_is_known_to_the_other(
+    village: Content, tmp_path: Path, postgres: str
+) -> None:
+    two = Two(village, tmp_path, postgres, rehearsal())
+    async with two.up() as (one, other):
+        await one.ticker.set("main", mode="running", speed=FAST)
+        runs, idle = await who_runs_it(one, other)
+        await idle.ticker.set("main", speed=FAST / 10)
+        two.pass_time(1)
+        await until(lambda: idle.row.now == village.start + 10)
+        await idle.ticker.set("main", mode="manual")
+        await until(lambda: not runs.ticker.runs("main"))
+        two.pass_time(1)
+        await asyncio.sleep(0.2)
+        assert runs.row.now == village.start + 10
+
+
+async def test_a_run_is_stopped_and_a_world_removed_through_another(
+    village: Content, tmp_path: Path, postgres: str
+) -> None:
+    model = Hanging(rehearsal(), answers=20)
+    async with Two(village, tmp_path, postgres, model).up() as (one, other):
+        await one.home.keeper.tick("main", WEEK)
+        await model.hangs()
+        with pytest.raises(WorldMoves):
+            await other.home.keeper.command("main", lambda *_: None)
+        await other.ticker.set("main", mode="manual")
+        await until(lambda: model.in_flight == 0 and one.row.runner is None, 5)
+        assert one.row.target is None
+
+
+async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
+    village: Content, tmp_path: Path, postgres: str
+) -> None:
+    two = Two(village, tmp_path, postgres, rehearsal())
+    async with two.up() as (one, other):
+        await one.ticker.set("main", mode="running", speed=FAST)
+        runs, idle = await who_runs_it(one, other)
+        await runs.ticker.stop()
+        await until(lambda: idle.ticker.runs("main"), 5)
+        two.pass_time(0.5)
+        await until(lambda: idle.row.now == village.start + 50)
+
+
+def test_what_died_is_taken_over_within_thirty_seconds() -> None:
+    """The lease has run out by then, and the others look again (tests/end_to_end/test_kill_clock.py shows it)."""
+    assert LEASE_SECONDS + LEASE_SECONDS / 4 < 30

@@ -1,0 +1,97 @@
+"""Owns the tests of who moves a world: what stops on the way goes on, and what is tried twice is done once."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col
+
+from service.content.load import Content
+from service.errors import WorldMoves
+from service.runtime.act import take_in_hand
+from service.runtime.world_session import Living, load, save
+from service.store.tables import WorldRow
+from tests.runtime.lives import House, Slow, house, rehearsal
+from world.actions import HOLD
+from world.time import WorldTime
+
+HOUR = 60
+
+
+async def come_to(home: House, until: WorldTime) -> None:
+    """Return when the clock is there, whoever moves it."""
+    async with asyncio.timeout(60):
+        # Another task moves it, and tells nobody.
+        while home.room.database.read_now(lambda s: home.room.stage.open(s, "main").now) < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def test_a_world_that_stopped_on_the_way_goes_on_by_itself(village: Content, tmp_path: Path) -> None:
+    async def live() -> int:
+        model = Slow(rehearsal(), seed=1, longest_seconds=0, fail_at=20)
+        async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
+            step = await home.keeper.tick("main", HOUR)
+            await come_to(home, step.after)
+            return model.calls
+
+    assert asyncio.run(live()) > 20
+
+
+def test_who_waits_is_told_what_stopped_the_world(village: Content, tmp_path: Path) -> None:
+    async def live() -> None:
+        async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0, fail_at=20)) as home:
+            step = await home.keeper.tick("main", HOUR)
+            with pytest.raises(RuntimeError, match="the power is gone"):
+                await home.keeper.wait("main", step.after)
+
+    asyncio.run(live())
+
+
+def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Content, tmp_path: Path) -> None:
+    found: list[str] = []
+
+    def work(session: Session, living: Living) -> None:
+        found.append(living.core.people["aoi"].last.action_id)
+        take_in_hand(session, living, "aoi")
+        if len(found) == 1:
+            raise IntegrityError("INSERT", {}, Exception("somebody else was first"))
+
+    async def live() -> str:
+        async with house(village, tmp_path, rehearsal()) as home:
+            await home.keeper.command("main", lambda _, living: living.core.frontier)
+            await home.keeper.command("main", work)
+            return await home.keeper.command("main", lambda _, living: living.core.people["aoi"].last.action_id)
+
+    assert asyncio.run(live()) == HOLD
+    assert len(found) == 2
+    assert HOLD not in found
+
+
+def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content, tmp_path: Path) -> None:
+    def another_holds_it(session: Session) -> None:
+        held = update(WorldRow).where(col(WorldRow.id) == "main")
+        session.execute(held.values(runner="another", lease_until=4e9))
+
+    async def live() -> None:
+        async with house(village, tmp_path, rehearsal()) as home:
+            await home.live(1)
+            home.room.database.write_now(another_holds_it)
+            with pytest.raises(WorldMoves):
+                await home.keeper.command("main", lambda *_: None)
+
+    asyncio.run(live())
+
+
+def test_who_has_not_read_what_another_wrote_writes_nothing(village: Content, tmp_path: Path) -> None:
+    async def live() -> None:
+        async with house(village, tmp_path, rehearsal()) as home:
+            await home.live(1)
+            database, stage = home.room.database, home.room.stage
+            late = database.read_now(lambda s: load(s, stage, "main", models_missing=False))
+            await home.live(1)
+            with pytest.raises(WorldMoves):
+                database.write_now(lambda s: save(s, late))
+
+    asyncio.run(live())

@@ -1,0 +1,100 @@
+"""Owns two worlds with something in every table, pictures of all they hold, and how tests command and tick them."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlmodel import Session, SQLModel
+
+import service.store.tables as tables
+from service.conversation.closing import close
+from service.conversation.engine import Engine
+from service.conversation.room import Room
+from service.decision.desk import Desk
+from service.llm.scripted import ScriptedModel
+from service.runtime.act import Destination, walk
+from service.runtime.author import announce
+from service.runtime.crew import Crew
+from service.runtime.outbox import Outbox
+from service.runtime.world_runner import Keeper
+from service.runtime.world_session import Living, load, save
+from service.store.events import events_after
+from service.store.idempotency import Once, once
+from service.store.tables import EventRow
+from tests.conversation.talks import meet, rows, says, talk_of_family
+
+TABLES: dict[str, type[SQLModel]] = {
+    str(table.__tablename__): table
+    for table in vars(tables).values()
+    if isinstance(table, type) and issubclass(table, SQLModel) and hasattr(table, "__table__")
+}
+
+
+T = TypeVar("T")
+
+
+def command(room: Room, work: Callable[[Session, Living], T], world_id: str = "main") -> T:
+    """Change a world that stands, as the keeper does."""
+
+    def change(session: Session) -> T:
+        room.stage.open(session, world_id, lock=True)
+        living = load(session, room.stage, world_id, models_missing=True)
+        answer = work(session, living)
+        save(session, living)
+        return answer
+
+    return room.database.write_now(change)
+
+
+def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
+    """Let the world live on; the answer is what happened."""
+
+    async def live() -> int:
+        desk = Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
+        keeper = Keeper(Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room)))
+        await keeper.start()
+        try:
+            step = await keeper.tick(world_id, ticks)
+            await keeper.wait(world_id, step.after)
+        finally:
+            await keeper.stop()
+        return step.first
+
+    first = asyncio.run(live())
+    return room.database.read_now(lambda s: events_after(s, world_id, first, 1_000_000))
+
+
+def fill(room: Room, script: ScriptedModel) -> None:
+    """In `main` Aoi and Mio have talked with Taro and Nagi walks; in `other` Aoi has talked with him."""
+    for character_id, world_id in (("aoi", "main"), ("mio", "main"), ("aoi", "other")):
+        script.enqueue(*talk_of_family())
+        conversation_id = meet(room, character_id=character_id, world_id=world_id)
+        asyncio.run(Engine(room).converse(conversation_id))
+        asyncio.run(close(room, conversation_id))
+    for world_id in ("main", "other"):
+        command(room, lambda s, living: walk(s, living, "nagi", Destination(node_id="quay_west")), world_id)
+        command(room, lambda s, living: announce(s, living, "The ferry is late", 60).id, world_id)
+        room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+
+
+def converse_silently(room: Room, script: ScriptedModel, world_id: str) -> str:
+    """A conversation that runs in that world; the answer is its id."""
+    script.enqueue(says("Hello.", leaves=True))
+    return meet(room, character_id="ren", npc_id="npc_hamako", world_id=world_id)
+
+
+def snapshot(room: Room) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table."""
+    return {name: rows(room, table) for name, table in TABLES.items()}
+
+
+def of_world(picture: dict[str, list[dict[str, Any]]], world_id: str) -> dict[str, list[dict[str, Any]]]:
+    """What of a picture belongs to the world; turns belong to the world of their conversation."""
+    owners = {row["id"]: row["world_id"] for row in picture["conversations"]}
+
+    def owner(name: str, row: dict[str, Any]) -> str:
+        if name == "worlds":
+            return str(row["id"])
+        return str(owners.get(row["conversation_id"])) if name == "turns" else str(row["world_id"])
+
+    return {name: [row for row in found if owner(name, row) == world_id] for name, found in picture.items()}

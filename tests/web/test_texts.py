@@ -1,0 +1,75 @@
+"""Owns the checks of the pages' words."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import get_args
+
+from service.api.life_schemas import How
+from service.content.profile import Importance, Mood
+from service.conversation.phase import EndReason, Phase
+from service.conversation.scene import Emotion
+from service.memory.validate import Reason
+from service.runtime.halted import Stopped
+from service.store.events import IN_A_MINUTE
+from service.web import texts as module
+from service.web.texts import TEXTS, texts
+from world.option import Reason as Refused
+
+_HERE = Path(module.__file__).parent
+
+
+def test_every_text_is_there_in_both_languages() -> None:
+    assert {key: set(row) for key, row in TEXTS.items()} == {key: {"en", "ja"} for key in TEXTS}
+    assert all(text for row in TEXTS.values() for text in row.values())
+
+
+def test_both_languages_name_the_same_facts() -> None:
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    assert [key for key, row in TEXTS.items() if names(row["en"]) != names(row["ja"])] == []
+
+
+def test_every_text_a_script_or_template_asks_for_exists() -> None:
+    scripts = "".join(path.read_text("utf-8") for path in (_HERE / "static").glob("*.js"))
+    pages = "".join(path.read_text("utf-8") for path in (_HERE / "templates").glob("*.html"))
+    asked = set(re.findall(r'\bt\("(\w+)"', scripts)) | set(re.findall(r"\bt\.(\w+)", pages))
+    assert len(asked) > 60
+    assert asked - set(TEXTS) == set()
+
+
+def test_every_value_the_api_can_name_has_a_text() -> None:
+    named: dict[str, Iterable[str]] = {
+        "phase": list(Phase),
+        "end": list(EndReason),
+        "stopped": get_args(Stopped),
+        "reason": list(Reason),
+        "mood": get_args(Mood),
+        "importance": get_args(Importance),
+        "why": list(Refused),
+        "decides": get_args(How),
+        "emotion": [emotion for emotion in get_args(Emotion) if emotion != "neutral"],
+    }
+    keys = {f"{kind}_{value}" for kind, values in named.items() for value in values}
+    assert keys - set(TEXTS) == set()
+
+
+def test_every_kind_of_event_has_a_text() -> None:
+    sources = "".join(path.read_text("utf-8") for path in (_HERE.parent / "clock").glob("*.py"))
+    noted = set(re.findall(r'\bnote\([^"]*\bnow, "(\w+)"', sources))
+    assert {"slept", "forgot", "announced", "weather", "carries", "changed"} <= noted
+    assert {f"event_{kind}" for kind in {*IN_A_MINUTE, *noted}} - set(TEXTS) == set()
+
+
+def test_no_text_is_left_over() -> None:
+    """A text is asked for by its name, or by the first part of it and a value of the API: event_, phase_, …"""
+    ours = [path for folder in ("static", "templates") for path in (_HERE / folder).iterdir() if path.is_file()]
+    used = "".join(path.read_text("utf-8") for path in ours)
+    built = tuple(re.findall(r"`(\w+_)\$\{", used))
+    assert [key for key in TEXTS if not re.search(rf"\b{key}\b", used) and not key.startswith(built)] == []
+
+
+def test_a_language_is_one_flat_table() -> None:
+    assert texts("ja")["talk"] == "話しかける"
+    assert texts("en")["talk"] == "Talk"

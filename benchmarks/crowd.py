@@ -9,7 +9,7 @@ from service.content.profile import CharacterProfile, RoutineBlock
 from tests.world.little_worlds import grid_setting
 from world.actions import Catalogue
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime, parse_time
 
 MIDNIGHT = parse_time("2026-04-01T00:00")
@@ -33,11 +33,11 @@ def large() -> Setting:
     return grid_setting(catalogue(), SEED, columns=45, rows=45, facilities=300, npcs=60)
 
 
-def sighted(setting: Setting, count: int, seed: int) -> World:
+def sighted(setting: Setting, count: int, seed: int) -> Simulation:
     """Characters at home at midnight, more or less tired, who decide by what they perceive."""
     rng = random.Random(f"crowd {seed}")
     homes = sorted(setting.world_map.open_graph)
-    return World(
+    return Simulation(
         setting,
         [
             newcomer(setting, f"c{i:05d}", rng.choice(homes), MIDNIGHT, needs={"energy": rng.randint(20, 60)})
@@ -53,9 +53,9 @@ def routine_profiles(setting: Setting, count: int) -> dict[str, CharacterProfile
     return {f"c{i:05d}": _profile(setting, f"c{i:05d}", rng.choice(homes), rng) for i in range(count)}
 
 
-def blind(setting: Setting, profiles: dict[str, CharacterProfile], t: WorldTime = MIDNIGHT) -> World:
+def is_scripted(setting: Setting, profiles: dict[str, CharacterProfile], t: WorldTime = MIDNIGHT) -> Simulation:
     """Those characters at home, deciding by routine."""
-    return World(setting, [newcomer(setting, i, p.home, t, blind=True) for i, p in profiles.items()])
+    return Simulation(setting, [newcomer(setting, i, p.home, t, is_scripted=True) for i, p in profiles.items()])
 
 
 def _profile(setting: Setting, person_id: str, home: str, rng: random.Random) -> CharacterProfile:

@@ -19,8 +19,8 @@ from sqlmodel import Session
 from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.llm.choose import choose_models
-from service.runtime.exact_run import Drive
-from service.runtime.world_session import Living, load
+from service.runtime.exact_run import ExactRun
+from service.runtime.world_session import WorldSession, load
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, house, rehearsal
@@ -32,7 +32,7 @@ MEAN_SECONDS = 0.15
 WORLD = "main"
 
 
-class Lockstep(Drive):
+class Lockstep(ExactRun):
     """All of a minute is answered before the next one is asked about, so that each talk has one turn in each minute."""
 
     def _ask_models(self) -> None:
@@ -118,13 +118,13 @@ async def _live(characters: int, minutes: int, *, lockstep: bool) -> Lived:
 async def _minute_by_minute(lived: House, minutes: int) -> None:
     room = lived.room
 
-    def order(session: Session) -> Living:
+    def order(session: Session) -> WorldSession:
         now = room.stage.open(session, WORLD, lock=True).now
         session.get_one(WorldRow, WORLD).target = now + minutes
         return load(session, room.stage, WORLD, models_missing=False)
 
     living = await room.database.write(order)
-    await Lockstep(lived.keeper.crew, living, WorldTime(living.world.now + minutes)).run()
+    await Lockstep(lived.world_runner.crew, living, WorldTime(living.world.now + minutes)).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.crowd import MIDNIGHT, blind, large, routine_profiles, sighted, town
+from benchmarks.crowd import MIDNIGHT, is_scripted, large, routine_profiles, sighted, town
 from service.decision.routine import by_routine
 from tests.world.simulation import Day, Run, lognormal, oracle, run_lockstep, run_out_of_order, turns_of
-from world.scheduler import RunningAhead
+from world.scheduler import Scheduler
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -108,7 +108,7 @@ def routine_day(count: int, until: WorldTime) -> dict[str, float]:
     """A day of a crowd by routine on the large map. Seconds are of one core's CPU; the map's ways are searched within."""
     setting = large()
     profiles = routine_profiles(setting, count)
-    ahead = RunningAhead(blind(setting, profiles), until=until)
+    ahead = Scheduler(is_scripted(setting, profiles), until=until)
     events, started = 0, time.process_time()
     while (call := ahead.take()) is not None:
         option, wake_at = by_routine(setting, profiles[call.person_id], ahead.snapshot(call))

@@ -29,10 +29,10 @@ from service.memory.choose import choose_memory
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
-from service.runtime.clock_scheduler import Ticker
-from service.runtime.conversation_runner import Runner
+from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.crew import Crew
-from service.runtime.world_runner import Keeper
+from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.lock import DataLock
@@ -81,15 +81,17 @@ def create_app(
                 budget=budget,
                 stream=Stream(),
             )
-            runner = Runner(room)
+            runner = ConversationRunner(room)
             desk = Desk(settings=settings, database=database, memory=store, models=speaking)
-            keeper = Keeper(Crew(room=room, desk=desk, engine=Engine(room), outbox=runner.outbox))
-            ticker = Ticker(keeper)
-            app.state.house = House(room=room, runner=runner, keeper=keeper, ticker=ticker)
+            world_runner = WorldRunner(Crew(room=room, desk=desk, engine=Engine(room), outbox=runner.outbox))
+            clock_scheduler = ClockScheduler(world_runner)
+            app.state.house = House(
+                room=room, runner=runner, world_runner=world_runner, clock_scheduler=clock_scheduler
+            )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
                 ending.push_async_callback(speaking.aclose)
-                for part in (runner, keeper, ticker):
+                for part in (runner, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)
                 yield

@@ -16,7 +16,7 @@ _KEPT = 4
 """Activities of a character kept in any case."""
 
 
-class Lives:
+class AgentIndex:
     """People and talks, held by id and replaced as they change.
 
     `remember` minutes of everybody's past are kept, counted back from the most lagging character (None: all of it);
@@ -123,7 +123,7 @@ class Lives:
             if activity.seat is not None:
                 self._seated[activity.seat].add(person.id)
         self.agenda.put(person.id, person.ready)
-        if not person.blind:
+        if not person.is_scripted:
             self.sighted.put(person.id, person.ready)
         elif person.id in self.sighted:
             self.sighted.drop(person.id)

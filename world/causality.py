@@ -14,7 +14,7 @@ from world.distance import Row
 from world.life import Activity, Person
 from world.option import Option
 from world.people import node_at
-from world.simulation import World
+from world.simulation import Simulation
 from world.time import WorldTime
 
 
@@ -25,7 +25,7 @@ class Gates:
     earlier (time, id) or to an open talk, so that nobody waits in a circle.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Simulation) -> None:
         self.world = world
         self.checks = 0
         """How often a gate was asked, for measurements."""
@@ -33,7 +33,7 @@ class Gates:
     def to_decide(self, person: Person) -> str | None:
         """Gate 1: whether the snapshot of its `ready` time is final."""
         self.checks += 1
-        if person.blind:
+        if person.is_scripted:
             return self._may_be_cut(person)
         t, node_id = person.ready, person.node_id
         present, npcs = self.sight_row(node_id), self.npcs_row(node_id)
@@ -63,7 +63,7 @@ class Gates:
         if gap <= 0:
             return False
         spot = self.world.spots[blocker]
-        if person.blind:
+        if person.is_scripted:
             return False
         return self.sight_row(person.node_id)[spot] <= gap or self.npcs_row(person.node_id)[spot] < gap
 

@@ -77,7 +77,7 @@ class Person:
 
     `decided_at` is when it last decided.
 
-    `version` grows with every change: an answer to a question asked of an older version is stale. `blind` characters
+    `version` grows with every change: an answer to a question asked of an older version is stale. `is_scripted` characters
     decide by their own needs, the hour and the map alone (a routine): they perceive nothing, and need nobody's leave.
     """
 
@@ -90,7 +90,7 @@ class Person:
     decided_at: WorldTime
     alarm: WorldTime | None = None
     version: int = 0
-    blind: bool = False
+    is_scripted: bool = False
 
     @property
     def last(self) -> Activity:

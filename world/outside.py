@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from world.actions import WAIT
-from world.agent_index import Lives
+from world.agent_index import AgentIndex
 from world.change import OutOfTurn, Step
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State
@@ -13,10 +13,10 @@ from world.people import Segment
 from world.time import WorldTime, iso
 
 
-class Outside(Lives):
+class Outside(AgentIndex):
     """Everybody's lives, which somebody may interrupt."""
 
-    def rouse(self, person_id: str, t: WorldTime) -> Step:
+    def interrupt(self, person_id: str, t: WorldTime) -> Step:
         """What the character does ends at `t`, and it decides. For a moment when nobody lags behind `t`.
 
         Raises:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from world.agent_index import Lives
+from world.agent_index import AgentIndex
 from world.time import WorldTime
 
 
@@ -48,7 +48,7 @@ class Snapshot:
     free_seats: Mapping[tuple[str, str], int]
 
 
-def perceive(lives: Lives, person_id: str, at: WorldTime | None = None) -> Snapshot:
+def perceive(lives: AgentIndex, person_id: str, at: WorldTime | None = None) -> Snapshot:
     """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided. Raises: KeyError."""
     person = lives.people[person_id]
     t = person.ready if at is None else at
@@ -63,13 +63,15 @@ def perceive(lives: Lives, person_id: str, at: WorldTime | None = None) -> Snaps
         because=ended.because,
         levels=needs.at(ended.levels, t),
         critical=needs.critical(ended.levels, t),
-        people=() if person.blind else tuple(sorted(_people(lives, person_id, node_id, t), key=lambda seen: seen.id)),
-        npcs=() if person.blind else tuple(_npcs(lives, node_id, t)),
-        free_seats={} if person.blind else _free_seats(lives, node_id, t),
+        people=()
+        if person.is_scripted
+        else tuple(sorted(_people(lives, person_id, node_id, t), key=lambda seen: seen.id)),
+        npcs=() if person.is_scripted else tuple(_npcs(lives, node_id, t)),
+        free_seats={} if person.is_scripted else _free_seats(lives, node_id, t),
     )
 
 
-def _people(lives: Lives, person_id: str, here: str, t: WorldTime) -> Iterator[Seen]:
+def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Iterator[Seen]:
     sight = lives.setting.distances.in_sight(here)
     for person, activity, node_id in lives.near(sight, t):
         if person.id == person_id:
@@ -87,13 +89,13 @@ def _people(lives: Lives, person_id: str, here: str, t: WorldTime) -> Iterator[S
         )
 
 
-def _npcs(lives: Lives, here: str, t: WorldTime) -> Iterator[SeenNpc]:
+def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[SeenNpc]:
     for npc_id in lives.setting.distances.npcs_in_sight(here):
         talk = lives.npc_talk(npc_id, t, seen=True)
         yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else lives.engaged.get(npc_id))
 
 
-def _free_seats(lives: Lives, here: str, t: WorldTime) -> dict[tuple[str, str], int]:
+def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, str], int]:
     free: dict[tuple[str, str], int] = {}
     for facility in lives.setting.world_map.facilities_at(here):
         for action in lives.setting.seated[facility.id]:

@@ -15,7 +15,7 @@ from world.events import Event, canonical
 from world.life import State
 from world.option import Option
 from world.perceive import Snapshot
-from world.simulation import OutOfTurn, Step, World
+from world.simulation import OutOfTurn, Simulation, Step
 from world.time import WorldTime
 
 
@@ -61,7 +61,7 @@ def decision_id(person_id: str, time: WorldTime) -> str:
     return f"{Ask.DECISION}:{person_id}:{time}"
 
 
-class RunningAhead:
+class Scheduler:
     """Drives one world out of order up to, and not including, `until`.
 
     `take` what may be asked, most urgent first; hand each answer to `decided`, `turned` or `closed`, in any order.
@@ -69,7 +69,7 @@ class RunningAhead:
     answered is asked again.
     """
 
-    def __init__(self, world: World, *, until: WorldTime, gates: Gates | None = None) -> None:
+    def __init__(self, world: Simulation, *, until: WorldTime, gates: Gates | None = None) -> None:
         self.world = world
         self.gates = gates or Gates(world)
         self.until = until
@@ -115,7 +115,7 @@ class RunningAhead:
         *,
         wake_at: WorldTime | None = None,
     ) -> None:
-        """The answer to a decision, as `World.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
+        """The answer to a decision, as `Simulation.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
         self._open(call)
         step = self.world.decide(call.person_id, option, wake_at=wake_at)
         self._reach(call.time)
@@ -142,7 +142,7 @@ class RunningAhead:
         self._happened(step)
 
     def changed(self, step: Step) -> None:
-        """Somebody else changed the world (`rouse`, `stop`, `amend`, `linger`): questions to whom it touched are void,
+        """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched are void,
         their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):

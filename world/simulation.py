@@ -22,7 +22,7 @@ from world.setting import Setting
 from world.time import WorldTime
 
 
-class World(Outside):
+class Simulation(Outside):
     """Everybody's lives, and the changes that may happen to them. Restored from the people and talks it last had."""
 
     def perceive(self, person_id: str, at: WorldTime | None = None) -> Snapshot:
@@ -45,7 +45,7 @@ class World(Outside):
             Unreachable, UnknownPlace: no way leads there.
         """
         person = self._expect(person_id, State.DECIDES, "decide")
-        if person.blind and option.target_id in self.people:
+        if person.is_scripted and option.target_id in self.people:
             raise OutOfTurn(person_id, "sees nobody", f"speak to {option.target_id!r}")
         events = [] if person.last.action_id in (WALK, TALK) else [_ended(person, person.ready)]
         t, last = person.ready, person.last
@@ -120,7 +120,7 @@ class World(Outside):
             events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
         return replace(self._go_on(talk), events=tuple(events))
 
-    def linger(self, talk_id: str, t: WorldTime) -> Step:
+    def extend_talk(self, talk_id: str, t: WorldTime) -> Step:
         """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk goes
         on in silence, and ends no earlier than `t`.
 
@@ -299,7 +299,7 @@ def newcomer(
     *,
     node_id: str | None = None,
     needs: Mapping[str, float] | None = None,
-    blind: bool = False,
+    is_scripted: bool = False,
 ) -> Person:
     """Somebody whose life begins at `t`, at home or on `node_id`: it decides at once.
 
@@ -322,7 +322,7 @@ def newcomer(
         ready=t,
         past=(beginning,),
         decided_at=before,
-        blind=blind,
+        is_scripted=is_scripted,
     )
 
 

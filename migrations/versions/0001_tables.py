@@ -143,7 +143,7 @@ def upgrade() -> None:
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("character_id", sa.String(), nullable=False),
         sa.Column("person", sa.JSON(), nullable=False),
-        sa.Column("mind", sa.JSON(), nullable=False),
+        sa.Column("agent_state", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "character_id", name=op.f("pk_lives")),
     )
     op.create_table(
@@ -266,7 +266,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "talk_id", name=op.f("pk_talks")),
     )
     op.create_table(
-        "unsettled_events",
+        "pending_events",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -275,10 +275,10 @@ def upgrade() -> None:
         sa.Column("key", sa.String(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("data", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_unsettled_events")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_pending_events")),
     )
-    with op.batch_alter_table("unsettled_events", schema=None) as batch_op:
-        batch_op.create_index("ix_unsettled_events_order", ["world_id", "at", "rank"], unique=False)
+    with op.batch_alter_table("pending_events", schema=None) as batch_op:
+        batch_op.create_index("ix_pending_events_order", ["world_id", "at", "rank"], unique=False)
 
     op.create_table(
         "usage",
@@ -422,10 +422,10 @@ def downgrade() -> None:
 
     op.drop_table("vectors")
     op.drop_table("usage")
-    with op.batch_alter_table("unsettled_events", schema=None) as batch_op:
-        batch_op.drop_index("ix_unsettled_events_order")
+    with op.batch_alter_table("pending_events", schema=None) as batch_op:
+        batch_op.drop_index("ix_pending_events_order")
 
-    op.drop_table("unsettled_events")
+    op.drop_table("pending_events")
     op.drop_table("talks")
     op.drop_table("spending")
     op.drop_table("self_facts")

@@ -22,7 +22,7 @@ from service.api.life_schemas import (
 from service.api.possible import possibilities_out
 from service.api.problem import describe
 from service.runtime.act import Destination, do, possibilities, sleep, walk
-from service.runtime.world_session import Living, load
+from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
 from world.time import Language, WorldTime, iso
 
@@ -65,13 +65,13 @@ async def act(
     """
     request = once_of(world_id, key, f"act/{character_id}", body.model_dump())
 
-    def work(session: Session, living: Living) -> dict[str, Any]:
+    def work(session: Session, living: WorldSession) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, living, character_id, body))
 
-    return _ACTED.validate_python(await house.keeper.command(world_id, work, leaves_minds_alone=True))
+    return _ACTED.validate_python(await house.world_runner.command(world_id, work, leaves_minds_alone=True))
 
 
-def _act(session: Session, living: Living, character_id: str, body: SleepIn | MoveIn | DoIn) -> dict[str, Any]:
+def _act(session: Session, living: WorldSession, character_id: str, body: SleepIn | MoveIn | DoIn) -> dict[str, Any]:
     now = living.world.now
     if isinstance(body, MoveIn):
         to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)

@@ -20,7 +20,7 @@ from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.runtime.act import talk
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from service.store.tables import ConversationRow
 
@@ -61,14 +61,14 @@ async def start_conversation(
     request = once_of(world_id, key, "start", body.model_dump())
     names = house.room.models.names()
 
-    def work(session: Session, living: Living) -> str:
+    def work(session: Session, living: WorldSession) -> str:
         def insert() -> dict[str, Any]:
             house.room.budget.require_talk(session)
             return {"conversation_id": talk(session, living, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 
-    conversation_id = await house.keeper.command(world_id, work, leaves_minds_alone=True)
+    conversation_id = await house.world_runner.command(world_id, work, leaves_minds_alone=True)
     house.runner.submit(conversation_id)
     return await _answer(house, world_id, conversation_id, response, wait=wait)
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from fastapi import Depends, Header, Request
 
 from service.conversation.room import Room
-from service.runtime.clock_scheduler import Ticker
-from service.runtime.conversation_runner import Runner
-from service.runtime.world_runner import Keeper
+from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.world_runner import WorldRunner
 from service.store.idempotency import Once
 from world.ids import SLUG, SLUG_MAX
 
@@ -18,9 +18,9 @@ class House:
     """What the app serves with; made once, in service/app.py."""
 
     room: Room
-    runner: Runner
-    keeper: Keeper
-    ticker: Ticker
+    runner: ConversationRunner
+    world_runner: WorldRunner
+    clock_scheduler: ClockScheduler
 
     @property
     def models_missing(self) -> bool:

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, BlockOut, LifeOut, NeedOut
 from service.content.profile import RoutineBlock
-from service.decision.agent_state import Mind, PlanBlock, read_mind
+from service.decision.agent_state import AgentState, PlanBlock, read_agent_state
 from service.decision.wording import action_name, clock
 from service.people.life_record import read_person, read_talk
 from service.people.worlds import WorldView
@@ -24,7 +24,7 @@ class Lives:
 
     world: WorldView
     people: Mapping[str, Person]
-    minds: Mapping[str, Mind]
+    agent_states: Mapping[str, AgentState]
     rows: Mapping[str, PersonRow]
     talking: Mapping[str, str]
     models_missing: bool
@@ -75,22 +75,22 @@ class Lives:
     def life(self, session: Session, character_id: str) -> LifeOut:
         """Raises: NotFound."""
         profile = self.world.character(character_id)
-        mind = self.minds.get(character_id, Mind())
+        agent_state = self.agent_states.get(character_id, AgentState())
         row = self.rows.get(character_id)
         decision = how_of(self.world, character_id, row.decision if row else None, models_missing=self.models_missing)
         return LifeOut(
             decision=decision,
             needs=self.needs(character_id),
             activity=self.activity(character_id),
-            thought=self._thought(session, character_id, mind),
-            plan=[_block(block) for block in mind.plan] if mind.plan_day == self.world.day else [],
+            thought=self._thought(session, character_id, agent_state),
+            plan=[_block(block) for block in agent_state.plan] if agent_state.plan_day == self.world.day else [],
             routine=[_block(block) for block in profile.routine],
             items=list(row.items) if row else [],
         )
 
-    def _thought(self, session: Session, character_id: str, mind: Mind) -> str:
-        if mind.decided_at is None or mind.decided_at <= self.world.now:
-            return mind.thought
+    def _thought(self, session: Session, character_id: str, agent_state: AgentState) -> str:
+        if agent_state.decided_at is None or agent_state.decided_at <= self.world.now:
+            return agent_state.thought
         told = select(EventRow).where(
             EventRow.world_id == self.world.id, EventRow.person_id == character_id, EventRow.kind == "decided"
         )
@@ -109,7 +109,7 @@ def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: 
     return Lives(
         world=world,
         people={row.character_id: read_person(row.person, needs) for row in found},
-        minds={row.character_id: read_mind(row.mind) for row in found},
+        agent_states={row.character_id: read_agent_state(row.agent_state) for row in found},
         rows={row.person_id: row for row in session.exec(rows)},
         talking=talking_in(session, world),
         models_missing=models_missing,

@@ -23,7 +23,7 @@ from service.people.worlds import WorldView
 from service.runtime.act import set_decision, take_in_hand
 from service.runtime.author import Amendment, amend, amend_npc
 from service.runtime.forget import forget_character
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from world.people import Position, neighbours
 from world.time import iso
 
@@ -64,7 +64,7 @@ async def change_character(character_id: Slug, body: CharacterIn, house: Serving
     into a client's hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it back.
     """
 
-    def work(session: Session, living: Living) -> None:
+    def work(session: Session, living: WorldSession) -> None:
         living.world.character(character_id)
         if body.decision == "client":
             take_in_hand(session, living, character_id)
@@ -73,7 +73,7 @@ async def change_character(character_id: Slug, body: CharacterIn, house: Serving
         wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
         amend(session, living, character_id, wanted)
 
-    await house.keeper.command(world_id, work)
+    await house.world_runner.command(world_id, work)
     return await house.room.database.read(lambda s: _one_character(s, house, world_id, character_id))
 
 
@@ -98,12 +98,12 @@ async def read_npc(npc_id: Slug, house: Serving, world_id: WorldId) -> NpcOut:
 async def change_npc(npc_id: Slug, body: NpcIn, house: Serving, world_id: WorldId) -> NpcOut:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
 
-    def work(session: Session, living: Living) -> NpcOut:
+    def work(session: Session, living: WorldSession) -> NpcOut:
         amend_npc(session, living, npc_id, mood=body.mood, affinity=body.affinity or {})
         session.flush()
         return _one_npc(session, house, world_id, npc_id)
 
-    return await house.keeper.command(world_id, work)
+    return await house.world_runner.command(world_id, work)
 
 
 @router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
@@ -145,7 +145,9 @@ async def read_memory(
 async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Response:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
-    await house.keeper.command(world_id, lambda s, living: forget_character(s, house.room.memory, living, character_id))
+    await house.world_runner.command(
+        world_id, lambda s, living: forget_character(s, house.room.memory, living, character_id)
+    )
     await house.runner.forget(world_id, [character_id])
     return Response(status_code=204)
 

@@ -35,7 +35,7 @@ from service.runtime.author import announce, set_weather
 from service.runtime.forget import forget_world
 from service.runtime.halted import SENTENCES, Stopped
 from service.runtime.outbox import waiting
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility
@@ -62,7 +62,7 @@ async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> Worl
     every prompt; who is awake and can be interrupted learns of them now.
     """
 
-    def work(session: Session, living: Living) -> WorldOut:
+    def work(session: Session, living: WorldSession) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
         if body.language is not None:
             row.language = body.language
@@ -75,7 +75,7 @@ async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> Worl
         session.flush()
         return _world(session, house, house.room.stage.open(session, world_id))
 
-    return await house.keeper.command(world_id, work)
+    return await house.world_runner.command(world_id, work)
 
 
 @router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
@@ -86,7 +86,7 @@ async def set_clock(body: ClockIn, house: Serving, world_id: WorldId) -> WorldOu
     said, so that the story is the same however fast the models answer; with realtime it does not wait, and answers that
     come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop` does.
     """
-    await house.ticker.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
+    await house.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
     return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
@@ -98,15 +98,15 @@ async def stop_world(house: Serving, world_id: WorldId) -> WorldOut:
     are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
     nothing. Where another replica moves the world, it stands within seconds.
     """
-    await house.ticker.set(world_id, mode="manual")
+    await house.clock_scheduler.set(world_id, mode="manual")
     return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
 async def delete_world(house: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
-    await house.ticker.forget(world_id)
-    forgotten = await house.keeper.remove(world_id, lambda s: forget_world(s, house.room.memory, world_id))
+    await house.clock_scheduler.forget(world_id)
+    forgotten = await house.world_runner.remove(world_id, lambda s: forget_world(s, house.room.memory, world_id))
     await house.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 
@@ -134,13 +134,13 @@ async def tick(
     tells them as the clock passes them; `GET /world` shows how far it is. A key that is sent again may ask for the
     events of the same tick in another way.
     """
-    step = await house.keeper.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
+    step = await house.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
     if not body.wait:
         now = await house.room.database.read(lambda s: house.room.stage.open(s, world_id).now)
         response.status_code = 202
         told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
         return told.model_copy(update={"next": str(step.first)})
-    await house.keeper.wait(world_id, step.after)
+    await house.world_runner.wait(world_id, step.after)
     asked = Asked(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
     page = await house.room.database.read(lambda s: page_of_step(s, step, asked))
     return TickOut(
@@ -234,7 +234,7 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")
     row = session.get(WorldRow, world.id)
     until = max(world.now, row.target or 0) if row else world.now
-    drive = house.keeper.drive_of(world.id)
+    exact_run = house.world_runner.drive_of(world.id)
     return WorldOut(
         id=world.id,
         name=world.cast.world_name,
@@ -252,7 +252,7 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
         memories_waiting=waiting(session, world.id),
         until=iso(WorldTime(until)),
         moving=until > world.now,
-        calls_in_flight=drive.in_flight if drive else 0,
+        calls_in_flight=exact_run.in_flight if exact_run else 0,
         clock=_clock(row, world.language),
         decision=world.decision,
         weather=world.weather,

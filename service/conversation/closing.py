@@ -17,7 +17,7 @@ from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
 from service.people.worlds import WorldView
-from service.store.publish import tell
+from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
 from service.store.usage import count
 from world.time import WorldTime
@@ -110,7 +110,7 @@ def _settle(
         session, world, row, extracted.turns, extracted.question, extracted.valid, room.settings.memory, remember
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
-    tell(session, row, _no_earlier(world, row), "conversation_closed", row.opener_id, npc_id=row.partner_id)
+    publish(session, row, _no_earlier(world, row), "conversation_closed", row.opener_id, npc_id=row.partner_id)
     return row
 
 
@@ -124,7 +124,7 @@ async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: U
         current.failure = failure_of(error, "closing")
         world = world_at(session, room.stage, current, current.ended_at)
         at, slug = _no_earlier(world, current), error.slug
-        tell(session, current, at, "closing_failed", current.opener_id, npc_id=current.partner_id, error=slug)
+        publish(session, current, at, "closing_failed", current.opener_id, npc_id=current.partner_id, error=slug)
         return current
 
     return await room.database.write(work)

@@ -12,7 +12,7 @@ from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
-from service.store.publish import tell
+from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from world.errors import Unreachable
 from world.life import Talk
@@ -114,7 +114,7 @@ def _insert(
     )
     session.add(row)
     session.flush()
-    tell(session, row, world.now, "conversation_started", row.opener_id, npc_id=row.partner_id, node_id=node_id)
+    publish(session, row, world.now, "conversation_started", row.opener_id, npc_id=row.partner_id, node_id=node_id)
     return row
 
 

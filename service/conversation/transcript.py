@@ -13,7 +13,7 @@ from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
 from service.people.worlds import WorldRepository, WorldView
-from service.store.publish import tell
+from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.usage import count
 from world.time import WorldTime
@@ -134,7 +134,7 @@ def end(
     row.ended_at = world.now
     row.closed_at = None if said else world.now
     release(session, row)
-    tell(
+    publish(
         session,
         row,
         world.now,

@@ -46,7 +46,7 @@ class LastAsked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mind:
+class AgentState:
     """What a character carries from one decision to the next.
 
     `goal` and `success_criteria` belong to the talk it is about to begin. `plan` is the plan of the world day
@@ -66,15 +66,15 @@ class Mind:
     last_asked: LastAsked | None = None
 
 
-_MIND = TypeAdapter(Mind)
+_MIND = TypeAdapter(AgentState)
 
 
-def mind_record(mind: Mind) -> dict[str, Any]:
+def agent_state_record(agent_state: AgentState) -> dict[str, Any]:
     """As it is stored: what says nothing is left out."""
-    record: dict[str, Any] = _MIND.dump_python(mind, mode="json", exclude_defaults=True)
+    record: dict[str, Any] = _MIND.dump_python(agent_state, mode="json", exclude_defaults=True)
     return record
 
 
-def read_mind(record: dict[str, Any]) -> Mind:
-    """What `mind_record` wrote."""
+def read_agent_state(record: dict[str, Any]) -> AgentState:
+    """What `agent_state_record` wrote."""
     return _MIND.validate_python(record)

@@ -43,7 +43,7 @@ def noted(look: Look, option: Option) -> LastAsked:
 
 def carried(look: Look, option: Option) -> LastAsked | None:
     """The same after going on with `option`."""
-    last = look.mind.last_asked
+    last = look.agent_state.last_asked
     if last is None:
         return None
     return replace(last, action_id=option.action_id, facility_id=option.facility_id, carried_on=last.carried_on + 1)
@@ -51,10 +51,10 @@ def carried(look: Look, option: Option) -> LastAsked | None:
 
 def carry_on(look: Look) -> tuple[Option, WorldTime | None] | None:
     """What the character goes on with, and when it looks up again at the latest; None: its model is to be asked."""
-    last = look.mind.last_asked
+    last = look.agent_state.last_asked
     if last is None or last.carried_on >= MOST or not _is_quiet(look, last) or _could_meet(look):
         return None
-    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.mind.plan)
+    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.agent_state.plan)
     if option.node_id != look.snapshot.node_id:
         return None
     if option.action_id == WAIT:
@@ -69,7 +69,7 @@ def _is_quiet(look: Look, last: LastAsked) -> bool:
         snapshot.because == Because.DONE
         and snapshot.ended == last.action_id
         and not snapshot.critical
-        and look.mind.failed is None
+        and look.agent_state.failed is None
         and slot is not None
         and slot.since == last.block_since
         and set(last.seen).issuperset(_in_sight(look))

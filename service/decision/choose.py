@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.ask import ask
 from service.decision.carry_on import carried, carry_on, noted
 from service.decision.check import decision_fault, offer_of
@@ -38,7 +38,7 @@ class Chosen:
 
     option: Option
     wake_at: WorldTime | None
-    mind: Mind
+    agent_state: AgentState
     by: Literal["model", "plan", "fallback"]
     usage: Usage = field(default_factory=Usage)
     failures: int = 0
@@ -46,7 +46,7 @@ class Chosen:
     planned: bool = False
 
 
-async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, mind: Mind) -> Chosen:
+async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, agent_state: AgentState) -> Chosen:
     """Decide. `world` is at the snapshot's time.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
@@ -57,9 +57,11 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, mind: Mind) -
         NotFound: the author has taken the character out of the game.
     """
     world.character(snapshot.person_id)
-    look = Look(world=world, snapshot=snapshot, mind=mind, recent=await recent(desk, world, snapshot.person_id))
+    look = Look(
+        world=world, snapshot=snapshot, agent_state=agent_state, recent=await recent(desk, world, snapshot.person_id)
+    )
     planning = await plan_ahead(desk, look)
-    look = replace(look, mind=planning.mind)
+    look = replace(look, agent_state=planning.agent_state)
     if planning.is_away:
         return _fall_back(look, planning, Usage(), 0, planning.asked.failure)
     if not planning.asked.usage.calls and (further := carry_on(look)):
@@ -74,7 +76,7 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, mind: Mind) -
     return Chosen(
         option=offer.option,
         wake_at=_wake_at(look, offer.option),
-        mind=_minded(look, asked.value, offer),
+        agent_state=_minded(look, asked.value, offer),
         by="model",
         usage=planning.asked.usage + asked.usage,
         failures=planning.asked.failures + asked.failures,
@@ -84,17 +86,17 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, mind: Mind) -
 
 
 def _go_on(look: Look, option: Option, wake_at: WorldTime | None) -> Chosen:
-    mind = replace(_unasked(look), last_asked=carried(look, option))
-    return Chosen(option=option, wake_at=wake_at, mind=mind, by="plan")
+    agent_state = replace(_unasked(look), last_asked=carried(look, option))
+    return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
 def _fall_back(look: Look, planning: Planning, usage: Usage, failures: int, failure: KataribeError | None) -> Chosen:
     _log.warning("%s decides by its routine: %s", look.snapshot.person_id, failure)
-    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.mind.plan)
+    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.agent_state.plan)
     return Chosen(
         option=option,
         wake_at=wake_at,
-        mind=replace(_unasked(look), last_asked=None),
+        agent_state=replace(_unasked(look), last_asked=None),
         by="fallback",
         usage=planning.asked.usage + usage,
         failures=planning.asked.failures + failures,
@@ -103,15 +105,17 @@ def _fall_back(look: Look, planning: Planning, usage: Usage, failures: int, fail
     )
 
 
-def _unasked(look: Look) -> Mind:
+def _unasked(look: Look) -> AgentState:
     """Who was not asked has no thought of its own."""
-    return replace(look.mind, thought="", goal=None, success_criteria=None, failed=None, decided_at=look.snapshot.time)
+    return replace(
+        look.agent_state, thought="", goal=None, success_criteria=None, failed=None, decided_at=look.snapshot.time
+    )
 
 
-def _minded(look: Look, decision: Decision, offer: Offer) -> Mind:
+def _minded(look: Look, decision: Decision, offer: Offer) -> AgentState:
     talks = offer.option.action_id == TALK
     return replace(
-        look.mind,
+        look.agent_state,
         thought=decision.thought.strip(),
         goal=decision.goal.strip() if talks else None,
         success_criteria=decision.success_criteria.strip() if talks else None,

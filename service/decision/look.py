@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from service.content.profile import CharacterProfile
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.day import Block, Slot, day_blocks, slot_at
 from service.decision.options import Offered
 from service.decision.recollect import Recent
@@ -42,7 +42,7 @@ class Look:
 
     world: WorldView
     snapshot: Snapshot
-    mind: Mind
+    agent_state: AgentState
     recent: Recent
 
     @property
@@ -53,7 +53,7 @@ class Look:
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The day's blocks: planned, else the routine's."""
-        return day_blocks(self.world.setting, self.speaker, self.mind.plan)
+        return day_blocks(self.world.setting, self.speaker, self.agent_state.plan)
 
     @cached_property
     def slot(self) -> Slot | None:
@@ -77,8 +77,8 @@ class Look:
     def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionScene:
         """What a decision is made from."""
         ended = ended_line(self.world, self.snapshot)
-        if self.mind.failed is not None:
-            ended = failed_line(self.world, self.mind.failed)
+        if self.agent_state.failed is not None:
+            ended = failed_line(self.world, self.agent_state.failed)
         return DecisionScene(
             **self._waking(),
             ended=ended,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.ask import Asked, ask
 from service.decision.check import plan_blocks, plan_fault
 from service.decision.day import starts_between
@@ -31,7 +31,7 @@ _SLEPT: Mapping[Language, str] = {"en": "you slept through a part of it.", "ja":
 class Planning:
     """What came of planning: the mind with its plan, whether a new one was made, and what it cost."""
 
-    mind: Mind
+    agent_state: AgentState
     asked: Asked[DayPlan]
     made: bool = False
 
@@ -47,33 +47,33 @@ async def plan_ahead(desk: Desk, look: Look) -> Planning:
     if not due:
         broken = why_broken(look) or ""
         if not broken:
-            return Planning(mind=look.mind, asked=Asked())
+            return Planning(agent_state=look.agent_state, asked=Asked())
     # A new day is planned from the usual one, not from yesterday's plan.
-    before = replace(look, mind=replace(look.mind, plan=())) if due else look
+    before = replace(look, agent_state=replace(look.agent_state, plan=())) if due else look
     scene = before.planning(broken)
     asked = await ask(desk.models.for_role("decision"), plan_prompt, scene, plan_fault)
-    planning = Planning(mind=look.mind, asked=asked)
+    planning = Planning(agent_state=look.agent_state, asked=asked)
     if planning.is_away:
         return planning
-    blocks = plan_blocks(scene, asked.value) if asked.value else () if due else look.mind.plan
-    revisions = 0 if due else look.mind.revisions + 1
-    mind = replace(look.mind, plan=blocks, plan_day=look.world.day, revisions=revisions)
-    return replace(planning, mind=mind, made=asked.value is not None)
+    blocks = plan_blocks(scene, asked.value) if asked.value else () if due else look.agent_state.plan
+    revisions = 0 if due else look.agent_state.revisions + 1
+    agent_state = replace(look.agent_state, plan=blocks, plan_day=look.world.day, revisions=revisions)
+    return replace(planning, agent_state=agent_state, made=asked.value is not None)
 
 
 def is_due(look: Look) -> bool:
     """Whether this is the first decision of a world day, night owls aside."""
-    if look.mind.plan_day == look.world.day:
+    if look.agent_state.plan_day == look.world.day:
         return False
     return minute_of_day(look.snapshot.time) >= _MORNING or _has_slept(look)
 
 
 def why_broken(look: Look) -> str | None:
     """Why today's plan does not hold any more, in words; None while it does, or was revised often enough."""
-    slot, mind = look.slot, look.mind
-    if slot is None or mind.plan_day != look.world.day or mind.revisions >= MAX_REVISIONS:
+    slot, agent_state = look.slot, look.agent_state
+    if slot is None or agent_state.plan_day != look.world.day or agent_state.revisions >= MAX_REVISIONS:
         return None
-    failed = mind.failed
+    failed = agent_state.failed
     if failed is not None and failed.facility_id is not None and failed.facility_id == slot.block.facility_id:
         return failed_line(look.world, failed)
     if _slept_through(look):
@@ -95,6 +95,8 @@ def _has_slept(look: Look) -> bool:
 def _slept_through(look: Look) -> bool:
     """Whether more than one block began while it did what cannot be interrupted."""
     actions = look.world.setting.catalogue.actions
-    if look.mind.decided_at is None or not any(a.id == look.snapshot.ended and not a.interruptible for a in actions):
+    if look.agent_state.decided_at is None or not any(
+        a.id == look.snapshot.ended and not a.interruptible for a in actions
+    ):
         return False
-    return starts_between(look.blocks, WorldTime(look.mind.decided_at), look.snapshot.time) > 1
+    return starts_between(look.blocks, WorldTime(look.agent_state.decided_at), look.snapshot.time) > 1

@@ -9,7 +9,7 @@ from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
 from service.people.worlds import WorldView
-from service.store.events import foretell
+from service.store.events import schedule_event
 from service.store.tables import MidTermRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
@@ -57,4 +57,4 @@ def _tell(session: Session, expired: Iterable[MidTermRow]) -> None:
     for row in expired:
         told = {"content": row.content, "importance": row.importance}
         key, at = row.id, WorldTime(row.expires_at)
-        foretell(session, row.world_id, at, "memory_expired", row.person_id, key=key, **told)
+        schedule_event(session, row.world_id, at, "memory_expired", row.person_id, key=key, **told)

@@ -14,7 +14,7 @@ from service.memory.validate import ValidExtraction
 from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
-from service.store.publish import tell
+from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
 
 
@@ -61,7 +61,7 @@ def _tell_rejected(
     for side in sides:
         person_id = side.partner_id if side.partner_id in world.cast.npcs else side.person_id
         for rejected in (*side.valid.rejected_self_facts, *side.valid.rejected):
-            tell(
+            publish(
                 session,
                 conversation,
                 side.at,

@@ -20,7 +20,7 @@ from service.run.summary import Outcome
 from service.run.texts import one_line, say
 from service.run.told import PAGE, told_after
 from service.runtime.act import set_decision
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.events import last_event
 from service.store.tables import PersonRow
 from world.time import MINUTES_PER_DAY, Language, WorldTime, clock_label
@@ -78,10 +78,10 @@ class Watch:
         self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
         if await self._read(self._is_to_change):
             await self._follow(told)
-            await self._house.keeper.command(self._world.id, self._let_decide)
+            await self._house.world_runner.command(self._world.id, self._let_decide)
         ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
         if ticks > 0:
-            self._until = (await self._house.keeper.tick(self._world.id, ticks)).after
+            self._until = (await self._house.world_runner.tick(self._world.id, ticks)).after
 
     async def until_the_end(self) -> None:
         """Tell what happens until the world is where it was told to go."""
@@ -106,7 +106,7 @@ class Watch:
         )
 
     async def _follow(self, until: WorldTime) -> None:
-        mover = asyncio.create_task(self._house.keeper.wait(self._world.id, until))
+        mover = asyncio.create_task(self._house.world_runner.wait(self._world.id, until))
         try:
             with self._house.room.stream.listen_to_all() as heard:
                 while not mover.done():
@@ -144,9 +144,9 @@ class Watch:
         self._show.update(await self._status())
 
     async def _status(self) -> Status:
-        drive = self._house.keeper.drive_of(self._world.id)
-        if drive is not None:
-            self.now = drive.settled
+        exact_run = self._house.world_runner.drive_of(self._world.id)
+        if exact_run is not None:
+            self.now = exact_run.settled
         spent, language = total(await self._spent()), self._world.language
         done = (self.now - self._world.now) / max(1, self._until - self._world.now)
         line = say(
@@ -155,7 +155,7 @@ class Watch:
             label=clock_label(self.now, language),
             percent=round(100 * done),
             days=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}",
-            in_flight=drive.in_flight if drive else 0,
+            in_flight=exact_run.in_flight if exact_run else 0,
             calls=f"{spent.calls:,}",
             tokens=f"{spent.prompt_tokens + spent.completion_tokens:,}",
         )
@@ -175,7 +175,7 @@ class Watch:
         rows = session.exec(select(PersonRow).where(col(PersonRow.world_id) == self._world.id))
         return {row.person_id: row.decision for row in rows if row.decision} != self._wanted()
 
-    def _let_decide(self, session: Session, living: Living) -> None:
+    def _let_decide(self, session: Session, living: WorldSession) -> None:
         for character_id, decision in self._wanted().items():
             set_decision(session, living, character_id, decision)
 

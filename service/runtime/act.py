@@ -12,8 +12,8 @@ from service.people.person import person_row
 from service.people.whereabouts import move, segment_of
 from service.people.worlds import WorldView
 from service.runtime.free import require_free, require_no_leave_taking
-from service.runtime.publish import Why, fall_asleep, tell
-from service.runtime.world_session import Living
+from service.runtime.publish import Why, fall_asleep, publish
+from service.runtime.world_session import WorldSession
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import simulation
@@ -41,7 +41,7 @@ class Destination:
             raise Invalid(field="to", reason="give exactly one of node_id, facility_id, npc_id")
 
 
-def take_in_hand(session: Session, living: Living, character_id: str) -> None:
+def take_in_hand(session: Session, living: WorldSession, character_id: str) -> None:
     """From now on the character does only what clients say; what it did ends, and it stands where it is.
 
     Raises:
@@ -54,7 +54,7 @@ def take_in_hand(session: Session, living: Living, character_id: str) -> None:
     _stand(session, living, character_id)
 
 
-def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+def talk(session: Session, living: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
     character it talks to stands still until they are done.
 
@@ -72,13 +72,13 @@ def talk(session: Session, living: Living, wanted: Start, models: dict[Role, str
     return row
 
 
-def set_decision(session: Session, living: Living, character_id: str, decision: str | None) -> None:
+def set_decision(session: Session, living: WorldSession, character_id: str, decision: str | None) -> None:
     """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
     person_row(session, living.world.id, character_id, lock=True).decision = decision
     session.flush()
 
 
-def walk(session: Session, living: Living, character_id: str, to: Destination) -> Segment:
+def walk(session: Session, living: WorldSession, character_id: str, to: Destination) -> Segment:
     """Send the character on its way from now on; the caller commits. Who is there already stays.
 
     A walker is turned round at the last node it reached.
@@ -104,7 +104,7 @@ def walk(session: Session, living: Living, character_id: str, to: Destination) -
     return Segment.walk(path, world.now)
 
 
-def possibilities(session: Session, living: Living, character_id: str) -> Possibilities:
+def possibilities(session: Session, living: WorldSession, character_id: str) -> Possibilities:
     """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
     may have lived ahead of the clock.
 
@@ -116,13 +116,13 @@ def possibilities(session: Session, living: Living, character_id: str) -> Possib
     require_free(session, living, character_id)
     core, now = living.core, living.world.now
     people = core.people | {character_id: _at(core.people[character_id], now)}
-    what_if = simulation.World(core.setting, people.values(), core.talks.values(), engaged=core.engaged)
+    what_if = simulation.Simulation(core.setting, people.values(), core.talks.values(), engaged=core.engaged)
     what_if.stop(character_id, now)
     return possible(core.setting, what_if.perceive(character_id), nearest=None)
 
 
 def do(
-    session: Session, living: Living, character_id: str, action_id: str, *, facility_id: str | None = None
+    session: Session, living: WorldSession, character_id: str, action_id: str, *, facility_id: str | None = None
 ) -> Option:
     """Let the character do something of actions.json, from now on: it walks there if it must; the caller commits.
 
@@ -150,7 +150,7 @@ def do(
     return option
 
 
-def sleep(session: Session, living: Living, character_id: str) -> int:
+def sleep(session: Session, living: WorldSession, character_id: str) -> int:
     """Let the character sleep: the day's conversations are cleared, nothing else. Answers how many; the caller commits.
 
     Who is on the way lies down at the last node reached.
@@ -169,10 +169,10 @@ def _at(person: Person, now: WorldTime) -> Person:
     """The person as the clock knows it, with open eyes: what it has decided ahead of the clock is left out."""
     past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
     ready = max(now, past[-1].end)
-    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, blind=False)
+    return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, is_scripted=False)
 
 
-def _stand(session: Session, living: Living, character_id: str) -> None:
+def _stand(session: Session, living: WorldSession, character_id: str) -> None:
     """A way that it is on ends at the last node it reached."""
     world = living.world
     segment = segment_of(session, world, character_id)
@@ -181,19 +181,19 @@ def _stand(session: Session, living: Living, character_id: str) -> None:
     _hold(session, living, character_id)
 
 
-def _hold(session: Session, living: Living, character_id: str) -> None:
+def _hold(session: Session, living: WorldSession, character_id: str) -> None:
     """What was foretold of it does not happen: it stands where it is."""
     retract(session, living.world.id, character_id, living.world.now)
-    tell(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
+    publish(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
 
 
-def _do(session: Session, living: Living, character_id: str, option: Option) -> None:
+def _do(session: Session, living: WorldSession, character_id: str, option: Option) -> None:
     """What it chose, instead of standing."""
     now = living.world.now
     living.core.stop(character_id, now)
     done = living.core.decide(character_id, option)
     if option.walk_minutes or option.action_id != WAIT:
-        tell(session, living, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+        publish(session, living, done.events, {(character_id, now): Why(by="client")}, at_once=now)
 
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:

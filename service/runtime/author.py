@@ -11,8 +11,8 @@ from service.people.attitude import set_affinity
 from service.people.person import person_row
 from service.people.whereabouts import move
 from service.runtime.free import require_free
-from service.runtime.publish import tell
-from service.runtime.world_session import Living
+from service.runtime.publish import publish
+from service.runtime.world_session import WorldSession
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow
@@ -32,7 +32,7 @@ class Amendment:
     take: Sequence[str] = ()
 
 
-def amend(session: Session, living: Living, character_id: str, wanted: Amendment) -> None:
+def amend(session: Session, living: WorldSession, character_id: str, wanted: Amendment) -> None:
     """Change a character at the world's clock; it decides anew. The caller commits.
 
     Raises:
@@ -51,10 +51,12 @@ def amend(session: Session, living: Living, character_id: str, wanted: Amendment
     retract(session, living.world.id, character_id, now)
     done = living.core.amend(character_id, now, node_id=wanted.node_id, needs=wanted.needs)
     move(session, living.world, character_id, Segment.stay(living.core.people[character_id].node_id, now))
-    tell(session, living, done.events, {}, at_once=now)
+    publish(session, living, done.events, {}, at_once=now)
 
 
-def amend_npc(session: Session, living: Living, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]) -> None:
+def amend_npc(
+    session: Session, living: WorldSession, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]
+) -> None:
     """Set the NPC's mood from the world's clock on, and its affinity (-100..100) by character id. The caller commits.
 
     Raises:
@@ -71,38 +73,38 @@ def amend_npc(session: Session, living: Living, npc_id: str, *, mood: Mood | Non
     note(session, world.id, world.now, "changed", npc_id, **{name: value for name, value in changed.items() if value})
 
 
-def announce(session: Session, living: Living, text: str, minutes: int) -> NoticeRow:
+def announce(session: Session, living: WorldSession, text: str, minutes: int) -> NoticeRow:
     """Let everybody know of something for so many minutes from now on; who can be interrupted decides anew."""
     world = living.world
     until = WorldTime(min(world.now + minutes, LATEST))
     row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
     session.add(row)
     note(session, world.id, world.now, "announced", None, text=text, until=iso(until))
-    _rouse_all(session, living)
+    _interrupt_all(session, living)
     return row
 
 
-def set_weather(session: Session, living: Living, weather: str) -> None:
+def set_weather(session: Session, living: WorldSession, weather: str) -> None:
     """The weather from now on, in words ("" for nothing to say); who can be interrupted decides anew."""
     row = session.get_one(WorldRow, living.world.id)
     if row.weather == weather:
         return
     row.weather = weather
     note(session, living.world.id, living.world.now, "weather", None, weather=weather)
-    _rouse_all(session, living)
+    _interrupt_all(session, living)
 
 
-def _rouse_all(session: Session, living: Living) -> None:
+def _interrupt_all(session: Session, living: WorldSession) -> None:
     """Whoever perceives the world and is awake learns of it now."""
     now = living.world.now
     for character_id, how in living.how.items():
         person = living.core.people[character_id]
         if how == "model" and person.last.approachable(now) and person.claim is None:
             retract(session, living.world.id, character_id, now)
-            living.core.rouse(character_id, now)
+            living.core.interrupt(character_id, now)
 
 
-def _carry(session: Session, living: Living, character_id: str, wanted: Amendment) -> None:
+def _carry(session: Session, living: WorldSession, character_id: str, wanted: Amendment) -> None:
     row = person_row(session, living.world.id, character_id, lock=True)
     items = list(row.items)
     for item in wanted.take:
@@ -117,7 +119,7 @@ def _carry(session: Session, living: Living, character_id: str, wanted: Amendmen
     note(session, living.world.id, living.world.now, "carries", character_id, **told)
 
 
-def _require_known(living: Living, wanted: Amendment) -> None:
+def _require_known(living: WorldSession, wanted: Amendment) -> None:
     if wanted.node_id is not None and wanted.node_id not in living.world.map.nodes:
         raise NotFound(kind="node", id=wanted.node_id)
     if wanted.node_id in living.world.map.closed_nodes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from world.perceive import Snapshot
 from world.time import WorldTime
@@ -65,7 +65,7 @@ class Question:
     """All that a decision's answer depends on; `circumstances` are the day's, as every prompt says them."""
 
     snapshot: Snapshot
-    mind: Mind
+    agent_state: AgentState
     circumstances: str
 
 

@@ -20,8 +20,8 @@ from sqlmodel import Session, col, select
 
 from service.errors import Invalid, WorldStopped
 from service.runtime.halted import asks_models, stop_unpaid
-from service.runtime.lease import claim_clock, holds_clock, let_go_of_clocks
-from service.runtime.world_runner import Keeper
+from service.runtime.lease import claim_clock, holds_clock, release_clocks
+from service.runtime.world_runner import WorldRunner
 from service.store.tables import WorldRow
 from world.time import WorldTime
 
@@ -101,20 +101,20 @@ class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
         return now if previous_fire_time is None else now + self._interval
 
 
-class Ticker:
+class ClockScheduler:
     """Runs the clocks of the worlds whose lease this process holds."""
 
     def __init__(
         self,
-        keeper: Keeper,
+        world_runner: WorldRunner,
         *,
         seconds: Callable[[], float] = time.monotonic,
         shortest_seconds: float = SHORTEST_SECONDS,
     ) -> None:
         """`seconds` is the machine's time, which never goes back; `shortest_seconds` of it pass between two looks."""
-        self._keeper = keeper
-        self._database = keeper.crew.room.database
-        self._stage = keeper.crew.room.stage
+        self._world_runner = world_runner
+        self._database = world_runner.crew.room.database
+        self._stage = world_runner.crew.room.stage
         self._seconds = seconds
         self._shortest_seconds = shortest_seconds
         self._clocks: dict[str, _Clock] = {}
@@ -146,7 +146,7 @@ class Ticker:
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
         self._clocks.clear()
         await _end(fires)
-        await self._database.write(lambda s: let_go_of_clocks(s, self._keeper.id))
+        await self._database.write(lambda s: release_clocks(s, self._world_runner.id))
 
     async def set(
         self, world_id: str, *, mode: Mode | None = None, speed: float | None = None, pace: Pace | None = None
@@ -174,9 +174,9 @@ class Ticker:
         row = await self._database.write(work)
         if mode == "manual":
             await self.forget(world_id)
-            await self._keeper.halt(world_id)
+            await self._world_runner.halt(world_id)
         elif row.clock_pace != "realtime":
-            await self._keeper.rest(world_id)
+            await self._world_runner.rest(world_id)
         if self._job is not None:
             self._job.modify(next_run_time=datetime.now(self._forward))
 
@@ -201,25 +201,25 @@ class Ticker:
         rows = {row.id: row for row in await self._database.read(_running) if await self._holds(row)}
         for world_id in self._clocks.keys() - rows.keys():
             await self.forget(world_id)
-            await self._keeper.rest(world_id)
+            await self._world_runner.rest(world_id)
         for row in rows.values():
             if not await self._stop_unpaid(row.id):
                 self._let_pass(row)
 
     async def _holds(self, row: WorldRow) -> bool:
         """Whether this process runs the clock: its lease is its own, or nobody's."""
-        keeper = self._keeper
-        if holds_clock(row, keeper.id, keeper.lease_seconds):
+        world_runner = self._world_runner
+        if holds_clock(row, world_runner.id, world_runner.lease_seconds):
             return True
-        return await self._database.write(lambda s: claim_clock(s, keeper.id, row.id, keeper.lease_seconds))
+        return await self._database.write(lambda s: claim_clock(s, world_runner.id, row.id, world_runner.lease_seconds))
 
     async def _stop_unpaid(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""
-        spent = self._keeper.crew.room.budget.exhausted is not None
+        spent = self._world_runner.crew.room.budget.exhausted is not None
         if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
             return False
         await self.forget(world_id)
-        await self._keeper.halt(world_id)
+        await self._world_runner.halt(world_id)
         await self._database.write(lambda s: stop_unpaid(s, self._stage, world_id))
         return True
 
@@ -251,13 +251,13 @@ class Ticker:
 
     async def _go_on(self, row: WorldRow, ticks: int) -> None:
         if not ticks:
-            await self._keeper.wait(row.id, WorldTime(row.target or row.now))
+            await self._world_runner.wait(row.id, WorldTime(row.target or row.now))
         elif row.clock_pace == "realtime":
-            await self._keeper.let_pass(row.id, ticks)
+            await self._world_runner.let_pass(row.id, ticks)
         else:
-            step = await self._keeper.tick_of_clock(row.id, ticks)
+            step = await self._world_runner.tick_of_clock(row.id, ticks)
             if step is not None:
-                await self._keeper.wait(row.id, step.after)
+                await self._world_runner.wait(row.id, step.after)
 
 
 def _running(session: Session) -> list[WorldRow]:

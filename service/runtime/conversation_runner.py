@@ -32,7 +32,7 @@ SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 
 
-class Runner:
+class ConversationRunner:
     """Carries the conversations of this process."""
 
     def __init__(self, room: Room, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
@@ -59,7 +59,7 @@ class Runner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._room.database.write(lambda s: _let_go(s, self._id))
+        await self._room.database.write(lambda s: _release(s, self._id))
 
     def submit(self, conversation_id: str) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
@@ -184,5 +184,5 @@ def _drop_leases(session: Session) -> None:
     session.execute(update(ConversationRow).where(*due).values(runner=None))
 
 
-def _let_go(session: Session, runner: str) -> None:
+def _release(session: Session, runner: str) -> None:
     session.execute(update(ConversationRow).where(col(ConversationRow.runner) == runner).values(runner=None))

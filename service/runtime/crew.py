@@ -8,12 +8,12 @@ from service.conversation.engine import Engine
 from service.conversation.phase import EndReason
 from service.conversation.room import Room
 from service.conversation.transcript import end
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
 from service.errors import WrongPhase
 from service.runtime.outbox import Outbox
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -32,10 +32,10 @@ class Crew:
         """Model calls that may be out at once."""
         return self.room.settings.llm.max_concurrency
 
-    async def decide(self, living: Living, snapshot: Snapshot) -> Chosen:
+    async def decide(self, living: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
-        mind = living.minds.get(snapshot.person_id, Mind())
-        return await choose(self.desk, living.world.at(snapshot.time), snapshot, mind)
+        agent_state = living.agent_states.get(snapshot.person_id, AgentState())
+        return await choose(self.desk, living.world.at(snapshot.time), snapshot, agent_state)
 
     async def speak(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
@@ -46,7 +46,7 @@ class Crew:
         await self.engine.close(conversation_id)
         await self.outbox.deliver_conversation(conversation_id)
 
-    async def end_dropped(self, living: Living) -> None:
+    async def end_dropped(self, living: WorldSession) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they went."""
         for conversation_id in living.dropped:
 

@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.runtime.calls import Decisions, Question
 from service.runtime.crew import Crew
-from service.runtime.run_window import BATCH, Stretch
-from service.runtime.world_session import Living
+from service.runtime.run_window import BATCH, RunWindow
+from service.runtime.world_session import WorldSession
 from world.causality import Gates
 from world.life import State
 from world.scheduler import URGENCY, Ask, Call, decision_id
@@ -23,13 +23,13 @@ AHEAD_MINUTES = 20
 """How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at most."""
 
 
-class Drive:
+class ExactRun:
     """Drives one world; used for one run. Whoever holds the world's lock may use it."""
 
     def __init__(
         self,
         crew: Crew,
-        living: Living,
+        living: WorldSession,
         until: WorldTime,
         *,
         decisions: Decisions | None = None,
@@ -40,7 +40,7 @@ class Drive:
         self.living = living
         self._crew = crew
         self._decisions = decisions or Decisions()
-        self._stretch = Stretch(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
+        self._window = RunWindow(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
         self._interrupted = asyncio.Event()
@@ -54,7 +54,7 @@ class Drive:
     @property
     def settled(self) -> WorldTime:
         """All before it has happened and is told."""
-        return self._stretch.settled
+        return self._window.settled
 
     def interrupt(self) -> None:
         """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions of
@@ -79,33 +79,33 @@ class Drive:
                 if self._interrupted.is_set():
                     await self._draw_in()
                 answered = self._answer_without_models()
-                await self._stretch.write()
-                self._is_halted |= self._stretch.is_called_off
+                await self._window.write()
+                self._is_halted |= self._window.is_called_off
                 went_on = self._go_on()
                 self._ask_models()
                 if self._tasks and answered < BATCH and not self._is_halted:
                     self._take(await self._next_answers())
                 elif not self._tasks and not answered and not went_on:
                     break
-            await self._let_go(list(self._tasks))
-            await self._stretch.write(last=not self._is_halted)
+            await self._release(list(self._tasks))
+            await self._window.write(last=not self._is_halted)
         finally:
-            await self._let_go(list(self._tasks))
+            await self._release(list(self._tasks))
 
     async def _draw_in(self) -> None:
         """A turn that is being spoken may be stored at any moment: it is waited for, and so is its minute."""
         self._interrupted.clear()
         speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
-        until = WorldTime(max(self._stretch.reached, self.settled, *speaking))
+        until = WorldTime(max(self._window.reached, self.settled, *speaking))
         if until >= self.until:
             return
         self.until = until
-        void = self._stretch.retreat(until)
+        void = self._window.retreat(until)
         self._backlog = [entry for entry in self._backlog if entry[-1].id not in void]
         heapify(self._backlog)
-        await self._let_go([task for task, call in self._tasks.items() if call.id in void])
+        await self._release([task for task, call in self._tasks.items() if call.id in void])
 
-    async def _let_go(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
+    async def _release(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
         for task in tasks:
             del self._tasks[task]
             task.cancel()
@@ -114,9 +114,9 @@ class Drive:
     def _go_on(self) -> bool:
         """The slowest have come on, and so may the quickest; True: they may."""
         horizon = _horizon(self.settled, self.until)
-        if horizon <= self._stretch.ahead.until:
+        if horizon <= self._window.ahead.until:
             return False
-        self._stretch.ahead.extend(horizon)
+        self._window.ahead.extend(horizon)
         return True
 
     async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
@@ -131,8 +131,8 @@ class Drive:
     def _answer_without_models(self) -> int:
         """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
         answered = 0
-        while answered < BATCH and (call := self._stretch.ahead.take()) is not None:
-            if self._stretch.answer(call):
+        while answered < BATCH and (call := self._window.ahead.take()) is not None:
+            if self._window.answer(call):
                 answered += 1
             else:
                 heappush(self._backlog, (call.priority, URGENCY[call.ask], call.id, call))
@@ -145,23 +145,23 @@ class Drive:
 
     async def _ask(self, call: Call) -> Callable[[], None]:
         """Ask, and give back how the answer is to be taken."""
-        ahead = self._stretch.ahead
+        ahead = self._window.ahead
         if call.talk_id is None:
             chosen = await self._decide(call)
-            return lambda: self._stretch.decided(call, chosen)
+            return lambda: self._window.decided(call, chosen)
         conversation_id = self.living.conversations[call.talk_id]
         if call.ask is Ask.TURN:
-            at = max(call.time, self._stretch.begins)  # it is late where the clock did not wait for it before
+            at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
             last = await self._crew.speak(conversation_id, call.index, at)
             return lambda: ahead.turned(call, last=last)
         await self._crew.close(conversation_id)
         return lambda: ahead.closed(call)
 
     async def _decide(self, call: Call) -> Chosen:
-        living, snapshot = self.living, self._stretch.ahead.snapshot(call)
+        living, snapshot = self.living, self._window.ahead.snapshot(call)
         question = Question(
             snapshot=snapshot,
-            mind=living.minds.get(call.person_id, Mind()),
+            agent_state=living.agent_states.get(call.person_id, AgentState()),
             circumstances=living.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._crew.decide(living, snapshot))

@@ -7,11 +7,11 @@ from sqlmodel import Session, col, select
 
 from service.conversation.phase import ClockPolicy
 from service.conversation.transcript import takes_part
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
 from service.memory.store import Group, MemoryStore
 from service.runtime.free import require_free
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.events import note
 from service.store.tables import (
     AttitudeChangeRow,
@@ -29,11 +29,11 @@ from service.store.tables import (
     NoticeRow,
     OutboxRow,
     ParticipantRow,
+    PendingEventRow,
     PersonRow,
     SelfFactRow,
     SummaryRow,
     TalkRow,
-    UnsettledRow,
     UsageRow,
     VectorRow,
     WorldRow,
@@ -58,7 +58,7 @@ _REST = (
     MovementRow,
     NoticeRow,
     TalkRow,
-    UnsettledRow,
+    PendingEventRow,
     UsageRow,
     VectorRow,
 )
@@ -81,7 +81,7 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
     return people
 
 
-def forget_character(session: Session, memory: MemoryStore, living: Living, character_id: str) -> None:
+def forget_character(session: Session, memory: MemoryStore, living: WorldSession, character_id: str) -> None:
     """Remove all that the character lived through, and that NPCs met it: they do not know it any more. What NPCs told
     about themselves stays, and so does what other characters remember of their talks with it.
 
@@ -101,13 +101,13 @@ def forget_character(session: Session, memory: MemoryStore, living: Living, char
     _let_npcs_forget(session, memory, living, character_id)
     _forget_talks(session, living, character_id)
     _forget_attitudes(session, living, character_id)
-    living.minds[character_id] = Mind()
+    living.agent_states[character_id] = AgentState()
     living.core.changed_people.add(character_id)
     memory.forget(session, Group(world_id=world.id, person_id=character_id))
     note(session, world.id, world.now, "forgot", character_id)
 
 
-def _let_npcs_forget(session: Session, memory: MemoryStore, living: Living, character_id: str) -> None:
+def _let_npcs_forget(session: Session, memory: MemoryStore, living: WorldSession, character_id: str) -> None:
     world_id, npcs = living.world.id, list(living.world.cast.npcs)
     of_it = (
         col(SummaryRow.world_id) == world_id,
@@ -129,7 +129,7 @@ def _let_npcs_forget(session: Session, memory: MemoryStore, living: Living, char
     session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, promised))
 
 
-def _forget_talks(session: Session, living: Living, character_id: str) -> None:
+def _forget_talks(session: Session, living: WorldSession, character_id: str) -> None:
     """Those that nobody else remembers."""
     session.flush()
     remembered = exists().where(col(SummaryRow.conversation_id) == col(ConversationRow.id))
@@ -142,7 +142,7 @@ def _forget_talks(session: Session, living: Living, character_id: str) -> None:
     )
 
 
-def _forget_attitudes(session: Session, living: Living, character_id: str) -> None:
+def _forget_attitudes(session: Session, living: WorldSession, character_id: str) -> None:
     """How it stood to everybody, and how NPCs stood to it; how other characters stand to it is theirs."""
     owner, other = col(AttitudeChangeRow.owner_id), col(AttitudeChangeRow.other_id)
     npcs_to_it = owner.in_(list(living.world.cast.npcs)) & (other == character_id)

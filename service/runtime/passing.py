@@ -4,7 +4,7 @@ from sqlmodel import Session
 
 from service.memory.mid_term import tell_expired
 from service.people.worlds import WorldView
-from service.store.events import foretell, settle
+from service.store.events import flush_due, schedule_event
 from service.store.tables import WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
 
@@ -15,7 +15,7 @@ def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
     tell_expired(session, world, now)
     _begin_day(session, world, now)
-    settle(session, world.id, now)
+    flush_due(session, world.id, now)
     session.get_one(WorldRow, world.id).now = now
 
 
@@ -25,4 +25,4 @@ def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
     days = range(world.day + 1, day_of(now, day_starts=day_starts) + 1)
     for day in days if len(days) <= LEAP_DAYS else days[-1:]:
         began = WorldTime(day * MINUTES_PER_DAY + day_starts)
-        foretell(session, world.id, began, "day_began", day=iso(began)[:10])
+        schedule_event(session, world.id, began, "day_began", day=iso(began)[:10])

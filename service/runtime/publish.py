@@ -9,9 +9,9 @@ from sqlmodel import Session, func, select
 
 from service.decision.agent_state import PlanBlock
 from service.people.person import person_row
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.events import IN_A_MINUTE, note
-from service.store.tables import MovementRow, SummaryRow, UnsettledRow
+from service.store.tables import MovementRow, PendingEventRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.people import Segment
@@ -40,9 +40,9 @@ class Why:
     """The plan of the day, where it was made or changed with the decision."""
 
 
-def tell(
+def publish(
     session: Session,
-    living: Living,
+    living: WorldSession,
     events: Iterable[Event],
     why: Mapping[tuple[str, WorldTime], Why],
     *,
@@ -73,7 +73,7 @@ def tell(
             note(session, living.world.id, row["at"], row["kind"], row["person_id"], **row["data"])
     later = [row for row in rows if at_once is None or row["at"] > at_once]
     if later:
-        session.execute(insert(UnsettledRow), later)
+        session.execute(insert(PendingEventRow), later)
     if walks:
         session.execute(insert(MovementRow), walks)
 
@@ -125,7 +125,7 @@ def _plan(event: Event, why: Mapping[tuple[str, WorldTime], Why]) -> list[dict[s
     ]
 
 
-def _walk(living: Living, event: Event) -> Segment:
+def _walk(living: WorldSession, event: Event) -> Segment:
     past = living.core.people[event.person_id].past
     return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
 
@@ -134,7 +134,7 @@ def _departed(walk: Segment) -> dict[str, Any]:
     return {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
 
 
-def _movement(living: Living, character_id: str, segment: Segment) -> dict[str, Any]:
+def _movement(living: WorldSession, character_id: str, segment: Segment) -> dict[str, Any]:
     return {
         "world_id": living.world.id,
         "character_id": character_id,
@@ -144,6 +144,6 @@ def _movement(living: Living, character_id: str, segment: Segment) -> dict[str, 
     }
 
 
-def _ends_day(living: Living, event: Event) -> bool:
+def _ends_day(living: WorldSession, event: Event) -> bool:
     action_id = str(event.data["action_id"])
     return action_id not in BUILT_IN and living.core.setting.catalogue.action(action_id).ends_day

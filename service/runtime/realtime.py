@@ -6,13 +6,13 @@ talk goes on in silence. An answer that the world has overtaken is void: the cha
 
 from dataclasses import dataclass, replace
 
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.llm.chat import Usage
 from service.runtime.calls import Calls, Thought, out
 from service.runtime.crew import Crew
-from service.runtime.run_window import BATCH, Stretch
-from service.runtime.world_session import Living
+from service.runtime.run_window import BATCH, RunWindow
+from service.runtime.world_session import WorldSession
 from world.actions import GO, HOLD, WAIT
 from world.option import Option
 from world.perceive import Snapshot
@@ -32,19 +32,19 @@ class _Wanted:
     call: Call | None = None
 
 
-class Passing:
+class RealtimeStep:
     """One piece, from the world's clock to `until`; used once, by whoever holds the world's lock.
 
     Everybody is there in the end: nobody's next moment lies before `until`. So the world can be ticked, or changed,
     at any time between two pieces.
     """
 
-    def __init__(self, crew: Crew, living: Living, calls: Calls, until: WorldTime) -> None:
+    def __init__(self, crew: Crew, living: WorldSession, calls: Calls, until: WorldTime) -> None:
         self._crew = crew
         self._living = living
         self._calls = calls
         self._until = until
-        self._stretch = Stretch(crew, living, until)
+        self._window = RunWindow(crew, living, until)
         self._held: dict[str, Thought] = {}
         self._late: list[Call] = []
 
@@ -54,24 +54,24 @@ class Passing:
         Raises:
             Exception: what a store or a bug raised; the living world is then ahead of the store and must be read anew.
         """
-        self._let_go()
+        self._release()
         while True:
             if await self._take():
-                await self._stretch.write()
-            elif not self._linger():
+                await self._window.write()
+            elif not self._extend_talk():
                 break
-        await self._stretch.write(last=True)
+        await self._window.write(last=True)
         for person_id, thought in self._held.items():
             thought.version = self._living.core.people[person_id].version
             self._calls.thoughts[person_id] = thought
         self._ask()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Void what was asked of somebody to whom something else has happened since."""
         people, t = self._living.core.people, self._living.world.now
         for person_id, thought in list(self._calls.thoughts.items()):
             person = people.get(person_id)
-            if person is None or person.blind or person.version != thought.version:
+            if person is None or person.is_scripted or person.version != thought.version:
                 del self._calls.thoughts[person_id]
                 self._void(thought, t)
 
@@ -81,25 +81,25 @@ class Passing:
             return
         if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
             chosen = thought.task.result()
-            self._stretch.spend(t, chosen.usage, chosen.failures)
+            self._window.spend(t, chosen.usage, chosen.failures)
         elif thought.task.cancel():
-            self._stretch.spend(t, Usage(calls=1, estimated=True), 1)
+            self._window.spend(t, Usage(calls=1, estimated=True), 1)
 
     async def _take(self) -> bool:
         """Whatever may happen, as far as it goes; True: there is so much that it should be written first."""
         for _ in range(BATCH):
-            call = self._stretch.ahead.take()
+            call = self._window.ahead.take()
             if call is None:
                 return False
             if call.ask is not Ask.DECISION:
                 self._talk_on(call)
-            elif not self._stretch.answer(call):
+            elif not self._window.answer(call):
                 self._decide(call)
         return True
 
     def _decide(self, call: Call) -> None:
         """The character does what it has chosen, if it has and still can; else it stands and thinks."""
-        snapshot = self._stretch.ahead.snapshot(call)
+        snapshot = self._window.ahead.snapshot(call)
         thought = self._calls.thoughts.get(call.person_id)
         if thought is not None:
             # It still knows what it did before it began to think.
@@ -115,17 +115,17 @@ class Passing:
             thought.snapshot = snapshot
         self._held[call.person_id] = thought
         stands = Option(action_id=HOLD, node_id=snapshot.node_id, minutes=self._until - call.time)
-        self._stretch.ahead.decided(call, stands)
+        self._window.ahead.decided(call, stands)
 
     def _answered(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
         option = still_possible(self._living.core.setting, snapshot, chosen.option)
         if option is not None:
-            self._stretch.decided(call, replace(chosen, option=option))
+            self._window.decided(call, replace(chosen, option=option))
             return True
-        self._stretch.spend(call.time, chosen.usage, chosen.failures)
-        mind, plan = self._living.minds.get(call.person_id, Mind()), chosen.mind
-        self._living.minds[call.person_id] = replace(
-            mind, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
+        self._window.spend(call.time, chosen.usage, chosen.failures)
+        agent_state, plan = self._living.agent_states.get(call.person_id, AgentState()), chosen.agent_state
+        self._living.agent_states[call.person_id] = replace(
+            agent_state, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
         )
         return False
 
@@ -138,15 +138,15 @@ class Passing:
         del self._calls.talks[call.id]
         last = task.result()
         if call.ask is Ask.CLOSING:
-            self._stretch.ahead.closed(call)
+            self._window.ahead.closed(call)
         else:
-            self._stretch.ahead.turned(call, last=last is True)
+            self._window.ahead.turned(call, last=last is True)
 
-    def _linger(self) -> bool:
+    def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
         late = [talk for talk in self._living.core.talks.values() if not talk.closed and talk.end < self._until]
         for talk in late:
-            self._stretch.ahead.changed(self._living.core.linger(talk.id, self._until))
+            self._window.ahead.changed(self._living.core.extend_talk(talk.id, self._until))
         return bool(late)
 
     def _ask(self) -> None:

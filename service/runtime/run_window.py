@@ -6,27 +6,27 @@ from sqlmodel import Session
 
 from service.conversation.scene import Goal
 from service.conversation.start import Start, start_talk
-from service.decision.agent_state import Failed, Mind
+from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.llm.chat import Usage
 from service.runtime.crew import Crew
 from service.runtime.passing import pass_time
-from service.runtime.publish import Why, tell
-from service.runtime.world_session import Living, save
+from service.runtime.publish import Why, publish
+from service.runtime.world_session import WorldSession, save
 from service.store.tables import WorldRow
 from service.store.usage import count
 from world.causality import Gates
 from world.events import Event, Kind
 from world.life import Talk
-from world.scheduler import Ask, Call, RunningAhead
+from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
 
 BATCH = 1000
 """Decisions without a model call after which what happened is written."""
 
 
-class Stretch:
+class RunWindow:
     """A living world from its clock up to, and not including, `until`; used once, by whoever holds the world's lock.
 
     It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings answers.
@@ -35,17 +35,17 @@ class Stretch:
     def __init__(
         self,
         crew: Crew,
-        living: Living,
+        living: WorldSession,
         until: WorldTime,
         *,
         horizon: WorldTime | None = None,
         gates: Gates | None = None,
     ) -> None:
-        """`horizon`: nobody lives farther for now (`RunningAhead.extend`); None: than `until`."""
+        """`horizon`: nobody lives farther for now (`Scheduler.extend`); None: than `until`."""
         self.living = living
         self.begins = living.world.now
         self.until = until
-        self.ahead = RunningAhead(living.core, until=horizon or until, gates=gates)
+        self.ahead = Scheduler(living.core, until=horizon or until, gates=gates)
         self._crew = crew
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}
@@ -59,7 +59,7 @@ class Stretch:
         return max(self.living.reached, self.ahead.reached)
 
     def retreat(self, until: WorldTime) -> frozenset[str]:
-        """Live no farther than an earlier time (`RunningAhead.retreat`)."""
+        """Live no farther than an earlier time (`Scheduler.retreat`)."""
         self.until = until
         return self.ahead.retreat(min(until, self.ahead.until))
 
@@ -71,7 +71,7 @@ class Stretch:
     def answer(self, call: Call) -> bool:
         """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else False."""
         living, person_id = self.living, call.person_id
-        if call.ask is not Ask.DECISION or not living.core.people[person_id].blind:
+        if call.ask is not Ask.DECISION or not living.core.people[person_id].is_scripted:
             return False
         if living.how[person_id] == "client":
             self.ahead.decided(call, living.standing(person_id))
@@ -84,11 +84,11 @@ class Stretch:
 
     def decided(self, call: Call, chosen: Chosen) -> None:
         """The character does what it chose."""
-        self.living.minds[call.person_id] = chosen.mind
+        self.living.agent_states[call.person_id] = chosen.agent_state
         failure = chosen.failure.slug if chosen.failure else ""
-        plan = chosen.mind.plan if chosen.planned else ()
+        plan = chosen.agent_state.plan if chosen.planned else ()
         self._why[call.person_id, call.time] = Why(
-            by=chosen.by, thought=chosen.mind.thought, failure=failure, plan=plan
+            by=chosen.by, thought=chosen.agent_state.thought, failure=failure, plan=plan
         )
         self.spend(call.time, chosen.usage, chosen.failures)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
@@ -122,19 +122,19 @@ class Stretch:
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if event.kind is Kind.FAILED:
-                mind = self.living.minds.get(event.person_id, Mind())
+                agent_state = self.living.agent_states.get(event.person_id, AgentState())
                 failed = Failed(
                     action_id=str(event.data["action_id"]),
                     reason=str(event.data["reason"]),
                     facility_id=_text(event.data.get("facility_id")),
                     target_id=_text(event.data.get("target_id")),
                 )
-                self.living.minds[event.person_id] = replace(mind, failed=failed)
+                self.living.agent_states[event.person_id] = replace(agent_state, failed=failed)
 
     def _store(self, session: Session, events: tuple[Event, ...], settled: WorldTime) -> int:
         living, world = self.living, self.living.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
-        tell(session, living, events, self._why)
+        publish(session, living, events, self._why)
         for talk in [t for t in living.core.talks.values() if t.id not in living.stored]:
             self._begin(session, talk)
         for t, usage, failures in self._spent:
@@ -148,10 +148,10 @@ class Stretch:
         return revision
 
     def _begin(self, session: Session, talk: Talk) -> None:
-        mind = self.living.minds.get(talk.person_id, Mind())
+        agent_state = self.living.agent_states.get(talk.person_id, AgentState())
         goal = None
-        if mind.goal and mind.success_criteria:
-            goal = Goal(goal=mind.goal, success_criteria=mind.success_criteria)
+        if agent_state.goal and agent_state.success_criteria:
+            goal = Goal(goal=agent_state.goal, success_criteria=agent_state.success_criteria)
         room = self._crew.room
         start_talk(
             session,

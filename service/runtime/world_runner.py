@@ -19,10 +19,10 @@ from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, 
 from service.people.worlds import WorldView
 from service.runtime.calls import Calls, Decisions
 from service.runtime.crew import Crew
-from service.runtime.exact_run import Drive
-from service.runtime.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, let_go
-from service.runtime.realtime import Passing
-from service.runtime.world_session import Living, load, moves, refresh, save
+from service.runtime.exact_run import ExactRun
+from service.runtime.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, release
+from service.runtime.realtime import RealtimeStep
+from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.events import last_event
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
@@ -51,8 +51,8 @@ class Step:
 @dataclass(kw_only=True)
 class _Kept:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    living: Living | None = None
-    drive: Drive | None = None
+    living: WorldSession | None = None
+    exact_run: ExactRun | None = None
     moves_since: float = 0.0
     """When `drive` began, by the loop's clock."""
     task: asyncio.Task[None] | None = None
@@ -76,7 +76,7 @@ class _Ahead(Exception):
         super().__init__(f"some have lived until {iso(reached)}")
 
 
-class Keeper:
+class WorldRunner:
     """Keeps the living worlds of this process."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Keeper:
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
         await self._end()
-        await self._room.database.write(lambda s: let_go(s, self.id))
+        await self._room.database.write(lambda s: release(s, self.id))
 
     async def _end(self) -> None:
         tasks = [kept.task for kept in self._worlds.values() if kept.task is not None]
@@ -193,13 +193,13 @@ class Keeper:
     async def halt(self, world_id: str) -> None:
         """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row says."""
         kept = self._kept(world_id)
-        if kept.drive is not None:
-            kept.drive.halt()
+        if kept.exact_run is not None:
+            kept.exact_run.halt()
         async with kept.lock:
-            await self._let_go_of_calls(kept)
+            await self._release_calls(kept)
 
     async def command(
-        self, world_id: str, work: Callable[[Session, Living], T], *, leaves_minds_alone: bool = False
+        self, world_id: str, work: Callable[[Session, WorldSession], T], *, leaves_minds_alone: bool = False
     ) -> T:
         """Change the world at the next minute at which everybody stands, in one transaction with its living state. A world
         that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
@@ -242,12 +242,12 @@ class Keeper:
 
         deadline = asyncio.get_running_loop().time() + self._patience_seconds
         while True:
-            drive = self.drive_of(world_id)
-            if drive is not None:
-                drive.halt()
+            exact_run = self.drive_of(world_id)
+            if exact_run is not None:
+                exact_run.halt()
             async with self._standing(world_id, deadline) as kept:
                 kept.living = None
-                await self._let_go_of_calls(kept)
+                await self._release_calls(kept)
                 try:
                     return await self._room.database.write(change)
                 except WorldMoves:
@@ -274,8 +274,8 @@ class Keeper:
                 await self.crew.end_dropped(living)
                 minutes = ticks * living.world.settings.tick_minutes
                 until = WorldTime(min(living.world.now + minutes, LATEST))
-                await Passing(self.crew, living, kept.calls, until).run()
-                await self._room.database.write(lambda s: let_go(s, self.id, world_id))
+                await RealtimeStep(self.crew, living, kept.calls, until).run()
+                await self._room.database.write(lambda s: release(s, self.id, world_id))
             except BaseException:
                 kept.living = None  # it may be ahead of the store
                 raise
@@ -285,20 +285,20 @@ class Keeper:
         kept = self._kept(world_id)
         if not kept.calls.is_empty:
             async with kept.lock:
-                await self._let_go_of_calls(kept)
+                await self._release_calls(kept)
 
-    def drive_of(self, world_id: str) -> Drive | None:
+    def drive_of(self, world_id: str) -> ExactRun | None:
         """The run the world is on; None: it stands."""
         kept = self._worlds.get(world_id)
-        return kept.drive if kept is not None else None
+        return kept.exact_run if kept is not None else None
 
     @asynccontextmanager
     async def _standing(self, world_id: str, deadline: float) -> AsyncIterator[_Kept]:
         kept = self._kept(world_id)
         kept.waiting += 1
         try:
-            if kept.drive is not None:
-                kept.drive.interrupt()
+            if kept.exact_run is not None:
+                kept.exact_run.interrupt()
             await self._take(kept, deadline)
         except TimeoutError:
             kept.is_missed = True
@@ -322,7 +322,7 @@ class Keeper:
         try:
             while not taking.done():
                 latest = max(
-                    deadline, (loop.time() if kept.drive is None else kept.moves_since) + self._patience_seconds
+                    deadline, (loop.time() if kept.exact_run is None else kept.moves_since) + self._patience_seconds
                 )
                 if latest <= loop.time():
                     raise TimeoutError
@@ -332,8 +332,8 @@ class Keeper:
                 kept.lock.release()
             raise
 
-    async def _changed(self, world_id: str, kept: _Kept, work: Callable[[Session, Living], T]) -> T:
-        living: Living | None = None
+    async def _changed(self, world_id: str, kept: _Kept, work: Callable[[Session, WorldSession], T]) -> T:
+        living: WorldSession | None = None
 
         def change(session: Session) -> tuple[T, int]:
             nonlocal living
@@ -346,7 +346,7 @@ class Keeper:
                 raise _Ahead(living.reached)
             answer = work(session, living)
             revision = save(session, living)
-            let_go(session, self.id, world_id)
+            release(session, self.id, world_id)
             return answer, revision
 
         try:
@@ -394,35 +394,35 @@ class Keeper:
                 kept.living = living
                 _, target = await self._room.database.read(lambda s: self._clock(s, world_id))
                 if living is None or target <= living.world.now:
-                    await self._room.database.write(lambda s: let_go(s, self.id, world_id))
+                    await self._room.database.write(lambda s: release(s, self.id, world_id))
                     return kept.again
                 await self.crew.end_dropped(living)
                 await self._drop(kept.calls)
-                kept.drive = Drive(self.crew, living, target, decisions=kept.decisions)
+                kept.exact_run = ExactRun(self.crew, living, target, decisions=kept.decisions)
                 kept.moves_since = asyncio.get_running_loop().time()
                 if kept.waiting:
-                    kept.drive.interrupt()
-                await kept.drive.run()
+                    kept.exact_run.interrupt()
+                await kept.exact_run.run()
                 return True
             except BaseException:
                 kept.living = None  # it may be ahead of the store
                 raise
             finally:
-                kept.drive = None
+                kept.exact_run = None
 
-    def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> Living | None:
+    def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> WorldSession | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
         return self._living(session, self._room.stage.open(session, world_id), kept)
 
-    def _living(self, session: Session, world: WorldView, kept: _Kept) -> Living:
+    def _living(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
         missing = self._room.models.names()["decision"] == "none"
         if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
             return kept.living
         self.crew.engine.begin_anew(world.id)
         return load(session, self._room.stage, world.id, models_missing=missing)
 
-    async def _let_go_of_calls(self, kept: _Kept) -> None:
+    async def _release_calls(self, kept: _Kept) -> None:
         await kept.decisions.drop()
         await self._drop(kept.calls)
 
@@ -447,14 +447,14 @@ class Keeper:
         moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
         if moving:
             await self._room.database.write(
-                partial(extend, keeper=self.id, world_ids=moving, seconds=self.lease_seconds)
+                partial(extend, world_runner=self.id, world_ids=moving, seconds=self.lease_seconds)
             )
         for world_id in moving:
             _, target = await self._room.database.read(partial(self._clock, world_id=world_id))
-            drive = self.drive_of(world_id)
-            if drive is not None and target < drive.until:
-                drive.halt()
-        for world_id in await self._room.database.read(partial(abandoned, keeper=self.id)):
+            exact_run = self.drive_of(world_id)
+            if exact_run is not None and target < exact_run.until:
+                exact_run.halt()
+        for world_id in await self._room.database.read(partial(abandoned, world_runner=self.id)):
             if world_id not in moving:
                 self.move(world_id)
 

@@ -12,7 +12,7 @@ from sqlmodel import Session, SQLModel, col, func, select
 
 from service.conversation.ending import OPENER
 from service.conversation.phase import ClockPolicy
-from service.decision.agent_state import Mind, mind_record, read_mind
+from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
@@ -41,7 +41,7 @@ HOLD_MINUTES = 3650 * MINUTES_PER_DAY
 
 
 @dataclass(kw_only=True)
-class Living:
+class WorldSession:
     """A world as it lives. `world` is at its clock; `core` may be ahead of it. Used by one run or one command at a time.
 
     `how`: how each character decides now; `conversations`: the conversation of each talk; `revision`: of the store, when
@@ -49,8 +49,8 @@ class Living:
     """
 
     world: WorldView
-    core: simulation.World
-    minds: dict[str, Mind]
+    core: simulation.Simulation
+    agent_states: dict[str, AgentState]
     how: dict[str, How]
     conversations: dict[str, str]
     revision: int
@@ -73,8 +73,8 @@ class Living:
         """See to it that everybody lives the way `how` says: who decides by itself again does not stand any longer."""
         for character_id, how in self.how.items():
             person = self.core.people[character_id]
-            if person.blind != (how != "model"):
-                self.core.put(replace(person, blind=how != "model"))
+            if person.is_scripted != (how != "model"):
+                self.core.put(replace(person, is_scripted=how != "model"))
             if how != "client" and person.last.action_id == HOLD and person.last.end > self.world.now:
                 self.core.stop(character_id, self.world.now)
 
@@ -100,7 +100,7 @@ class Living:
         return known
 
 
-def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> Living:
+def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
     """The world from the store; who has no life yet begins one at the world's clock, where it stands."""
     world = stage.open(session, world_id)
     lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
@@ -112,12 +112,12 @@ def load(session: Session, stage: WorldRepository, world_id: str, *, models_miss
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
     held_by = _held_by_clients(session, world_id)
     row = session.get(WorldRow, world_id)
-    living = Living(
+    living = WorldSession(
         world=world,
-        core=simulation.World(
+        core=simulation.Simulation(
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
         ),
-        minds={row.character_id: read_mind(row.mind) for row in lives},
+        agent_states={row.character_id: read_agent_state(row.agent_state) for row in lives},
         how=_how(session, world, held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
@@ -131,7 +131,7 @@ def load(session: Session, stage: WorldRepository, world_id: str, *, models_miss
     return living
 
 
-def refresh(session: Session, world: WorldView, living: Living, *, models_missing: bool) -> bool:
+def refresh(session: Session, world: WorldView, living: WorldSession, *, models_missing: bool) -> bool:
     """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew.
 
     `world` is the living one's as it was opened now.
@@ -148,8 +148,8 @@ def refresh(session: Session, world: WorldView, living: Living, *, models_missin
     return True
 
 
-def save(session: Session, living: Living) -> int:
-    """Write what has changed since it was last written; the caller commits and then says so (`Living.saved`), or throws
+def save(session: Session, living: WorldSession) -> int:
+    """Write what has changed since it was last written; the caller commits and then says so (`WorldSession.saved`), or throws
     the living world away. Answers the store's revision.
 
     Raises:
@@ -164,7 +164,7 @@ def save(session: Session, living: Living) -> int:
             "world_id": world_id,
             "character_id": i,
             "person": person_record(core.people[i], needs),
-            "mind": mind_record(living.minds.get(i, Mind())),
+            "agent_state": agent_state_record(living.agent_states.get(i, AgentState())),
         }
         for i in sorted(core.changed_people)
     ]
@@ -180,7 +180,7 @@ def save(session: Session, living: Living) -> int:
     ]
     dialect = session.get_bind().dialect.name
     if lives:
-        session.execute(_upsert(LifeRow, dialect, ("person", "mind")), lives)
+        session.execute(_upsert(LifeRow, dialect, ("person", "agent_state")), lives)
     if talks:
         session.execute(_upsert(TalkRow, dialect, ("talk",)), talks)
     gone = living.stored - core.talks.keys()

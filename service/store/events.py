@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy import delete, insert, literal
 from sqlmodel import Session, col, func, select
 
-from service.store.tables import EventRow, UnsettledRow
+from service.store.tables import EventRow, PendingEventRow
 from world.time import WorldTime
 
 _LOCK = 7203915
@@ -48,7 +48,7 @@ def note(
     session.add(EventRow(world_id=world_id, at=at, kind=kind, person_id=person_id, data=data))
 
 
-def foretell(
+def schedule_event(
     session: Session, world_id: str, at: WorldTime, kind: str, person_id: str = "", *, key: str = "", **data: object
 ) -> None:
     """Keep an event until the world's clock has passed it (`settle`). `key` parts two of one kind, person and minute.
@@ -57,49 +57,52 @@ def foretell(
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
     """
     rank = _RANKS[kind]
-    session.add(UnsettledRow(world_id=world_id, at=at, rank=rank, person_id=person_id, key=key, kind=kind, data=data))
+    session.add(
+        PendingEventRow(world_id=world_id, at=at, rank=rank, person_id=person_id, key=key, kind=kind, data=data)
+    )
 
 
 def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:
     """Forget what was foretold of a person from `since` on: it was stopped, and will do something else."""
     session.flush()
     session.execute(
-        delete(UnsettledRow).where(
-            col(UnsettledRow.world_id) == world_id,
-            col(UnsettledRow.person_id) == person_id,
-            col(UnsettledRow.at) >= since,
-            col(UnsettledRow.kind).in_(_OWN_DOING),
+        delete(PendingEventRow).where(
+            col(PendingEventRow.world_id) == world_id,
+            col(PendingEventRow.person_id) == person_id,
+            col(PendingEventRow.at) >= since,
+            col(PendingEventRow.kind).in_(_OWN_DOING),
         )
     )
 
 
-def settle(session: Session, world_id: str, now: WorldTime) -> None:
+def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
     """Tell what was foretold and has happened when the clock shows `now`, in the order of the story."""
     session.flush()
     _hold_log(session, world_id)
     past = (
-        col(UnsettledRow.world_id) == world_id,
-        (col(UnsettledRow.at) < now) | ((col(UnsettledRow.at) == now) & (col(UnsettledRow.rank) < _KNOWN_BEFORE)),
+        col(PendingEventRow.world_id) == world_id,
+        (col(PendingEventRow.at) < now)
+        | ((col(PendingEventRow.at) == now) & (col(PendingEventRow.rank) < _KNOWN_BEFORE)),
     )
     told = (
         sa.select(
             literal(world_id),
-            col(UnsettledRow.at),
-            col(UnsettledRow.kind),
-            func.nullif(col(UnsettledRow.person_id), ""),
-            col(UnsettledRow.data),
+            col(PendingEventRow.at),
+            col(PendingEventRow.kind),
+            func.nullif(col(PendingEventRow.person_id), ""),
+            col(PendingEventRow.data),
         )
         .where(*past)
         .order_by(
-            col(UnsettledRow.at),
-            col(UnsettledRow.rank),
-            col(UnsettledRow.person_id),
-            col(UnsettledRow.key),
-            col(UnsettledRow.id),
+            col(PendingEventRow.at),
+            col(PendingEventRow.rank),
+            col(PendingEventRow.person_id),
+            col(PendingEventRow.key),
+            col(PendingEventRow.id),
         )
     )
     session.execute(insert(EventRow).from_select(["world_id", "at", "kind", "person_id", "data"], told))
-    session.execute(delete(UnsettledRow).where(*past))
+    session.execute(delete(PendingEventRow).where(*past))
 
 
 def events_after(

@@ -2,12 +2,12 @@
 
 from sqlmodel import Session
 
-from service.store.events import foretell, note
+from service.store.events import note, schedule_event
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
 
-def tell(
+def publish(
     session: Session,
     conversation: ConversationRow,
     at: WorldTime,
@@ -28,4 +28,4 @@ def tell(
     world = session.get_one(WorldRow, conversation.world_id)
     at = max(at, WorldTime(world.now))
     key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
-    foretell(session, conversation.world_id, at, kind, person_id, key=key, **data)
+    schedule_event(session, conversation.world_id, at, kind, person_id, key=key, **data)

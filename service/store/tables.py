@@ -78,7 +78,7 @@ class LifeRow(SQLModel, table=True):
     world_id: str = Field(primary_key=True)
     character_id: str = Field(primary_key=True)
     person: dict[str, Any] = _json()
-    mind: dict[str, Any] = _json()
+    agent_state: dict[str, Any] = _json()
 
 
 class TalkRow(SQLModel, table=True):
@@ -92,14 +92,14 @@ class TalkRow(SQLModel, table=True):
     talk: dict[str, Any] = _json()
 
 
-class UnsettledRow(SQLModel, table=True):
+class PendingEventRow(SQLModel, table=True):
     """An event worked out ahead of the world's clock; it is told (moves to `events`) when the clock has passed it.
 
     `rank` and `key` order the events of one minute, see store/events.py.
     """
 
-    __tablename__ = "unsettled_events"
-    __table_args__ = (Index("ix_unsettled_events_order", "world_id", "at", "rank"),)
+    __tablename__ = "pending_events"
+    __table_args__ = (Index("ix_pending_events_order", "world_id", "at", "rank"),)
 
     id: int | None = Field(default=None, primary_key=True)
     world_id: str

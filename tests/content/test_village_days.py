@@ -13,7 +13,7 @@ from world.life import Activity, State
 from world.option import Option
 from world.possible import possible
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
 
 DAYS = 3
@@ -37,7 +37,7 @@ def _block(character: CharacterProfile, t: WorldTime) -> tuple[int, WorldTime]:
     return i, WorldTime(t + ((following - minute) % MINUTES_PER_DAY or MINUTES_PER_DAY))
 
 
-def _choice(setting: Setting, world: World, character_id: str, block: RoutineBlock) -> Option:
+def _choice(setting: Setting, world: Simulation, character_id: str, block: RoutineBlock) -> Option:
     options = possible(setting, world.perceive(character_id), nearest=None).options
     planned = [o for o in options if (o.action_id, o.facility_id) == (block.action_id, block.facility_id)]
     return next(iter([*planned, *(o for o in options if o.action_id == WAIT)]))
@@ -49,7 +49,7 @@ def _life(character_id: str) -> tuple[Activity, ...]:
     content, setting = _village()
     character = content.cast("en").character(character_id)
     born = newcomer(setting, character_id, character.home, content.start, needs=character.needs)
-    world = World(setting, [born], remember=None)
+    world = Simulation(setting, [born], remember=None)
     while (person := world.people[character_id]).ready < content.start + DAYS * MINUTES_PER_DAY:
         if person.state is State.CLAIMS:
             world.claim(character_id)

@@ -20,17 +20,17 @@ from service.llm.chat import Prompt, estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.store import Embedded, Episode, FactDraft, Group
-from service.store.events import events_after, settle
+from service.store.events import events_after, flush_due
 from service.store.tables import (
     ConversationRow,
     EngagementRow,
     EventRow,
     FactRow,
     MidTermRow,
+    PendingEventRow,
     PersonRow,
     SummaryRow,
     TurnRow,
-    UnsettledRow,
     UsageRow,
     WorldRow,
 )
@@ -103,7 +103,7 @@ async def _hold(engine: Engine, starts: WorldTime, conversation_id: str = "c1", 
 
 
 def _foretold(room: Room) -> list[tuple[str, int, str, str]]:
-    return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in rows(room, UnsettledRow)]
+    return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in rows(room, PendingEventRow)]
 
 
 def _clock(room: Room) -> int:
@@ -123,7 +123,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
     assert (row.goal, row.goal_given, row.participants[0].night) == (GOAL.goal, True, 4)
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "npc_taro"]
     assert rows(room, EventRow) == []
-    (event,) = rows(room, UnsettledRow)
+    (event,) = rows(room, PendingEventRow)
     assert (event["kind"], event["at"], event["person_id"]) == ("conversation_started", starts, "aoi")
     assert event["data"] == {"conversation_id": "c1", "npc_id": "npc_taro", "node_id": BESIDE_TARO}
 
@@ -453,7 +453,7 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
         ("fact_rejected", starts + 4, "npc_taro", f"{held}/001"),
         ("conversation_closed", starts + 4, "aoi", held),
     ]
-    room.database.write_now(lambda s: settle(s, "main", WorldTime(starts + 5)))
+    room.database.write_now(lambda s: flush_due(s, "main", WorldTime(starts + 5)))
     told = room.database.read_now(lambda s: events_after(s, "main", 0, 100))
     assert [event.kind for event in told] == [
         "conversation_started",

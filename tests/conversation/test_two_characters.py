@@ -21,7 +21,7 @@ from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import Group
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
-from service.runtime.conversation_runner import Runner
+from service.runtime.conversation_runner import ConversationRunner
 from service.store.events import events_after
 from service.store.tables import (
     AttitudeChangeRow,
@@ -223,7 +223,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
     script.enqueue(pair_recollection(), says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> str:
-        runner = Runner(room)
+        runner = ConversationRunner(room)
         runner.submit(conversation_id)
         await runner.wait(conversation_id)
         await runner.stop()

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.conversation.room import Room
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
 from service.people.worlds import WorldRepository, WorldView
 from world.perceive import Snapshot
-from world.simulation import World as Core
+from world.simulation import Simulation as Core
 from world.simulation import newcomer
 from world.time import Language, WorldTime, parse_time
 
@@ -66,7 +66,7 @@ def plans(*blocks: tuple[str, str, int, str]) -> dict[str, Any]:
 PLAN = plans(("08:30", "Works at the inn", 2, "work"), ("22:00", "Sleeps", 0, ""))
 """The inn is place 2: the second facility of Aoi's routine."""
 
-PLANNED = Mind(plan_day=NINE // 1440)
+PLANNED = AgentState(plan_day=NINE // 1440)
 """The day is planned already: its routine is the plan."""
 
 
@@ -88,15 +88,15 @@ class Sitting:
 
     room: Room
     world: WorldView
-    mind: Mind = PLANNED
+    agent_state: AgentState = PLANNED
 
     def choose(self, snapshot: Snapshot) -> Chosen:
         """Decide, and keep what is on its mind."""
-        chosen = asyncio.run(choose(desk_of(self.room), self.world.at(snapshot.time), snapshot, self.mind))
-        self.mind = chosen.mind
+        chosen = asyncio.run(choose(desk_of(self.room), self.world.at(snapshot.time), snapshot, self.agent_state))
+        self.agent_state = chosen.agent_state
         return chosen
 
 
-def sitting(room: Room, language: Language = "en", mind: Mind = PLANNED) -> Sitting:
+def sitting(room: Room, language: Language = "en", agent_state: AgentState = PLANNED) -> Sitting:
     """A character of the village at the desk."""
-    return Sitting(room=room, world=world_of(room, language), mind=mind)
+    return Sitting(room=room, world=world_of(room, language), agent_state=agent_state)

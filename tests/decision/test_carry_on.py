@@ -37,7 +37,7 @@ def _meets(room: Room, partner_id: str) -> None:
 def _asked(room: Room, script: ScriptedModel, first: Snapshot | None = None) -> Sitting:
     """Aoi, who has talked with Fumi, chose at nine to work at the inn, as her day wants until half past eleven."""
     _meets(room, "npc_fumi")
-    sits = sitting(room, mind=replace(PLANNED, revisions=MAX_REVISIONS))
+    sits = sitting(room, agent_state=replace(PLANNED, revisions=MAX_REVISIONS))
     script.enqueue(decides(1))
     chosen = sits.choose(first or snapshot_of(sits.world))
     assert (chosen.by, chosen.option.action_id, chosen.option.facility_id) == ("model", "work", "inn")
@@ -60,7 +60,7 @@ def test_who_works_on_as_its_day_wants_is_not_asked(room: Room, script: Scripted
     chosen = _again(sits, script, _then(sits.world))
     assert (chosen.by, chosen.option.action_id, chosen.option.facility_id) == ("plan", "work", "inn")
     assert (len(script.history) - before, chosen.usage.calls, chosen.failures, chosen.planned) == (0, 0, 0, False)
-    assert (chosen.mind.thought, chosen.mind.decided_at) == ("", TEN)
+    assert (chosen.agent_state.thought, chosen.agent_state.decided_at) == ("", TEN)
     assert chosen.option.walk_minutes == 0
 
 
@@ -72,8 +72,8 @@ def test_it_goes_on_so_only_a_few_times(room: Room, script: ScriptedModel) -> No
 
 def test_after_a_new_answer_it_may_go_on_again(room: Room, script: ScriptedModel) -> None:
     sits = _asked(room, script)
-    assert sits.mind.last_asked is not None
-    sits.mind = replace(sits.mind, last_asked=replace(sits.mind.last_asked, carried_on=MOST))
+    assert sits.agent_state.last_asked is not None
+    sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, carried_on=MOST))
     script.enqueue(decides(1))
     assert sits.choose(_then(sits.world)).by == "model"
     assert sits.choose(_then(sits.world, WorldTime(NINE + 90))).by == "plan"
@@ -103,7 +103,7 @@ def test_its_model_is_asked_when(room: Room, script: ScriptedModel, what: str) -
 
 def test_it_is_asked_when_what_it_chose_was_in_vain(room: Room, script: ScriptedModel) -> None:
     sits = _asked(room, script)
-    sits.mind = replace(sits.mind, failed=Failed(action_id="bath", reason="no_seat"))
+    sits.agent_state = replace(sits.agent_state, failed=Failed(action_id="bath", reason="no_seat"))
     assert _again(sits, script, _then(sits.world)).by == "fallback"
 
 
@@ -115,20 +115,20 @@ def test_it_is_asked_when_a_need_is_critical_that_nothing_helps(room: Room, scri
 
 def test_it_is_asked_when_another_block_begins_that_wants_the_same(room: Room, script: ScriptedModel) -> None:
     sits = _asked(room, script)
-    assert sits.mind.last_asked is not None
-    sits.mind = replace(sits.mind, last_asked=replace(sits.mind.last_asked, block_since=NINE - 90))
+    assert sits.agent_state.last_asked is not None
+    sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, block_since=NINE - 90))
     assert _again(sits, script, _then(sits.world)).by == "fallback"
 
 
 def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(room: Room, script: ScriptedModel) -> None:
     sits = _asked(room, script)
-    mind, world = sits.mind, sits.world
+    agent_state, world = sits.agent_state, sits.world
     notice = NoticeRow(id="n", world_id="main", at=TEN, until=TEN + 60, text="The festival is today")
     for changed in (replace(world, weather="Rain"), replace(world, notices=(notice,))):
-        sits.mind, sits.world = mind, changed
+        sits.agent_state, sits.world = agent_state, changed
         assert _again(sits, script, _then(sits.world)).by == "fallback"
     later = notice.model_copy(update={"at": TEN + 1})
-    sits.mind, sits.world = mind, replace(world, notices=(later,))
+    sits.agent_state, sits.world = agent_state, replace(world, notices=(later,))
     assert _again(sits, script, _then(sits.world)).by == "plan"
 
 
@@ -188,7 +188,7 @@ def test_a_model_that_failed_is_asked_again(room: Room, script: ScriptedModel) -
     sits = sitting(room)
     script.enqueue(AWAY, decides(1))
     failed = sits.choose(snapshot_of(sits.world))
-    assert (failed.by, failed.mind.last_asked) == ("fallback", None)
+    assert (failed.by, failed.agent_state.last_asked) == ("fallback", None)
     assert sits.choose(_then(sits.world)).by == "model"
 
 
@@ -200,13 +200,13 @@ def test_who_does_nothing_much_at_home_may_go_on_so(room: Room, script: Scripted
     noon = parse_time("2026-04-01T12:00")
     plan = (PlanBlock(starts=12 * 60, activity="Takes it slowly"), PlanBlock(starts=22 * 60, activity="Sleeps"))
     last = LastAsked(action_id=ended, block_since=noon)
-    sits = sitting(room, mind=replace(PLANNED, plan=plan, last_asked=last))
+    sits = sitting(room, agent_state=replace(PLANNED, plan=plan, last_asked=last))
     snapshot = snapshot_of(sits.world, node_id="nagaya_one", at=WorldTime(noon + 60), needs={"satiety": 90})
     chosen = _again(sits, script, replace(snapshot, npcs=(), ended=ended, because="done"))
     assert chosen.by == by
     if by == "plan":
         assert (chosen.option.action_id, chosen.option.minutes) == (WAIT, LONGEST_WAIT)
-        assert chosen.mind.last_asked == replace(last, action_id=WAIT, carried_on=1)
+        assert chosen.agent_state.last_asked == replace(last, action_id=WAIT, carried_on=1)
 
 
 def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Room, script: ScriptedModel) -> None:
@@ -216,7 +216,7 @@ def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Ro
         PlanBlock(starts=22 * 60, activity="Sleeps"),
     )
     last = LastAsked(action_id="rest", block_since=noon)
-    sits = sitting(room, mind=replace(PLANNED, plan=plan, revisions=MAX_REVISIONS, last_asked=last))
+    sits = sitting(room, agent_state=replace(PLANNED, plan=plan, revisions=MAX_REVISIONS, last_asked=last))
     node_id = sits.world.map.facility("tavern").node_ids[0]
     snapshot = snapshot_of(sits.world, node_id=node_id, at=WorldTime(noon + 60))
     rested = replace(snapshot, npcs=(), ended="rest", because="done")
@@ -226,6 +226,6 @@ def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Ro
 def test_its_home_is_no_place_to_go_on_while_the_day_is_elsewhere(room: Room, script: ScriptedModel) -> None:
     last = LastAsked(action_id="rest", block_since=NINE - 30, seen=("npc_fumi",))
     _meets(room, "npc_fumi")
-    sits = sitting(room, mind=replace(PLANNED, last_asked=last))
+    sits = sitting(room, agent_state=replace(PLANNED, last_asked=last))
     rested = replace(snapshot_of(sits.world), ended="rest", because="done")
     assert _again(sits, script, rested).by == "fallback"

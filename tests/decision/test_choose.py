@@ -8,7 +8,7 @@ import pytest
 from sqlmodel import Session
 
 from service.conversation.room import Room
-from service.decision.agent_state import Failed, Mind, PlanBlock
+from service.decision.agent_state import AgentState, Failed, PlanBlock
 from service.decision.choose import choose
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
 from service.decision.routine import by_routine
@@ -35,7 +35,7 @@ from tests.decision.desks import (
 from tests.memory.memories import Memory
 from world.actions import TALK, WAIT
 from world.possible import possible
-from world.simulation import World as Core
+from world.simulation import Simulation as Core
 from world.simulation import newcomer
 from world.time import Language, WorldTime, iso, parse_time
 
@@ -64,7 +64,7 @@ def test_every_number_is_the_option_it_stands_for(room: Room, script: ScriptedMo
     assert [offer.number for offer in scene.offers] == list(range(1, len(scene.offers) + 1))
     allowed = {replace(option, minutes=0) for option in possible(world.setting, snapshot, nearest=None).options}
     for offer in scene.offers:
-        sits.mind = PLANNED
+        sits.agent_state = PLANNED
         asked = FUMI | {"target": ""} if offer.option.action_id == TALK else {}
         script.enqueue(decides(offer.number, **asked))
         chosen = sits.choose(snapshot)
@@ -99,7 +99,11 @@ def test_a_decision_says_what_is_done_until_when_and_what_was_thought(room: Room
     assert (chosen.by, chosen.option.facility_id, chosen.failure, chosen.planned) == ("model", "inn", None, False)
     assert chosen.wake_at is not None
     assert iso(chosen.wake_at) == "2026-04-01T11:30"
-    assert (chosen.mind.thought, chosen.mind.goal, chosen.mind.decided_at) == ("On with it.", None, NINE)
+    assert (chosen.agent_state.thought, chosen.agent_state.goal, chosen.agent_state.decided_at) == (
+        "On with it.",
+        None,
+        NINE,
+    )
     assert (chosen.usage.calls, chosen.failures) == (1, 0)
 
 
@@ -109,7 +113,10 @@ def test_a_talk_brings_its_goal_in_the_same_call(room: Room, script: ScriptedMod
         script.enqueue(decides(number, **FUMI | {"target": target}))
         chosen = sitting(room).choose(snapshot_of(world_of(room)))
         assert (chosen.option.action_id, chosen.option.target_id) == (TALK, "npc_fumi")
-        assert (chosen.mind.goal, chosen.mind.success_criteria) == (FUMI["goal"], FUMI["success_criteria"])
+        assert (chosen.agent_state.goal, chosen.agent_state.success_criteria) == (
+            FUMI["goal"],
+            FUMI["success_criteria"],
+        )
     assert script.unused == 0
 
 
@@ -147,20 +154,20 @@ def test_who_answers_wrongly_twice_falls_back_to_the_routine(room: Room, script:
 
 def test_a_model_that_fails_makes_it_fall_back_and_is_told(room: Room, script: ScriptedModel) -> None:
     script.enqueue(AWAY)
-    mind = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
-    chosen = sitting(room, mind=mind).choose(snapshot_of(world_of(room)))
+    agent_state = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
+    chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
     assert chosen.usage.calls == AWAY.calls
-    assert chosen.mind == replace(PLANNED, decided_at=NINE)
+    assert chosen.agent_state == replace(PLANNED, decided_at=NINE)
 
 
 def test_the_day_is_planned_once(room: Room, script: ScriptedModel) -> None:
-    sits = sitting(room, mind=Mind())
+    sits = sitting(room, agent_state=AgentState())
     script.enqueue(PLAN, decides(1), decides(1))
     chosen = sits.choose(snapshot_of(sits.world))
     assert [prompt.name for prompt in script.history] == ["plan", "decide"]
-    assert (chosen.planned, chosen.usage.calls, chosen.mind.plan_day) == (True, 2, NINE // 1440)
-    assert chosen.mind.plan == (
+    assert (chosen.planned, chosen.usage.calls, chosen.agent_state.plan_day) == (True, 2, NINE // 1440)
+    assert chosen.agent_state.plan == (
         PlanBlock(starts=510, activity="Works at the inn", facility_id="inn", action_id="work"),
         PlanBlock(starts=1320, activity="Sleeps"),
     )
@@ -171,11 +178,11 @@ def test_the_day_is_planned_once(room: Room, script: ScriptedModel) -> None:
 
 
 def test_a_new_day_is_planned_from_the_usual_one(room: Room, script: ScriptedModel) -> None:
-    yesterday = Mind(plan=(PlanBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2)
+    yesterday = AgentState(plan=(PlanBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2)
     script.enqueue(PLAN, decides(1))
-    chosen = sitting(room, mind=yesterday).choose(snapshot_of(world_of(room)))
+    chosen = sitting(room, agent_state=yesterday).choose(snapshot_of(world_of(room)))
     assert "Yesterday's" not in script.history[0].messages[-1].content
-    assert (chosen.planned, chosen.mind.revisions) == (True, 0)
+    assert (chosen.planned, chosen.agent_state.revisions) == (True, 0)
 
 
 def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(room: Room, script: ScriptedModel) -> None:
@@ -204,15 +211,15 @@ def test_a_plan_that_cannot_be_is_asked_again_once(
     room: Room, script: ScriptedModel, blocks: tuple[tuple[str, str, int, str], ...], reason: str
 ) -> None:
     script.enqueue(plans(*blocks), PLAN, decides(1))
-    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
+    chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     assert reason in script.history[1].messages[-1].content
     assert (chosen.planned, chosen.usage.calls, chosen.failures) == (True, 3, 1)
 
 
 def test_a_plan_may_run_past_midnight_and_begin_later(room: Room, script: ScriptedModel) -> None:
     script.enqueue(plans(("12:00", "Eats", 0, ""), ("00:30", "Sleeps", 0, "")), decides(1))
-    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
-    assert [(b.starts, b.activity) for b in chosen.mind.plan] == [(540, "Free"), (720, "Eats"), (30, "Sleeps")]
+    chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
+    assert [(b.starts, b.activity) for b in chosen.agent_state.plan] == [(540, "Free"), (720, "Eats"), (30, "Sleeps")]
     assert chosen.wake_at is not None
     assert iso(chosen.wake_at) == "2026-04-01T12:00"
 
@@ -225,9 +232,9 @@ def test_without_a_plan_that_holds_the_routine_is_the_plan(
     room: Room, script: ScriptedModel, failing: tuple[object, ...]
 ) -> None:
     script.enqueue(*failing, decides(1), decides(1))  # type: ignore[arg-type]
-    sits = sitting(room, mind=Mind())
+    sits = sitting(room, agent_state=AgentState())
     chosen = sits.choose(snapshot_of(sits.world))
-    assert (chosen.by, chosen.planned, chosen.mind.plan) == ("model", False, ())
+    assert (chosen.by, chosen.planned, chosen.agent_state.plan) == ("model", False, ())
     assert chosen.failure is not None
     sits.choose(snapshot_of(sits.world, at=WorldTime(NINE + 10)))
     assert script.unused == 0
@@ -235,21 +242,21 @@ def test_without_a_plan_that_holds_the_routine_is_the_plan(
 
 def test_with_the_model_away_the_plan_stays_due(room: Room, script: ScriptedModel) -> None:
     script.enqueue(AWAY)
-    chosen = sitting(room, mind=Mind()).choose(snapshot_of(world_of(room)))
-    assert (chosen.by, chosen.failure, chosen.usage.calls, chosen.mind.plan_day) == ("fallback", AWAY, 1, None)
+    chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
+    assert (chosen.by, chosen.failure, chosen.usage.calls, chosen.agent_state.plan_day) == ("fallback", AWAY, 1, None)
 
 
 def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: Room, script: ScriptedModel) -> None:
     at_bakery = PlanBlock(starts=0, activity="Buys bread", facility_id="bakery", action_id="shop")
-    sits = sitting(room, mind=replace(PLANNED, plan=(at_bakery,)))
+    sits = sitting(room, agent_state=replace(PLANNED, plan=(at_bakery,)))
     late = parse_time("2026-04-01T16:00")
     for revision in (1, 2):
         broken = plans(("16:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
         script.enqueue(broken, decides(1))
         chosen = sits.choose(snapshot_of(sits.world, at=late))
         assert "Mugiho Bakery: closed (open 06:00-15:00)" in plan_scene(script.history[-2]).broken
-        assert (chosen.planned, chosen.mind.revisions) == (True, revision)
-        sits.mind = replace(chosen.mind, plan=(at_bakery,))
+        assert (chosen.planned, chosen.agent_state.revisions) == (True, revision)
+        sits.agent_state = replace(chosen.agent_state, plan=(at_bakery,))
     script.enqueue(decides(1))
     chosen = sits.choose(snapshot_of(sits.world, at=late))
     assert not chosen.planned
@@ -259,20 +266,20 @@ def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: Room, script: Scri
 def test_what_failed_just_now_breaks_the_plan_and_is_said_once(room: Room, script: ScriptedModel) -> None:
     failed = Failed(action_id="work", facility_id="inn", reason="no_seat")
     script.enqueue(PLAN, decides(1))
-    sits = sitting(room, mind=replace(PLANNED, failed=failed))
+    sits = sitting(room, agent_state=replace(PLANNED, failed=failed))
     chosen = sits.choose(snapshot_of(sits.world))
     assert "Work: Shionoyu Inn: in vain, no seat is free." in plan_scene(script.history[0]).broken
     assert "in vain, no seat is free" in decision_scene(script.history[1]).ended
     assert chosen.planned
-    assert chosen.mind.failed is None
+    assert chosen.agent_state.failed is None
 
 
 def test_who_slept_through_its_blocks_plans_anew(room: Room, script: ScriptedModel) -> None:
-    sits = sitting(room, mind=replace(PLANNED, decided_at=parse_time("2026-04-01T07:00")))
+    sits = sitting(room, agent_state=replace(PLANNED, decided_at=parse_time("2026-04-01T07:00")))
     script.enqueue(PLAN, decides(1))
     snapshot = replace(snapshot_of(sits.world, node_id="nagaya_one"), ended="nap")
     assert sits.choose(snapshot).planned
-    sits.mind = replace(PLANNED, decided_at=NINE - 20)
+    sits.agent_state = replace(PLANNED, decided_at=NINE - 20)
     script.enqueue(decides(1))
     assert not sits.choose(snapshot).planned
 
@@ -344,7 +351,7 @@ def test_what_is_not_possible_is_said_with_its_reason(room: Room, script: Script
     told = []
     for needs in ({"money": 500, "energy": 24, "satiety": 50}, {"money": 0, "energy": 90}):
         script.enqueue(decides(1))
-        sitting(room, mind=replace(PLANNED, revisions=2)).choose(snapshot_of(world_of(room), needs=needs))
+        sitting(room, agent_state=replace(PLANNED, revisions=2)).choose(snapshot_of(world_of(room), needs=needs))
         told.append(decision_scene(script.history[-1]).refusals)
     rich, poor = told
     assert "Chidori Tavern: closed (open 17:00-01:00)" in rich

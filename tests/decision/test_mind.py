@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.decision.agent_state import Failed, LastAsked, Mind, PlanBlock, mind_record, read_mind
+from service.decision.agent_state import AgentState, Failed, LastAsked, PlanBlock, agent_state_record, read_agent_state
 
 _blocks = st.builds(
     PlanBlock,
@@ -15,7 +15,7 @@ _blocks = st.builds(
     action_id=st.none() | st.text(max_size=20),
 )
 _minds = st.builds(
-    Mind,
+    AgentState,
     thought=st.text(max_size=200),
     goal=st.none() | st.text(max_size=200),
     success_criteria=st.none() | st.text(max_size=200),
@@ -37,11 +37,11 @@ _minds = st.builds(
 )
 
 
-@given(mind=_minds)
-def test_a_mind_reads_back_as_the_same_value(mind: Mind) -> None:
-    assert read_mind(json.loads(json.dumps(mind_record(mind)))) == mind
+@given(agent_state=_minds)
+def test_a_mind_reads_back_as_the_same_value(agent_state: AgentState) -> None:
+    assert read_agent_state(json.loads(json.dumps(agent_state_record(agent_state)))) == agent_state
 
 
 def test_an_empty_record_is_an_empty_mind() -> None:
-    assert read_mind({}) == Mind()
-    assert mind_record(Mind()) == {}
+    assert read_agent_state({}) == AgentState()
+    assert agent_state_record(AgentState()) == {}

@@ -133,7 +133,7 @@ def _waking(language: Language) -> dict[str, Any]:
     }
 
 
-def _mind(language: Language) -> dict[str, Any]:
+def _agent_state(language: Language) -> dict[str, Any]:
     words = WORDS[language]
     name, summary = words["talked"]
     return {
@@ -170,7 +170,12 @@ def _full(language: Language, **changed: Any) -> DecisionScene:
         Other(id=_ID.get(name, name), name=name, minutes=i, doing=doing, talks_with=partner, is_free=i in (0, 3))
         for i, (name, doing, partner) in enumerate(words["others"])
     )
-    kept = {**_mind(language), "others": others, "remembered": words["remembered"], "refusals": words["refusals"]}
+    kept = {
+        **_agent_state(language),
+        "others": others,
+        "remembered": words["remembered"],
+        "refusals": words["refusals"],
+    }
     return _decision(language, **{**kept, **changed})
 
 
@@ -200,8 +205,8 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "decide_bare": decide_prompt(_decision(language, day=())),
         "decide_full": decide_prompt(_full(language)),
         "decide_repair": decide_prompt(_decision(language, **wrong)),
-        "decide_busy_day": decide_prompt(_decision(language, today=_mind(language)["today"] * 7)),
-        "plan_morning": plan_prompt(_plan(language, **_mind(language))),
+        "decide_busy_day": decide_prompt(_decision(language, today=_agent_state(language)["today"] * 7)),
+        "plan_morning": plan_prompt(_plan(language, **_agent_state(language))),
         "plan_broken": plan_prompt(_plan(language, broken=words["broken"])),
         "plan_repair": plan_prompt(_plan(language, **wrong)),
     }

@@ -17,7 +17,7 @@ from world.actions import TALK, WAIT
 from world.events import Kind
 from world.perceive import Snapshot
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, Language, WorldTime, minute_of_day, parse_time
 
 NOON = parse_time("2026-04-01T12:00")
@@ -25,9 +25,9 @@ Profiles = Mapping[str, CharacterProfile]
 
 
 def _live(setting: Setting, people: Profiles, start: WorldTime, *, days: int) -> Run:
-    world = World(
+    world = Simulation(
         setting,
-        [newcomer(setting, i, p.home, start, needs=dict(p.needs), blind=True) for i, p in people.items()],
+        [newcomer(setting, i, p.home, start, needs=dict(p.needs), is_scripted=True) for i, p in people.items()],
         remember=None,
     )
 
@@ -117,7 +117,7 @@ def _at(village: Content, at: str, *blocks: RoutineBlock, node: str = "nagaya_on
     profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=blocks)
     t = parse_time(f"2026-04-01T{at}")
     fine = {"energy": 80, "satiety": 80, "sociability": 80, "money": 100, **needs}
-    world = World(setting, [newcomer(setting, "x", "nagaya_one", t, node_id=node, needs=fine, blind=True)])
+    world = Simulation(setting, [newcomer(setting, "x", "nagaya_one", t, node_id=node, needs=fine, is_scripted=True)])
     option, _ = by_routine(setting, profile, world.perceive("x"))
     return option.action_id, option.facility_id or option.node_id
 
@@ -158,7 +158,7 @@ def test_the_plan_of_the_day_goes_before_the_routine(village: Content) -> None:
     setting = _setting(village.cast("en"))
     profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=(_block(9, "inn"),))
     plan = (PlanBlock(starts=600, activity="reads", facility_id="archive", action_id="study"),)
-    world = World(setting, [newcomer(setting, "x", "nagaya_one", NOON, blind=True)])
+    world = Simulation(setting, [newcomer(setting, "x", "nagaya_one", NOON, is_scripted=True)])
     option, wake_at = by_routine(setting, profile, world.perceive("x"), plan)
     assert (option.action_id, option.facility_id) == ("study", "archive")
     assert wake_at == parse_time("2026-04-02T10:00")
@@ -168,7 +168,7 @@ def test_what_is_done_ends_when_the_next_block_begins(village: Content) -> None:
     setting = _setting(village.cast("en"))
     routine = (_block(9, "inn", "work"), RoutineBlock(starts=12 * 60 + 20, activity="y"))
     profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=routine)
-    world = World(setting, [newcomer(setting, "x", "nagaya_one", NOON, node_id="inn_hall", blind=True)])
+    world = Simulation(setting, [newcomer(setting, "x", "nagaya_one", NOON, node_id="inn_hall", is_scripted=True)])
     option, wake_at = by_routine(setting, profile, world.perceive("x"))
     assert (option.action_id, option.minutes, wake_at) == ("work", 20, NOON + 20)
 
@@ -197,8 +197,10 @@ def test_the_world_accepts_whatever_the_routine_decides(seed: int, data: st.Data
     needs = {need_id: data.draw(st.integers(0, 100)) for need_id in ("energy", "satiety", "sociability", "money")}
     home, node = rng.choice(nodes), rng.choice(nodes)
     profile = CharacterProfile(id="x", name="X", personality="", home=home)
-    world = World(
-        setting, [newcomer(setting, "x", home, t, node_id=node, needs=needs, blind=rng.random() < 0.5)], remember=None
+    world = Simulation(
+        setting,
+        [newcomer(setting, "x", home, t, node_id=node, needs=needs, is_scripted=rng.random() < 0.5)],
+        remember=None,
     )
     plan = blocks()
     for _ in range(12):

@@ -27,7 +27,7 @@ from service.memory.sql import SqlMemory
 from service.people.worlds import WorldRepository
 from service.runtime.crew import Crew
 from service.runtime.outbox import Outbox
-from service.runtime.world_runner import PATIENCE_SECONDS, Keeper
+from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget, utc_now
 from service.store.session import Database
@@ -80,12 +80,12 @@ class House:
     """A service without HTTP."""
 
     room: Room
-    keeper: Keeper
+    world_runner: WorldRunner
 
     async def live(self, minutes: int, world_id: str = "main") -> None:
         """One tick, waited for."""
-        step = await self.keeper.tick(world_id, minutes)
-        await self.keeper.wait(world_id, step.after)
+        step = await self.world_runner.tick(world_id, minutes)
+        await self.world_runner.wait(world_id, step.after)
 
     def story(self, world_id: str = "main") -> dict[str, list[Any]]:
         """All that a world holds which people can see, in an order of its own."""
@@ -155,12 +155,12 @@ async def house(
     )
     desk = Desk(settings=settings, database=database, memory=memory, models=models)
     crew = Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room))
-    keeper = Keeper(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
-    await keeper.start()
+    world_runner = WorldRunner(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
+    await world_runner.start()
     try:
-        yield House(room=room, keeper=keeper)
+        yield House(room=room, world_runner=world_runner)
     finally:
-        await keeper.stop()
+        await world_runner.stop()
         database.close()
 
 

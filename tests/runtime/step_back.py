@@ -29,7 +29,7 @@ datetime.datetime = SteppedDatetime  # type: ignore[misc]
 # After the clock is in place: who imports it from here on gets it.
 from service.content.files import bundled_content  # noqa: E402
 from service.content.load import load_content  # noqa: E402
-from service.runtime.clock_scheduler import Ticker  # noqa: E402
+from service.runtime.clock_scheduler import ClockScheduler  # noqa: E402
 from service.store.tables import WorldRow  # noqa: E402
 from tests.runtime.lives import House, house, rehearsal  # noqa: E402
 
@@ -51,14 +51,14 @@ async def main(directory: Path) -> None:
     global stepped_seconds
     village = load_content(bundled_content())
     async with house(village, directory, rehearsal(), decision="routine") as home:
-        ticker = Ticker(home.keeper, shortest_seconds=0.05)
-        await ticker.start()
-        await ticker.set("main", mode="running", speed=6000.0)
+        clock_scheduler = ClockScheduler(home.world_runner, shortest_seconds=0.05)
+        await clock_scheduler.start()
+        await clock_scheduler.set("main", mode="running", speed=6000.0)
         now = await come_past(home, village.start + 10)
         stepped_seconds = 3600.0
         for _ in range(3):
             now = await come_past(home, now + 10)
-        await ticker.stop()
+        await clock_scheduler.stop()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
 from service.runtime.author import set_weather
-from service.runtime.clock_scheduler import CATCH_UP_SECONDS, Pace, Ticker
+from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
 from service.runtime.forget import forget_world
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, Slow, house, rehearsal, unpaid
@@ -35,14 +35,14 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def ticking(home: House, **more: Any) -> AsyncIterator[Ticker]:
+async def ticking(home: House, **more: Any) -> AsyncIterator[ClockScheduler]:
     """A ticker that fires often."""
-    ticker = Ticker(home.keeper, shortest_seconds=0.05, **more)
-    await ticker.start()
+    clock_scheduler = ClockScheduler(home.world_runner, shortest_seconds=0.05, **more)
+    await clock_scheduler.start()
     try:
-        yield ticker
+        yield clock_scheduler
     finally:
-        await ticker.stop()
+        await clock_scheduler.stop()
 
 
 def row(home: House) -> WorldRow:
@@ -55,18 +55,18 @@ async def until(done: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def stopped(home: House, ticker: Ticker) -> int:
+async def stopped(home: House, clock_scheduler: ClockScheduler) -> int:
     """The clock when it stands."""
-    await ticker.set("main", mode="manual")
+    await clock_scheduler.set("main", mode="manual")
     return row(home).now
 
 
 async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Content, tmp_path: Path) -> None:
     slow = Slow(rehearsal(), seed=3, longest_seconds=0.01)
-    async with house(village, tmp_path / "runs", slow) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST)
+    async with house(village, tmp_path / "runs", slow) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST)
         await until(lambda: row(home).now >= village.start + 4 * 60)
-        stands = await stopped(home, ticker)
+        stands = await stopped(home, clock_scheduler)
         minutes = stands + 60 - village.start
         await home.live(60)
         ran = home.story()
@@ -79,23 +79,23 @@ async def test_the_exact_clock_tells_the_same_story_as_ticks_by_hand(village: Co
 
 @pytest.mark.parametrize("pace", PACES)
 async def test_a_stopped_clock_stands_and_goes_on_from_there(pace: Pace, village: Content, tmp_path: Path) -> None:
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 30)
-        stands = await stopped(home, ticker)
+        stands = await stopped(home, clock_scheduler)
         await asyncio.sleep(0.2)
         assert row(home).now == stands
         await home.live(10)
         assert row(home).now == stands + 10
-        await ticker.set("main", mode="running")
+        await clock_scheduler.set("main", mode="running")
         assert (row(home).clock_speed, row(home).clock_pace) == (FAST, pace)
         await until(lambda: row(home).now > stands + 30)
 
 
 @pytest.mark.parametrize("pace", PACES)
 async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tmp_path: Path) -> None:
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 60)
     async with house(village, tmp_path, rehearsal()) as home:
         stood = row(home).now
@@ -108,13 +108,13 @@ async def test_a_restart_goes_on_with_the_clock(pace: Pace, village: Content, tm
 @pytest.mark.parametrize("pace", PACES)
 async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: Path) -> None:
     slow = Slow(rehearsal(), seed=3, longest_seconds=0.02)
-    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+    async with house(village, tmp_path, slow) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         for _ in range(3):
             since = row(home).now
             await until(lambda: row(home).now > since + 10)  # noqa: B023 - called here
             weather = f"storm of {since}"
-            await home.keeper.command("main", lambda s, living: set_weather(s, living, weather))  # noqa: B023
+            await home.world_runner.command("main", lambda s, living: set_weather(s, living, weather))  # noqa: B023
             assert row(home).weather == weather
         told = [event["at"] for event in home.story()["events"]]
         assert told == sorted(told)
@@ -126,8 +126,8 @@ async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
     pace: Pace, village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST, pace=pace)
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await until(lambda: row(home).now > village.start + 60)
         alter(home, "ALTER TABLE lives RENAME TO lost")
         await until(lambda: "rests for" in caplog.text)
@@ -140,12 +140,12 @@ async def test_a_clock_whose_store_is_away_for_a_moment_goes_on(
 
 async def test_who_takes_paces_in_turn_loses_nothing(village: Content, tmp_path: Path) -> None:
     slow = Slow(rehearsal(), seed=5, longest_seconds=0.02)
-    async with house(village, tmp_path, slow) as home, ticking(home) as ticker:
+    async with house(village, tmp_path, slow) as home, ticking(home) as clock_scheduler:
         for pace in (*PACES, *PACES):
-            await ticker.set("main", mode="running", speed=FAST, pace=pace)
+            await clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
             since = row(home).now
             await until(lambda: row(home).now > since + 45)  # noqa: B023 - called here
-        await stopped(home, ticker)
+        await stopped(home, clock_scheduler)
         await home.live(30)
         told = home.story()
         assert [event["at"] for event in told["events"]] == sorted(event["at"] for event in told["events"])
@@ -156,9 +156,12 @@ async def test_who_takes_paces_in_turn_loses_nothing(village: Content, tmp_path:
 
 async def test_a_machine_that_slept_makes_up_for_seconds_not_hours(village: Content, tmp_path: Path) -> None:
     seconds = [0.0]
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
-        await ticker.set("main", mode="running", speed=60.0)
-        await until(lambda: ticker.runs("main"))
+    async with (
+        house(village, tmp_path, rehearsal()) as home,
+        ticking(home, seconds=lambda: seconds[0]) as clock_scheduler,
+    ):
+        await clock_scheduler.set("main", mode="running", speed=60.0)
+        await until(lambda: clock_scheduler.runs("main"))
         seconds[0] = 8 * 3600.0
         await until(lambda: row(home).now > village.start)
         assert row(home).now <= village.start + CATCH_UP_SECONDS + 1
@@ -174,20 +177,23 @@ async def test_between_two_looks_at_the_clocks_it_rests(
     village: Content, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with house(village, tmp_path, rehearsal()) as home:
-        ticker = Ticker(home.keeper, shortest_seconds=0.2)
+        clock_scheduler = ClockScheduler(home.world_runner, shortest_seconds=0.2)
         caplog.set_level(logging.DEBUG, "apscheduler.scheduler")
-        await ticker.start()
+        await clock_scheduler.start()
         await asyncio.sleep(1)
-        await ticker.stop()
+        await clock_scheduler.stop()
     rests = [record for record in caplog.records if record.getMessage().startswith("Next wakeup is due")]
     assert 1 <= len(rests) <= 10, "it looks every 0.2 s, and plans the next look once or twice each time"
 
 
 async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: Path) -> None:
     seconds = [0.0]
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home, seconds=lambda: seconds[0]) as ticker:
-        await ticker.set("main", mode="running", speed=FAST)
-        await until(lambda: ticker.runs("main"))
+    async with (
+        house(village, tmp_path, rehearsal()) as home,
+        ticking(home, seconds=lambda: seconds[0]) as clock_scheduler,
+    ):
+        await clock_scheduler.set("main", mode="running", speed=FAST)
+        await until(lambda: clock_scheduler.runs("main"))
         for fire in range(1, 17):
             seconds[0] += 1 / 64
             expected = village.start + int(fire * FAST / 60 / 64)
@@ -196,23 +202,23 @@ async def test_fractions_of_a_tick_are_carried_over(village: Content, tmp_path: 
 
 
 async def test_a_removed_world_does_not_begin_anew(village: Content, tmp_path: Path) -> None:
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=FAST, pace="realtime")
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
+        await clock_scheduler.set("main", mode="running", speed=FAST, pace="realtime")
         await until(lambda: row(home).now > village.start)
-        await stopped(home, ticker)
-        await ticker.set("main", mode="running")
-        await ticker.forget("main")
-        await home.keeper.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
+        await stopped(home, clock_scheduler)
+        await clock_scheduler.set("main", mode="running")
+        await clock_scheduler.forget("main")
+        await home.world_runner.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
         await asyncio.sleep(0.2)
         assert home.room.database.read_now(lambda s: s.get(WorldRow, "main")) is None
 
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, float("nan"), float("inf"), 1e9])
 async def test_a_speed_that_is_none_is_refused(speed: float, village: Content, tmp_path: Path) -> None:
-    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as ticker:
+    async with house(village, tmp_path, rehearsal()) as home, ticking(home) as clock_scheduler:
         with pytest.raises(Invalid):
-            await ticker.set("main", speed=speed)
-        assert not ticker.runs("main")
+            await clock_scheduler.set("main", speed=speed)
+        assert not clock_scheduler.runs("main")
 
 
 def alter(home: House, statement: str) -> None:
@@ -238,9 +244,12 @@ async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops
     now = [DAY]
     counted = Slow(rehearsal(), seed=3, longest_seconds=0.0)
     limit = {"max_calls_per_day": 40}
-    async with house(village, tmp_path, counted, llm=limit, now=lambda: now[0]) as home, ticking(home) as ticker:
-        await ticker.set("main", mode="running", speed=600, pace=pace)
-        await until(lambda: row(home).clock_mode == "manual" and not ticker.runs("main"))
+    async with (
+        house(village, tmp_path, counted, llm=limit, now=lambda: now[0]) as home,
+        ticking(home) as clock_scheduler,
+    ):
+        await clock_scheduler.set("main", mode="running", speed=600, pace=pace)
+        await until(lambda: row(home).clock_mode == "manual" and not clock_scheduler.runs("main"))
         assert row(home).clock_stopped == "budget_exhausted"
         (told,) = events(home, "clock_stopped")
         assert (told["person_id"], told["data"]) == (None, {"reason": "budget_exhausted"})
@@ -253,11 +262,11 @@ async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops
         assert unpaid
         assert {event["data"]["by"] for event in unpaid} == {"fallback"}
         assert {talk["phase"] for talk in home.story()["conversations"]} <= {"closed", "closing_failed"}
-        await ticker.set("main", mode="running")
+        await clock_scheduler.set("main", mode="running")
         assert row(home).clock_stopped is None
         await until(lambda: len(events(home, "clock_stopped")) == 2)
         now[0] = DAY + timedelta(days=1)
-        await ticker.set("main", mode="running")
+        await clock_scheduler.set("main", mode="running")
         stood, asked = row(home).now, counted.calls
         await until(lambda: row(home).now > stood and counted.calls > asked)
         assert row(home).clock_mode == "running"
@@ -268,7 +277,7 @@ async def test_a_world_of_routines_costs_nothing_and_its_clock_goes_on(village: 
         await home.room.budget.reserve("npc", 1)
         with pytest.raises(BudgetExhausted):
             await home.room.budget.reserve("npc", 1)
-        async with ticking(home) as ticker:
-            await ticker.set("main", mode="running", speed=FAST)
+        async with ticking(home) as clock_scheduler:
+            await clock_scheduler.set("main", mode="running", speed=FAST)
             await until(lambda: row(home).now > village.start + 300)
             assert (row(home).clock_mode, row(home).clock_stopped) == ("running", None)

@@ -24,7 +24,7 @@ from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingExtraction
 from service.memory.store import Group
 from service.runtime import conversation_runner as runner_module
-from service.runtime.conversation_runner import Runner
+from service.runtime.conversation_runner import ConversationRunner
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,
@@ -57,8 +57,8 @@ AOI = Group(world_id="main", person_id="aoi")
 
 
 @asynccontextmanager
-async def _running(room: Room) -> AsyncIterator[Runner]:
-    runner = Runner(room, sweep_seconds=0.02)
+async def _running(room: Room) -> AsyncIterator[ConversationRunner]:
+    runner = ConversationRunner(room, sweep_seconds=0.02)
     await runner.start()
     try:
         yield runner

@@ -11,7 +11,7 @@ from service.conversation.room import Room
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Group
 from service.runtime import outbox as outbox_module
-from service.runtime.conversation_runner import Runner
+from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.forget import forget_character, forget_world
 from service.runtime.outbox import Outbox, waiting
 from service.runtime.world_session import load
@@ -116,7 +116,7 @@ def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
     script.enqueue(*talk_of_family())
 
     async def run() -> str:
-        runner = Runner(house, sweep_seconds=0.02)
+        runner = ConversationRunner(house, sweep_seconds=0.02)
         await runner.start()
         conversation_id = meet(house)
         runner.submit(conversation_id)
@@ -141,7 +141,7 @@ def test_when_the_graph_is_back_the_runner_delivers_by_itself(
     _leave(house, "c1")
 
     async def run() -> None:
-        runner = Runner(house, sweep_seconds=0.02)
+        runner = ConversationRunner(house, sweep_seconds=0.02)
         await runner.start()
         await until(lambda: rows(house, OutboxRow)[0]["attempts"] > 0)
         graph.away = False
@@ -264,7 +264,7 @@ def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
 
     async def run() -> str:
         graph.slow = asyncio.Event()
-        runner = Runner(house, sweep_seconds=0.02)
+        runner = ConversationRunner(house, sweep_seconds=0.02)
         await runner.start()
         await asyncio.sleep(0.05)  # the delivery hangs
         conversation_id = meet(house)

@@ -19,7 +19,7 @@ from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.act import take_in_hand
 from service.runtime.author import Amendment, amend
 from service.runtime.realtime import still_possible
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import House, Slow, rehearsal
 from tests.runtime.lives import house as any_house
@@ -87,15 +87,15 @@ def events(home: House, **where: Any) -> list[EventRow]:
     return home.room.database.read_now(read)
 
 
-async def living(home: House) -> Living:
-    return await home.keeper.command("main", lambda _, living: living)
+async def living(home: House) -> WorldSession:
+    return await home.world_runner.command("main", lambda _, living: living)
 
 
 async def pass_until(home: House, done: Callable[[], bool], ticks: int = 1) -> None:
     """Let the clock pass, and answers come, until it is so."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not done():
-            await home.keeper.let_pass("main", ticks)
+            await home.world_runner.let_pass("main", ticks)
             await asyncio.sleep(0.005)
 
 
@@ -117,10 +117,10 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
     model = Pensive()
     async with house(village, tmp_path, model) as home:
         for _ in range(5):
-            await home.keeper.let_pass("main", 20)
+            await home.world_runner.let_pass("main", 20)
         await asked(model, ALL)
         for _ in range(5):
-            await home.keeper.let_pass("main", 1)
+            await home.world_runner.let_pass("main", 1)
         assert clock(home) == village.start + 105
         assert sorted(model.asked) == sorted(village.cast("en").characters)
         people = (await living(home)).core.people.values()
@@ -137,9 +137,9 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
 async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.keeper.let_pass("main", 1)
+        await home.world_runner.let_pass("main", 1)
         await asked(model, ALL)
-        await home.keeper.let_pass("main", CLOSES_IN)
+        await home.world_runner.let_pass("main", CLOSES_IN)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -152,9 +152,9 @@ async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(vil
 async def test_what_is_still_possible_happens_when_its_answer_comes(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.keeper.let_pass("main", 1)
+        await home.world_runner.let_pass("main", 1)
         await asked(model, ALL)
-        await home.keeper.let_pass("main", 30)
+        await home.world_runner.let_pass("main", 30)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         decided = events(home, kind="decided", person_id="nagi")[0]
@@ -168,9 +168,9 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 ) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.keeper.let_pass("main", 10)
+        await home.world_runner.let_pass("main", 10)
         await asked(model, ALL)
-        await home.keeper.command("main", lambda s, living: take_in_hand(s, living, "nagi"))
+        await home.world_runner.command("main", lambda s, living: take_in_hand(s, living, "nagi"))
         model.release()
         await pass_until(home, lambda: len(events(home, kind="decided")) >= ALL - 1)
         assert not events(home, kind="decided", person_id="nagi")
@@ -182,10 +182,10 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.keeper.let_pass("main", 10)
+        await home.world_runner.let_pass("main", 10)
         await asked(model, ALL)
         moved = Amendment(node_id="shrine_court")
-        await home.keeper.command("main", lambda s, living: amend(s, living, "nagi", moved))
+        await home.world_runner.command("main", lambda s, living: amend(s, living, "nagi", moved))
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -199,7 +199,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(seed: int, villa
     async with house(village, tmp_path, Slow(rehearsal(), seed=seed, longest_seconds=0.02)) as home:
         until = village.start + 10 * 60
         while clock(home) < until:
-            await home.keeper.let_pass("main", rng.choice((1, 1, 2, 5, 12)))
+            await home.world_runner.let_pass("main", rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
             for person in (await living(home)).core.people.values():
                 assert person.ready >= clock(home)
@@ -229,7 +229,7 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
     """What was asked is asked again, and the world comes to the very minute it was told to."""
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
         await pass_until(home, lambda: clock(home) >= village.start + 200, 3)
-        await home.keeper.rest("main")
+        await home.world_runner.rest("main")
         before = clock(home)
         await home.live(240)
         assert clock(home) == before + 240

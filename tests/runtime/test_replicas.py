@@ -11,7 +11,7 @@ import pytest
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.llm.chat import ChatModel
-from service.runtime.clock_scheduler import Pace, Ticker
+from service.runtime.clock_scheduler import ClockScheduler, Pace
 from service.runtime.lease import LEASE_SECONDS
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
@@ -35,7 +35,7 @@ class Replica:
     """One of two processes. Its machine's time passes when the test says so."""
 
     home: House
-    ticker: Ticker
+    clock_scheduler: ClockScheduler
     seconds: float = 0.0
 
     @property
@@ -67,10 +67,12 @@ class Two:
             yield self.replicas[0], self.replicas[1]
 
     async def _ticking(self, stack: AsyncExitStack, home: House) -> Replica:
-        replica = Replica(home, Ticker(home.keeper))
-        replica.ticker = Ticker(home.keeper, seconds=lambda: replica.seconds, shortest_seconds=0.05)
-        await replica.ticker.start()
-        stack.push_async_callback(replica.ticker.stop)
+        replica = Replica(home, ClockScheduler(home.world_runner))
+        replica.clock_scheduler = ClockScheduler(
+            home.world_runner, seconds=lambda: replica.seconds, shortest_seconds=0.05
+        )
+        await replica.clock_scheduler.start()
+        stack.push_async_callback(replica.clock_scheduler.stop)
         return replica
 
     def pass_time(self, seconds: float) -> None:
@@ -93,22 +95,22 @@ async def until(done: Callable[[], bool], patience: float = 30) -> None:
 
 async def who_runs_it(one: Replica, other: Replica) -> tuple[Replica, Replica]:
     """Who runs the clock of `main`, and who does not."""
-    await until(lambda: one.ticker.runs("main") or other.ticker.runs("main"))
-    return (one, other) if one.ticker.runs("main") else (other, one)
+    await until(lambda: one.clock_scheduler.runs("main") or other.clock_scheduler.runs("main"))
+    return (one, other) if one.clock_scheduler.runs("main") else (other, one)
 
 
 @pytest.mark.parametrize("pace", ["exact", "realtime"])
 async def test_a_clock_that_two_know_of_ticks_once(pace: Pace, village: Content, tmp_path: Path, postgres: str) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.ticker.set("main", mode="running", speed=FAST, pace=pace)
+        await one.clock_scheduler.set("main", mode="running", speed=FAST, pace=pace)
         await who_runs_it(one, other)
         for second in range(1, 4):
             two.pass_time(0.5)
             await until(lambda: one.row.now == village.start + 50 * second)  # noqa: B023 - called here
             await asyncio.sleep(0.3)  # many looks: nobody finds another tick to be due
             assert one.row.now == village.start + 50 * second
-            assert one.ticker.runs("main") != other.ticker.runs("main")
+            assert one.clock_scheduler.runs("main") != other.clock_scheduler.runs("main")
 
 
 async def test_a_clock_that_is_set_through_one_is_known_to_the_other(
@@ -116,13 +118,13 @@ async def test_a_clock_that_is_set_through_one_is_known_to_the_other(
 ) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.ticker.set("main", mode="running", speed=FAST)
+        await one.clock_scheduler.set("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
-        await idle.ticker.set("main", speed=FAST / 10)
+        await idle.clock_scheduler.set("main", speed=FAST / 10)
         two.pass_time(1)
         await until(lambda: idle.row.now == village.start + 10)
-        await idle.ticker.set("main", mode="manual")
-        await until(lambda: not runs.ticker.runs("main"))
+        await idle.clock_scheduler.set("main", mode="manual")
+        await until(lambda: not runs.clock_scheduler.runs("main"))
         two.pass_time(1)
         await asyncio.sleep(0.2)
         assert runs.row.now == village.start + 10
@@ -133,11 +135,11 @@ async def test_a_run_is_stopped_and_a_world_removed_through_another(
 ) -> None:
     model = Hanging(rehearsal(), answers=20)
     async with Two(village, tmp_path, postgres, model).up() as (one, other):
-        await one.home.keeper.tick("main", WEEK)
+        await one.home.world_runner.tick("main", WEEK)
         await model.hangs()
         with pytest.raises(WorldMoves):
-            await other.home.keeper.command("main", lambda *_: None)
-        await other.ticker.set("main", mode="manual")
+            await other.home.world_runner.command("main", lambda *_: None)
+        await other.clock_scheduler.set("main", mode="manual")
         await until(lambda: model.in_flight == 0 and one.row.runner is None, 5)
         assert one.row.target is None
 
@@ -147,10 +149,10 @@ async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
 ) -> None:
     two = Two(village, tmp_path, postgres, rehearsal())
     async with two.up() as (one, other):
-        await one.ticker.set("main", mode="running", speed=FAST)
+        await one.clock_scheduler.set("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
-        await runs.ticker.stop()
-        await until(lambda: idle.ticker.runs("main"), 5)
+        await runs.clock_scheduler.stop()
+        await until(lambda: idle.clock_scheduler.runs("main"), 5)
         two.pass_time(0.5)
         await until(lambda: idle.row.now == village.start + 50)
 

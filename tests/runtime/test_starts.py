@@ -15,7 +15,7 @@ from service.conversation.scene import Goal
 from service.conversation.start import Start
 from service.errors import Busy
 from service.runtime.act import talk
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from tests.content.village import in_pairs
 from tests.runtime.lives import House, house, rehearsal
 
@@ -50,10 +50,10 @@ async def start(home: House, number: int) -> str:
         max_turns=10,
     )
 
-    def work(session: Session, living: Living) -> str:
+    def work(session: Session, living: WorldSession) -> str:
         return talk(session, living, wanted, home.room.models.names()).id
 
-    return await home.keeper.command("main", work)
+    return await home.world_runner.command("main", work)
 
 
 def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content, tmp_path: Path) -> None:
@@ -79,12 +79,12 @@ def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content
 
 
 def test_starts_wait_for_one_another_longer_than_for_a_world_that_moves(crowd: Content, tmp_path: Path) -> None:
-    def busy(_: Session, __: Living) -> None:
+    def busy(_: Session, __: WorldSession) -> None:
         time.sleep(0.05)  # in the database's thread, as a command that has much to write
 
     async def live() -> set[str]:
         async with house(crowd, tmp_path, rehearsal(), decision="routine", patience_seconds=0.1) as home:
-            occupied = [asyncio.create_task(home.keeper.command("main", busy)) for _ in range(10)]
+            occupied = [asyncio.create_task(home.world_runner.command("main", busy)) for _ in range(10)]
             started = await asyncio.gather(*(start(home, number) for number in range(PAIRS)))
             await asyncio.gather(*occupied)
             return set(started)

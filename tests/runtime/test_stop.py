@@ -15,10 +15,10 @@ from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.runtime.act import sleep
 from service.runtime.author import Amendment, amend, set_weather
-from service.runtime.clock_scheduler import Ticker
+from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.forget import forget_world
 from service.runtime.world_runner import PATIENCE_SECONDS
-from service.runtime.world_session import Living
+from service.runtime.world_session import WorldSession
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging, Steady
 from tests.runtime.lives import House, Slow, house, rehearsal, unpaid
@@ -41,7 +41,7 @@ def row(home: House) -> WorldRow:
 
 
 async def stop(home: House) -> None:
-    await Ticker(home.keeper).set("main", mode="manual")
+    await ClockScheduler(home.world_runner).set("main", mode="manual")
 
 
 async def come_past(home: House, minute: int) -> None:
@@ -50,10 +50,10 @@ async def come_past(home: House, minute: int) -> None:
             await asyncio.sleep(0.005)
 
 
-def change(n: int) -> Callable[[Session, Living], WorldTime]:
+def change(n: int) -> Callable[[Session, WorldSession], WorldTime]:
     """The n-th change of the world, which answers when it took effect: the weather, or somebody's needs where it is free."""
 
-    def work(session: Session, living: Living) -> WorldTime:
+    def work(session: Session, living: WorldSession) -> WorldTime:
         set_weather(session, living, f"storm {n}")
         try:
             amend(session, living, "nagi", Amendment(needs={"energy": 20 + n}))
@@ -70,14 +70,14 @@ async def test_a_tick_of_more_than_a_week_is_refused_and_what_is_ordered_counts(
     model = Hanging(rehearsal(), answers=0)
     async with house(village, tmp_path, model) as home:
         with pytest.raises(TickTooLong) as refused:
-            await home.keeper.tick("main", WEEK + 1)
+            await home.world_runner.tick("main", WEEK + 1)
         assert refused.value.facts == {"minutes": WEEK + 1, "ordered": 0, "most": WEEK}
         assert "10080" in refused.value.sentence("ja")
-        await home.keeper.tick("main", WEEK - 10)
+        await home.world_runner.tick("main", WEEK - 10)
         with pytest.raises(TickTooLong) as refused:
-            await home.keeper.tick("main", 11)
+            await home.world_runner.tick("main", 11)
         assert refused.value.facts == {"minutes": 11, "ordered": WEEK - 10, "most": WEEK}
-        assert (await home.keeper.tick("main", 10)).after == village.start + WEEK
+        assert (await home.world_runner.tick("main", 10)).after == village.start + WEEK
 
 
 async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart(
@@ -85,8 +85,8 @@ async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart
 ) -> None:
     model = Hanging(rehearsal(), answers=40)
     async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
-        step = await home.keeper.tick("main", WEEK)
-        waits = asyncio.create_task(home.keeper.wait("main", step.after))
+        step = await home.world_runner.tick("main", WEEK)
+        waits = asyncio.create_task(home.world_runner.wait("main", step.after))
         await model.hangs()
         began = time.monotonic()
         await stop(home)
@@ -113,7 +113,7 @@ async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_pa
     stops = 0
     async with house(village, tmp_path / "stopped", Slow(rehearsal(), seed=5, longest_seconds=0.02)) as home:
         while (left := village.start + minutes - (row(home).now if stops else village.start)) > 0:
-            step = await home.keeper.tick("main", left)
+            step = await home.world_runner.tick("main", left)
             await asyncio.sleep(rng.random() * 0.3)
             await stop(home)
             stops += 1
@@ -134,19 +134,19 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
     minutes, log = 300, list[WorldTime]()
     slow = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
     async with house(village, tmp_path / "moving", slow, patience_seconds=60) as home:
-        step = await home.keeper.tick("main", minutes)
+        step = await home.world_runner.tick("main", minutes)
         for n in range(4):
             await come_past(home, max([village.start, *log]) + 30)
-            log.append(await home.keeper.command("main", change(n)))
+            log.append(await home.world_runner.command("main", change(n)))
             assert row(home).target == step.after, "it goes on"
     async with house(village, tmp_path / "moving", rehearsal()) as home:
-        await home.keeper.wait("main", step.after)
+        await home.world_runner.wait("main", step.after)
         moving = home.story()
     assert sorted(log) == log
     async with house(village, tmp_path / "in-order", rehearsal(), at_once=1) as home:
         for n, minute in enumerate(log):
             await home.live(minute - (row(home).now if n else village.start))
-            assert await home.keeper.command("main", change(n)) == minute
+            assert await home.world_runner.command("main", change(n)) == minute
         await home.live(step.after - row(home).now)
         in_order = home.story()
     for part in in_order.keys() - {"usage"}:
@@ -158,19 +158,19 @@ async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid
 ) -> None:
     model = Hanging(rehearsal(), answers=0)
     async with house(village, tmp_path, model) as home:
-        await home.keeper.tick("main", WEEK)
+        await home.world_runner.tick("main", WEEK)
         await model.hangs()
         await asyncio.sleep(0.3)
         asked = model.in_flight
         assert asked == model.calls > 1
         for _ in range(3):
             with pytest.raises(NotFound):
-                await home.keeper.command("main", lambda s, living: sleep(s, living, "nobody"))
-        await home.keeper.command("main", lambda s, living: sleep(s, living, "nagi"), leaves_minds_alone=True)
+                await home.world_runner.command("main", lambda s, living: sleep(s, living, "nobody"))
+        await home.world_runner.command("main", lambda s, living: sleep(s, living, "nagi"), leaves_minds_alone=True)
         await asyncio.sleep(0.2)
         assert model.calls == asked
         assert model.in_flight == asked - 1, "nagi is not asked any more"
-        await home.keeper.command("main", change(0))
+        await home.world_runner.command("main", change(0))
         await asyncio.sleep(0.2)
         assert model.calls > asked, "who is to see the new weather is asked anew"
         await stop(home)
@@ -184,15 +184,15 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
         await home.live(120)
         alone = home.story()
     async with house(village, tmp_path / "commanded", Steady(rehearsal(), seconds=0.15)) as home:
-        step = await home.keeper.tick("main", 120)
+        step = await home.world_runner.tick("main", 120)
         refused = 0
         async with asyncio.timeout(120):
             while row(home).now < step.after:
                 with pytest.raises(NotFound):
-                    await home.keeper.command("main", lambda s, living: sleep(s, living, "nobody"))
+                    await home.world_runner.command("main", lambda s, living: sleep(s, living, "nobody"))
                 refused += 1
                 await asyncio.sleep(0.02)
-        await home.keeper.wait("main", step.after)
+        await home.world_runner.wait("main", step.after)
         told = home.story()
     assert refused > 20
     for part in alone:
@@ -202,7 +202,7 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
 async def test_a_command_to_a_world_whose_store_fails_on_the_way_says_so(village: Content, tmp_path: Path) -> None:
     model = Hanging(rehearsal(), answers=60)
     async with house(village, tmp_path, model) as home:
-        await home.keeper.tick("main", WEEK)
+        await home.world_runner.tick("main", WEEK)
         await model.hangs()
         await stop(home)
         assert row(home).now < row(home).reached
@@ -210,7 +210,7 @@ async def test_a_command_to_a_world_whose_store_fails_on_the_way_says_so(village
         model.release()
         began = time.monotonic()
         with pytest.raises(RunInterrupted) as refused:
-            await home.keeper.command("main", change(0))
+            await home.world_runner.command("main", change(0))
         assert time.monotonic() - began < PATIENCE_SECONDS + 1
         assert "events" in refused.value.facts["reason"]
         home.room.database.write_now(lambda s: s.execute(text("ALTER TABLE lost RENAME TO events")))
@@ -221,11 +221,11 @@ async def test_a_command_that_must_wait_too_long_is_refused_and_finds_the_world_
 ) -> None:
     model = Hanging(rehearsal(), answers=60)
     async with house(village, tmp_path, model, patience_seconds=PATIENCE) as home:
-        step = await home.keeper.tick("main", WEEK)
+        step = await home.world_runner.tick("main", WEEK)
         await model.hangs()
         began = time.monotonic()
         with pytest.raises(WorldMoves) as refused:
-            await home.keeper.command("main", change(0))
+            await home.world_runner.command("main", change(0))
         assert time.monotonic() - began < PATIENCE + 1
         assert set(refused.value.facts) == {"now", "until"}
         model.release()
@@ -234,7 +234,7 @@ async def test_a_command_that_must_wait_too_long_is_refused_and_finds_the_world_
             while at is None:
                 await asyncio.sleep(PATIENCE)
                 with suppress(WorldMoves):
-                    at = await home.keeper.command("main", change(0))
+                    at = await home.world_runner.command("main", change(0))
         assert village.start <= at < step.after
         assert row(home).target == step.after
         await stop(home)
@@ -245,13 +245,13 @@ async def test_a_stopped_world_lives_on_to_where_its_quickest_are_before_it_is_c
 ) -> None:
     model = Hanging(rehearsal(), answers=60)
     async with house(village, tmp_path, model, patience_seconds=60) as home:
-        await home.keeper.tick("main", WEEK)
+        await home.world_runner.tick("main", WEEK)
         await model.hangs()
         await stop(home)
         stands, reached = row(home).now, row(home).reached
         assert stands < reached
         model.release()
-        at = await home.keeper.command("main", change(0))
+        at = await home.world_runner.command("main", change(0))
         assert reached <= at <= stands + 20
         assert row(home).now == row(home).target == at
         calls = model.calls
@@ -262,10 +262,10 @@ async def test_a_stopped_world_lives_on_to_where_its_quickest_are_before_it_is_c
 async def test_a_world_on_its_way_can_be_removed_at_once(village: Content, tmp_path: Path) -> None:
     model = Hanging(rehearsal(), answers=40)
     async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
-        await home.keeper.tick("main", WEEK)
+        await home.world_runner.tick("main", WEEK)
         await model.hangs()
         began = time.monotonic()
-        await home.keeper.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
+        await home.world_runner.remove("main", lambda s: forget_world(s, home.room.memory, "main"))
         assert time.monotonic() - began < 1
         assert model.in_flight == 0
         calls = model.calls

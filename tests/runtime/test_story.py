@@ -79,8 +79,8 @@ def test_a_stop_in_the_middle_does_not_change_the_story(
             async with house(village, tmp_path, model) as home:
                 try:
                     if not stops:
-                        await home.keeper.tick("main", HALF_A_DAY)
-                    await home.keeper.wait("main", _end(village))
+                        await home.world_runner.tick("main", HALF_A_DAY)
+                    await home.world_runner.wait("main", _end(village))
                 except RuntimeError:
                     stops += 1
                     continue

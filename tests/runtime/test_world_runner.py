@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.runtime.act import take_in_hand
-from service.runtime.world_session import Living, load, save
+from service.runtime.world_session import WorldSession, load, save
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, Slow, house, rehearsal
 from world.actions import HOLD
@@ -32,7 +32,7 @@ def test_a_world_that_stopped_on_the_way_goes_on_by_itself(village: Content, tmp
     async def live() -> int:
         model = Slow(rehearsal(), seed=1, longest_seconds=0, fail_at=20)
         async with house(village, tmp_path, model, sweep_seconds=0.05) as home:
-            step = await home.keeper.tick("main", HOUR)
+            step = await home.world_runner.tick("main", HOUR)
             await come_to(home, step.after)
             return model.calls
 
@@ -42,9 +42,9 @@ def test_a_world_that_stopped_on_the_way_goes_on_by_itself(village: Content, tmp
 def test_who_waits_is_told_what_stopped_the_world(village: Content, tmp_path: Path) -> None:
     async def live() -> None:
         async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0, fail_at=20)) as home:
-            step = await home.keeper.tick("main", HOUR)
+            step = await home.world_runner.tick("main", HOUR)
             with pytest.raises(RuntimeError, match="the power is gone"):
-                await home.keeper.wait("main", step.after)
+                await home.world_runner.wait("main", step.after)
 
     asyncio.run(live())
 
@@ -52,7 +52,7 @@ def test_who_waits_is_told_what_stopped_the_world(village: Content, tmp_path: Pa
 def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Content, tmp_path: Path) -> None:
     found: list[str] = []
 
-    def work(session: Session, living: Living) -> None:
+    def work(session: Session, living: WorldSession) -> None:
         found.append(living.core.people["aoi"].last.action_id)
         take_in_hand(session, living, "aoi")
         if len(found) == 1:
@@ -60,9 +60,9 @@ def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Conte
 
     async def live() -> str:
         async with house(village, tmp_path, rehearsal()) as home:
-            await home.keeper.command("main", lambda _, living: living.core.frontier)
-            await home.keeper.command("main", work)
-            return await home.keeper.command("main", lambda _, living: living.core.people["aoi"].last.action_id)
+            await home.world_runner.command("main", lambda _, living: living.core.frontier)
+            await home.world_runner.command("main", work)
+            return await home.world_runner.command("main", lambda _, living: living.core.people["aoi"].last.action_id)
 
     assert asyncio.run(live()) == HOLD
     assert len(found) == 2
@@ -79,7 +79,7 @@ def test_a_world_that_another_replica_moves_is_not_changed_here(village: Content
             await home.live(1)
             home.room.database.write_now(another_holds_it)
             with pytest.raises(WorldMoves):
-                await home.keeper.command("main", lambda *_: None)
+                await home.world_runner.command("main", lambda *_: None)
 
     asyncio.run(live())
 

@@ -16,8 +16,8 @@ from service.runtime.act import Destination, walk
 from service.runtime.author import announce
 from service.runtime.crew import Crew
 from service.runtime.outbox import Outbox
-from service.runtime.world_runner import Keeper
-from service.runtime.world_session import Living, load, save
+from service.runtime.world_runner import WorldRunner
+from service.runtime.world_session import WorldSession, load, save
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.tables import EventRow
@@ -33,7 +33,7 @@ TABLES: dict[str, type[SQLModel]] = {
 T = TypeVar("T")
 
 
-def command(room: Room, work: Callable[[Session, Living], T], world_id: str = "main") -> T:
+def command(room: Room, work: Callable[[Session, WorldSession], T], world_id: str = "main") -> T:
     """Change a world that stands, as the keeper does."""
 
     def change(session: Session) -> T:
@@ -51,13 +51,13 @@ def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
 
     async def live() -> int:
         desk = Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
-        keeper = Keeper(Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room)))
-        await keeper.start()
+        world_runner = WorldRunner(Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room)))
+        await world_runner.start()
         try:
-            step = await keeper.tick(world_id, ticks)
-            await keeper.wait(world_id, step.after)
+            step = await world_runner.tick(world_id, ticks)
+            await world_runner.wait(world_id, step.after)
         finally:
-            await keeper.stop()
+            await world_runner.stop()
         return step.first
 
     first = asyncio.run(live())

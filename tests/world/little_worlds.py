@@ -7,7 +7,7 @@ from world.life import Person
 from world.needs import Need, Needs
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime, parse_time
 
 MORNING = parse_time("2026-04-01T07:00")
@@ -98,7 +98,7 @@ def random_setting(seed: int) -> Setting:
     )
 
 
-def people_of(setting: Setting, seed: int, *, count: int, blind: float = 0.0) -> list[Person]:
+def people_of(setting: Setting, seed: int, *, count: int, is_scripted: float = 0.0) -> list[Person]:
     """`count` people on random nodes who begin their lives within a few minutes; a share of them is blind."""
     rng = random.Random(f"people {seed}")
     homes = sorted(setting.world_map.open_graph)
@@ -110,18 +110,18 @@ def people_of(setting: Setting, seed: int, *, count: int, blind: float = 0.0) ->
             WorldTime(MORNING + rng.randint(0, 3)),
             node_id=rng.choice(homes),
             needs={"energy": rng.randint(20, 90), "satiety": rng.randint(10, 90)},
-            blind=rng.random() < blind,
+            is_scripted=rng.random() < is_scripted,
         )
         for i in range(count)
     ]
 
 
-def random_world(seed: int, *, remember: int | None = None) -> World:
+def random_world(seed: int, *, remember: int | None = None) -> Simulation:
     """A random setting with 2 to 9 people."""
     setting = random_setting(seed)
     rng = random.Random(f"world {seed}")
-    people = people_of(setting, seed, count=rng.randint(2, 9), blind=rng.choice([0.0, 0.0, 0.3]))
-    return World(setting, people, remember=remember)
+    people = people_of(setting, seed, count=rng.randint(2, 9), is_scripted=rng.choice([0.0, 0.0, 0.3]))
+    return Simulation(setting, people, remember=remember)
 
 
 def grid_setting(catalogue: Catalogue, seed: int, *, columns: int, rows: int, facilities: int, npcs: int) -> Setting:

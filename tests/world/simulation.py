@@ -19,9 +19,9 @@ from world.life import State, Talk
 from world.option import Option
 from world.perceive import Snapshot
 from world.possible import possible
-from world.scheduler import Ask, Call, RunningAhead
+from world.scheduler import Ask, Call, Scheduler
 from world.setting import Setting
-from world.simulation import World
+from world.simulation import Simulation
 from world.time import WorldTime, minute_of_day
 
 Decider = Callable[[Setting, Snapshot], "Chosen"]
@@ -30,7 +30,7 @@ Latency = Callable[[str], float]
 
 
 class Chosen(NamedTuple):
-    """What somebody decided, as `World.decide` takes it."""
+    """What somebody decided, as `Simulation.decide` takes it."""
 
     option: Option
     wake_at: WorldTime | None = None
@@ -43,7 +43,7 @@ def draw(*parts: object) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mind:
+class AgentState:
     """Decides by chance, weighed by what it perceives: `social` is how often it talks when it can."""
 
     seed: int
@@ -118,7 +118,7 @@ def lognormal(seed: int, *, mean: float = 1.0, sigma: float = 0.6) -> Latency:
 class Run:
     """What one run did. `seconds` are virtual; `snapshots`: what each decision read, by (person, time)."""
 
-    world: World
+    world: Simulation
     log: tuple[Event, ...] = ()
     seconds: float = 0.0
     work: float = 0.0
@@ -134,7 +134,7 @@ class Run:
 
 
 def run_out_of_order(
-    world: World,
+    world: Simulation,
     *,
     until: WorldTime,
     decide: Decider,
@@ -155,22 +155,22 @@ def run_out_of_order(
     started = process_time()
     thinking = 0.0
     for stop in stops:
-        ahead = RunningAhead(world, until=stop, gates=gates)
+        ahead = Scheduler(world, until=stop, gates=gates)
         flying: list[tuple[float, str, Call, Chosen | None]] = []
         while True:
             while len(flying) < concurrency and (call := ahead.take()) is not None:
                 chosen: Chosen | None = None
-                blind = False
+                is_scripted = False
                 if call.ask is Ask.DECISION:
                     snapshot = ahead.snapshot(call)
                     before = process_time()
                     _note(run, snapshot, keep_snapshots)
                     chosen = decide(world.setting, snapshot)
-                    blind = world.people[call.person_id].blind
+                    is_scripted = world.people[call.person_id].is_scripted
                     thinking += process_time() - before
-                seconds = 0.0 if blind else latency(call.id)
+                seconds = 0.0 if is_scripted else latency(call.id)
                 run.work += seconds
-                run.calls += not blind
+                run.calls += not is_scripted
                 heappush(flying, (run.seconds + seconds, call.id, call, chosen))
             if not flying:
                 break
@@ -185,7 +185,7 @@ def run_out_of_order(
     return run
 
 
-def answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns) -> None:
+def answer(ahead: Scheduler, call: Call, chosen: Chosen | None, turns: Turns) -> None:
     """Take the answer to the question."""
     if call.ask is Ask.CLOSING:
         ahead.closed(call)
@@ -197,7 +197,7 @@ def answer(ahead: RunningAhead, call: Call, chosen: Chosen | None, turns: Turns)
 
 
 def run_lockstep(
-    world: World,
+    world: Simulation,
     *,
     until: WorldTime,
     decide: Decider,
@@ -220,7 +220,7 @@ def run_lockstep(
                 snapshot = world.perceive(person_id)
                 _note(run, snapshot, keep_snapshots)
                 chosen[person_id] = decide(world.setting, snapshot)
-                if not world.people[person_id].blind:
+                if not world.people[person_id].is_scripted:
                     ids.append(f"{Ask.DECISION}:{person_id}:{t}")
         speaking = [talk for talk in world.talks.values() if not talk.over and talk.start + talk.turns == t]
         ids += [f"{Ask.TURN}:{talk.id}:{talk.turns}" for talk in speaking]
@@ -246,19 +246,19 @@ def run_lockstep(
     return run
 
 
-def _next_minute(world: World) -> WorldTime | None:
+def _next_minute(world: Simulation) -> WorldTime | None:
     silent = [person.ready for person in world.people.values() if person.state is not State.TALKS]
     speaking = [WorldTime(talk.start + talk.turns) for talk in world.talks.values() if not talk.over]
     return min([*silent, *speaking], default=None)
 
 
-def _speak(world: World, talk_id: str, turns: Turns, events: list[Event]) -> bool:
+def _speak(world: Simulation, talk_id: str, turns: Turns, events: list[Event]) -> bool:
     last = world.talks[talk_id].turns + 1 >= turns(talk_id)
     events.extend(world.turn(talk_id, last=last).events)
     return last
 
 
-def _closings(world: World, talk_ids: Iterable[str]) -> list[str]:
+def _closings(world: Simulation, talk_ids: Iterable[str]) -> list[str]:
     return [f"{Ask.CLOSING}:{talk_id}:{world.talks[talk_id].turns}" for talk_id in talk_ids]
 
 
@@ -303,7 +303,7 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
                 else:
                     needs.append(done.get(f"{other_id}@{decided_at}", 0.0))
             person = world.people[key]
-            finish = max(needs) + (0.0 if person.blind else latency(f"{Ask.DECISION}:{key}:{t}"))
+            finish = max(needs) + (0.0 if person.is_scripted else latency(f"{Ask.DECISION}:{key}:{t}"))
             done[key] = done[f"{key}@{t}"] = finish
         else:
             talk = run.talks[key]

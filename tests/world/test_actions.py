@@ -12,7 +12,7 @@ from world.option import Option, Possibilities, Reason, Refusal
 from world.places import Edge, Facility, Hours, Node, WorldMap, index_nodes
 from world.possible import minutes_open, possible, possible_one
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import WorldTime, parse_time
 
 ACTIONS = (
@@ -68,7 +68,7 @@ def here_and_now(
     setting: Setting, node_id: str, t: WorldTime = MORNING, *, needs: Mapping[str, float] | None = None
 ) -> Possibilities:
     """For somebody alone in the world."""
-    world = World(setting, [newcomer(setting, "aoi", "home", t, node_id=node_id, needs=needs)])
+    world = Simulation(setting, [newcomer(setting, "aoi", "home", t, node_id=node_id, needs=needs)])
     return possible(setting, world.perceive("aoi"), nearest=None)
 
 
@@ -146,12 +146,12 @@ def test_one_can_always_wait() -> None:
     assert here_and_now(village(posts={}), "isle").options[-1].action_id == WAIT
 
 
-def two_in_the_inn(doing: str) -> tuple[World, Setting]:
+def two_in_the_inn(doing: str) -> tuple[Simulation, Setting]:
     """Ben does something in the inn from the morning on; Aoi stands there five minutes later."""
     setting = village()
     ben = newcomer(setting, "ben", "home", MORNING, node_id="inn")
     aoi = newcomer(setting, "aoi", "home", WorldTime(MORNING + 5), node_id="inn")
-    world = World(setting, [ben, aoi])
+    world = Simulation(setting, [ben, aoi])
     world.decide("ben", option(possible(setting, world.perceive("ben")), doing))
     if doing == "eat":
         world.claim("ben")
@@ -180,7 +180,7 @@ def test_who_walks_cannot_be_spoken_to() -> None:
 
 def test_a_blind_character_sees_nobody_but_knows_the_map() -> None:
     world, setting = two_in_the_inn("eat")
-    world.put(replace(world.people["aoi"], blind=True))
+    world.put(replace(world.people["aoi"], is_scripted=True))
     found = possible(setting, world.perceive("aoi"))
     assert option(found, "eat").facility_id == "inn"
     assert all(one.target_id != "ben" for one in found.options)
@@ -192,7 +192,7 @@ def test_a_blind_character_sees_nobody_but_knows_the_map() -> None:
 def test_one_action_alone_is_judged_as_among_all(at: str, node_id: str, energy: int) -> None:
     setting = village()
     person = newcomer(setting, "aoi", "home", parse_time(at), node_id=node_id, needs={"energy": energy, "money": 5})
-    snapshot = World(setting, [person]).perceive("aoi")
+    snapshot = Simulation(setting, [person]).perceive("aoi")
     every = possible(setting, snapshot, nearest=None)
     judged: list[Option | Refusal] = [*every.options, *every.refusals]
     for one in judged:
@@ -204,7 +204,7 @@ def test_one_action_alone_is_done_where_it_is_nearest() -> None:
     setting = village(more=(Edge(a="field", b="isle", minutes=9),))
     for node_id, place in (("square", "inn"), ("isle", "isle")):
         found = possible_one(
-            setting, World(setting, [newcomer(setting, "aoi", node_id, MORNING)]).perceive("aoi"), "eat"
+            setting, Simulation(setting, [newcomer(setting, "aoi", node_id, MORNING)]).perceive("aoi"), "eat"
         )
         assert isinstance(found, Option)
         assert found.facility_id == place
@@ -212,7 +212,7 @@ def test_one_action_alone_is_done_where_it_is_nearest() -> None:
 
 def test_one_action_alone_is_refused_where_it_is_not_done_and_unknown_when_nobody_made_it() -> None:
     setting = village()
-    snapshot = World(setting, [newcomer(setting, "aoi", "inn", MORNING)]).perceive("aoi")
+    snapshot = Simulation(setting, [newcomer(setting, "aoi", "inn", MORNING)]).perceive("aoi")
     assert possible_one(setting, snapshot, "eat", "field") == Refusal(
         action_id="eat", reason=Reason.NO_FACILITY, facility_id="field"
     )
@@ -222,7 +222,7 @@ def test_one_action_alone_is_refused_where_it_is_not_done_and_unknown_when_nobod
 
 def test_only_the_nearest_are_offered_when_asked() -> None:
     setting = village()
-    world = World(setting, [newcomer(setting, "aoi", "home", MORNING)])
+    world = Simulation(setting, [newcomer(setting, "aoi", "home", MORNING)])
     assert not [o for o in possible(setting, world.perceive("aoi"), nearest=0).options if o.facility_id]
 
 

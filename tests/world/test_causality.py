@@ -7,7 +7,7 @@ import pytest
 
 from tests.world.little_worlds import MORNING, random_setting, random_world
 from tests.world.simulation import (
-    Mind,
+    AgentState,
     Run,
     answer,
     lognormal,
@@ -22,8 +22,8 @@ from world.distance import FAR, Row
 from world.events import Event, canonical
 from world.life import Person
 from world.option import Option
-from world.scheduler import Ask, Call, RunningAhead
-from world.simulation import OutOfTurn, World, newcomer
+from world.scheduler import Ask, Call, Scheduler
+from world.simulation import OutOfTurn, Simulation, newcomer
 from world.time import WorldTime
 
 UNTIL = WorldTime(MORNING + 90)
@@ -35,7 +35,7 @@ def lockstep(seed: int) -> Run:
     return run_lockstep(
         random_world(seed),
         until=UNTIL,
-        decide=Mind(seed=seed),
+        decide=AgentState(seed=seed),
         turns=turns_of(seed),
         latency=lognormal(seed),
         concurrency=8,
@@ -45,7 +45,7 @@ def lockstep(seed: int) -> Run:
 def ahead(
     seed: int,
     *,
-    gates: Callable[[World], Gates] = Gates,
+    gates: Callable[[Simulation], Gates] = Gates,
     batches: Sequence[WorldTime] = (),
 ) -> Run:
     """Another latency than lockstep has, now steady, now wild; another number of calls in flight for each seed."""
@@ -54,7 +54,7 @@ def ahead(
     return run_out_of_order(
         world,
         until=UNTIL,
-        decide=Mind(seed=seed),
+        decide=AgentState(seed=seed),
         turns=turns_of(seed),
         latency=lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5])),
         concurrency=rng.choice([1, 2, 3, 5, 8, 32]),
@@ -85,7 +85,7 @@ def test_the_story_is_the_same_whatever_the_latencies_and_the_calls_in_flight() 
                 run = run_out_of_order(
                     random_world(seed),
                     until=UNTIL,
-                    decide=Mind(seed=seed),
+                    decide=AgentState(seed=seed),
                     turns=turns_of(seed),
                     latency=lognormal(latency_seed, sigma=1.0),
                     concurrency=concurrency,
@@ -102,8 +102,8 @@ def test_stopping_between_ticks_does_not_change_the_story() -> None:
 def test_drawing_in_on_the_way_does_not_change_the_story() -> None:
     """Again and again nobody is let go farther than the quickest have come; when all are there they go on."""
     for seed in range(25):
-        world, rng, mind, turns = random_world(seed), random.Random(seed), Mind(seed=seed), turns_of(seed)
-        ahead, told, flying = RunningAhead(world, until=UNTIL), list[Event](), list[Call]()
+        world, rng, mind, turns = random_world(seed), random.Random(seed), AgentState(seed=seed), turns_of(seed)
+        ahead, told, flying = Scheduler(world, until=UNTIL), list[Event](), list[Call]()
         while True:
             while len(flying) < 5 and (call := ahead.take()) is not None:
                 flying.append(call)
@@ -127,10 +127,10 @@ def test_drawing_in_on_the_way_does_not_change_the_story() -> None:
 
 def test_nobody_draws_in_behind_the_quickest() -> None:
     world = random_world(1)
-    ahead = RunningAhead(world, until=UNTIL)
+    ahead = Scheduler(world, until=UNTIL)
     call = ahead.take()
     assert call is not None
-    answer(ahead, call, Mind(seed=1)(world.setting, ahead.snapshot(call)), turns_of(1))
+    answer(ahead, call, AgentState(seed=1)(world.setting, ahead.snapshot(call)), turns_of(1))
     with pytest.raises(ValueError, match="cannot stop"):
         ahead.retreat(WorldTime(ahead.reached - 1))
 
@@ -188,7 +188,7 @@ class BlindUnbound(Gates):
     """A blind character is let go although somebody could still speak to it."""
 
     def to_decide(self, person: Person) -> str | None:
-        return None if person.blind else super().to_decide(person)
+        return None if person.is_scripted else super().to_decide(person)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def run_same(seed: int) -> Run:
     return run_out_of_order(
         random_world(seed),
         until=UNTIL,
-        decide=Mind(seed=seed),
+        decide=AgentState(seed=seed),
         turns=turns_of(seed),
         latency=lognormal(seed),
         concurrency=8,
@@ -244,8 +244,8 @@ def test_a_world_stored_at_any_moment_goes_on_with_the_same_story() -> None:
     for seed in range(20):
         rng = random.Random(f"stop {seed}")
         told = list(lockstep(seed).log)
-        world, mind, turns = random_world(seed, remember=0), Mind(seed=seed), turns_of(seed)
-        driver = RunningAhead(world, until=UNTIL)
+        world, mind, turns = random_world(seed, remember=0), AgentState(seed=seed), turns_of(seed)
+        driver = Scheduler(world, until=UNTIL)
         released: list[Event] = []
         while flying := [
             (call, driver.snapshot(call) if call.ask is Ask.DECISION else None) for call in iter(driver.take, None)
@@ -263,8 +263,8 @@ def test_a_world_stored_at_any_moment_goes_on_with_the_same_story() -> None:
                     driver.turned(call, last=call.index + 1 >= turns(call.talk_id))
             released.extend(driver.unsettled())
             people = sorted(world.people.values(), key=lambda person: -person.ready)
-            world = World(world.setting, people, world.talks.values())
-            driver = RunningAhead(world, until=UNTIL)
+            world = Simulation(world.setting, people, world.talks.values())
+            driver = Scheduler(world, until=UNTIL)
         released.extend(driver.unsettled())
         assert sorted((e for e in released if e.time < UNTIL), key=lambda e: e.order) == told
 
@@ -272,8 +272,8 @@ def test_a_world_stored_at_any_moment_goes_on_with_the_same_story() -> None:
 def test_an_answer_to_a_question_that_is_no_longer_open_is_refused() -> None:
     setting = random_setting(1)
     home = min(setting.world_map.open_graph)
-    world = World(setting, [newcomer(setting, "aoi", home, MORNING)])
-    driver = RunningAhead(world, until=UNTIL)
+    world = Simulation(setting, [newcomer(setting, "aoi", home, MORNING)])
+    driver = Scheduler(world, until=UNTIL)
     call = driver.take()
     assert call is not None
     driver.decided(call, Option(action_id="rest", node_id=home, minutes=5))
@@ -284,8 +284,8 @@ def test_an_answer_to_a_question_that_is_no_longer_open_is_refused() -> None:
 def test_what_an_author_changes_voids_the_question_that_was_open() -> None:
     setting = random_setting(1)
     home = min(setting.world_map.open_graph)
-    world = World(setting, [newcomer(setting, "aoi", home, MORNING)])
-    driver = RunningAhead(world, until=UNTIL)
+    world = Simulation(setting, [newcomer(setting, "aoi", home, MORNING)])
+    driver = Scheduler(world, until=UNTIL)
     call = driver.take()
     assert call is not None
     driver.changed(world.amend("aoi", MORNING, needs={"energy": 5}))

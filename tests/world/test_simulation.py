@@ -13,7 +13,7 @@ from world.life import Because, State
 from world.option import Option
 from world.places import Edge, Facility, Node, WorldMap, index_nodes
 from world.setting import Setting
-from world.simulation import OutOfTurn, World, newcomer
+from world.simulation import OutOfTurn, Simulation, newcomer
 from world.time import WorldTime
 
 EAT = Option(action_id="eat", node_id="inn", minutes=20, facility_id="inn")
@@ -66,17 +66,17 @@ def setting() -> Setting:
     )
 
 
-def world_of(**where: str) -> World:
+def world_of(**where: str) -> Simulation:
     """People, named and placed, who all begin to live in the morning. Everything is remembered."""
     stage = setting()
-    return World(stage, [newcomer(stage, i, "home", MORNING, node_id=n) for i, n in where.items()], remember=None)
+    return Simulation(stage, [newcomer(stage, i, "home", MORNING, node_id=n) for i, n in where.items()], remember=None)
 
 
 def kinds(events: Iterable[Event]) -> list[tuple[Kind, int]]:
     return [(event.kind, event.time - MORNING) for event in events]
 
 
-def act(world: World, person_id: str, option: Option) -> None:
+def act(world: Simulation, person_id: str, option: Option) -> None:
     world.decide(person_id, option)
     if world.people[person_id].state is State.CLAIMS:
         world.claim(person_id)
@@ -157,7 +157,7 @@ def test_eating_costs_at_once_and_fills_by_and_by() -> None:
 def test_a_need_that_becomes_critical_ends_what_can_be_interrupted() -> None:
     stage = setting()
     hungry = newcomer(stage, "aoi", "home", MORNING, node_id="field", needs={"satiety": 22})
-    world = World(stage, [hungry])
+    world = Simulation(stage, [hungry])
     world.decide("aoi", WORK)
     assert world.people["aoi"].ready == at(11)
     assert (world.perceive("aoi").because, world.perceive("aoi").critical) == (Because.NEED, ("satiety",))
@@ -165,7 +165,7 @@ def test_a_need_that_becomes_critical_ends_what_can_be_interrupted() -> None:
 
 def test_a_critical_need_does_not_wake_who_sleeps() -> None:
     stage = setting()
-    world = World(stage, [newcomer(stage, "aoi", "home", MORNING, needs={"satiety": 22})])
+    world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING, needs={"satiety": 22})])
     world.decide("aoi", SLEEP)
     assert world.people["aoi"].ready == at(480)
 
@@ -176,7 +176,7 @@ def test_a_promise_wakes_at_its_time() -> None:
     assert (world.people["aoi"].ready, world.perceive("aoi").because) == (at(25), Because.ALARM)
 
 
-def talking() -> tuple[World, str]:
+def talking() -> tuple[Simulation, str]:
     """Ben rests in the inn; Aoi speaks to him at minute 5."""
     world = world_of(aoi="inn", ben="inn")
     world.decide("ben", REST)
@@ -271,7 +271,7 @@ def test_who_is_roused_decides_at_once() -> None:
     world = world_of(aoi="field")
     world.decide("aoi", WORK)
     version = world.people["aoi"].version
-    world.rouse("aoi", at(30))
+    world.interrupt("aoi", at(30))
     assert (world.people["aoi"].ready, world.perceive("aoi").because) == (at(30), Because.ROUSED)
     assert world.people["aoi"].version > version
     assert world.levels("aoi", at(30))["money"] == 20 + 6
@@ -281,7 +281,7 @@ def test_a_sleeper_is_not_roused() -> None:
     world = world_of(aoi="home")
     world.decide("aoi", SLEEP)
     with pytest.raises(OutOfTurn):
-        world.rouse("aoi", at(30))
+        world.interrupt("aoi", at(30))
 
 
 def test_an_author_can_move_somebody_and_set_a_need() -> None:
@@ -303,7 +303,7 @@ def test_an_author_may_not_change_what_lies_behind_others() -> None:
 
 def test_the_past_is_forgotten_behind_the_most_lagging() -> None:
     stage = setting()
-    world = World(stage, [newcomer(stage, "aoi", "home", MORNING)])
+    world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING)])
     for _ in range(30):
         world.decide("aoi", replace(REST, node_id="home", minutes=5))
     assert len(world.people["aoi"].past) <= 5
@@ -318,7 +318,7 @@ def test_what_changed_is_collected_for_the_store() -> None:
 
 def test_who_is_blind_speaks_to_no_character() -> None:
     world = world_of(aoi="inn", ben="inn")
-    world.put(replace(world.people["aoi"], blind=True))
+    world.put(replace(world.people["aoi"], is_scripted=True))
     with pytest.raises(OutOfTurn, match="sees nobody"):
         world.decide("aoi", Option(action_id=TALK, node_id="inn", target_id="ben"))
     world.decide("aoi", ASK_BAKER)

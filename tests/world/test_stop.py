@@ -6,7 +6,17 @@ from dataclasses import replace
 import pytest
 
 from tests.world.little_worlds import MORNING, random_world
-from tests.world.simulation import Chosen, Mind, Run, draw, lognormal, reread, run_lockstep, run_out_of_order, turns_of
+from tests.world.simulation import (
+    AgentState,
+    Chosen,
+    Run,
+    draw,
+    lognormal,
+    reread,
+    run_lockstep,
+    run_out_of_order,
+    turns_of,
+)
 from tests.world.test_simulation import ASK_BAKER, EAT, REST, SLEEP, WORK, act, at, kinds, setting, world_of
 from world.actions import HOLD, TALK, WAIT
 from world.events import Event, Kind, canonical
@@ -14,9 +24,9 @@ from world.life import Because, State
 from world.option import Option, Reason
 from world.perceive import Snapshot
 from world.possible import possible
-from world.scheduler import RunningAhead
+from world.scheduler import Scheduler
 from world.setting import Setting
-from world.simulation import OutOfTurn, World, newcomer
+from world.simulation import OutOfTurn, Simulation, newcomer
 from world.time import WorldTime
 
 STOP = at(40)
@@ -28,7 +38,7 @@ class MindHeld:
     """As a mind, but who was stopped at `STOP` is then held for a while, now and then."""
 
     def __init__(self, seed: int) -> None:
-        self._mind = Mind(seed=seed)
+        self._mind = AgentState(seed=seed)
         self._seed = seed
 
     def __call__(self, setting: Setting, snapshot: Snapshot) -> Chosen:
@@ -48,7 +58,7 @@ def lived(seed: int, *, in_order: bool) -> Run:
     )
 
 
-def lived_on(seed: int, world: World, *, in_order: bool) -> Run:
+def lived_on(seed: int, world: Simulation, *, in_order: bool) -> Run:
     if in_order:
         return run_lockstep(
             world, until=UNTIL, decide=MindHeld(seed), turns=turns_of(seed), latency=lognormal(seed), concurrency=9
@@ -58,7 +68,7 @@ def lived_on(seed: int, world: World, *, in_order: bool) -> Run:
     )
 
 
-def stop_some(world: World, seed: int) -> list[str]:
+def stop_some(world: Simulation, seed: int) -> list[str]:
     stopped = []
     for person_id in sorted(world.people):
         if draw(seed, "stop", person_id) < 0.6:
@@ -70,7 +80,7 @@ def stop_some(world: World, seed: int) -> list[str]:
     return stopped
 
 
-def talks_at(world: World, person_id: str, t: WorldTime) -> bool:
+def talks_at(world: Simulation, person_id: str, t: WorldTime) -> bool:
     talk = world.talks.get(world.people[person_id].last.talk_id or "")
     return talk is not None and (talk.end > t or not talk.closed)
 
@@ -103,7 +113,7 @@ def test_who_is_stopped_stands_where_it_was_with_the_needs_it_had_and_can_do_any
             assert world.levels(person_id, STOP) == levels
             assert world.perceive(person_id).levels == levels
             for option in possible(world.setting, world.perceive(person_id), nearest=None).options:
-                World(world.setting, world.people.values(), world.talks.values()).decide(person_id, option)
+                Simulation(world.setting, world.people.values(), world.talks.values()).decide(person_id, option)
             everywhere = frozenset(world.setting.world_map.open_graph)
             for node_id in everywhere:
                 listed = person_id in {one.id for one in world.visitors({node_id})}
@@ -119,7 +129,7 @@ def test_the_story_is_the_same_out_of_order_when_some_are_stopped_and_held() -> 
         for in_order in (True, False):
             first = lived(seed, in_order=in_order)
             stopped = stop_some(first.world, seed)
-            restored = World(
+            restored = Simulation(
                 first.world.setting, first.world.people.values(), first.world.talks.values(), remember=None
             )
             second = lived_on(seed, restored, in_order=in_order)
@@ -200,7 +210,7 @@ def test_nobody_is_stopped_ahead_of_others_unless_the_clock_does_not_wait() -> N
 def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
     stage = setting()
     for now, remembered in ((None, False), (at(7), True)):
-        world = World(stage, [newcomer(stage, "aoi", "home", MORNING)], now=now)
+        world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING)], now=now)
         for _ in range(30):
             world.decide("aoi", replace(REST, node_id="home", minutes=5))
         if remembered:
@@ -213,7 +223,7 @@ def test_nobody_is_stopped_where_its_past_is_forgotten() -> None:
 
 def test_who_holds_is_left_alone_until_its_time_is_over() -> None:
     world = world_of(aoi="inn", ben="inn")
-    world.put(replace(world.people["aoi"], blind=True))
+    world.put(replace(world.people["aoi"], is_scripted=True))
     world.decide("aoi", Option(action_id=HOLD, node_id="inn", minutes=3000), wake_at=at(5))
     assert (world.people["aoi"].ready, world.people["aoi"].last.action_id) == (at(3000), HOLD)
     world.decide("ben", replace(REST, minutes=2))
@@ -222,7 +232,7 @@ def test_who_holds_is_left_alone_until_its_time_is_over() -> None:
     world.decide("ben", Option(action_id=TALK, node_id="inn", target_id="aoi"))
     assert world.claim("ben").events[0].data["reason"] == Reason.BUSY
     with pytest.raises(OutOfTurn):
-        world.rouse("aoi", at(10))
+        world.interrupt("aoi", at(10))
 
 
 def test_nobody_chooses_to_hold() -> None:
@@ -254,7 +264,7 @@ def test_what_an_author_changed_holds_when_somebody_stops_the_character_in_the_s
 def test_an_npc_engaged_elsewhere_is_seen_talking_and_cannot_be_spoken_to() -> None:
     stage = setting()
     engaged: Mapping[str, str] = {"baker": "zoe"}
-    world = World(stage, [newcomer(stage, "aoi", "home", MORNING, node_id="square")], engaged=engaged)
+    world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING, node_id="square")], engaged=engaged)
     assert [npc.talks_with for npc in world.perceive("aoi").npcs] == ["zoe"]
     assert TALK not in {option.action_id for option in possible(stage, world.perceive("aoi")).options}
     world.decide("aoi", ASK_BAKER)
@@ -266,14 +276,14 @@ def test_an_npc_engaged_elsewhere_is_seen_talking_and_cannot_be_spoken_to() -> N
 
 def test_events_that_do_not_happen_are_not_released() -> None:
     stage = setting()
-    world = World(stage, [newcomer(stage, "aoi", "home", MORNING)])
-    driver = RunningAhead(world, until=at(5))
+    world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING)])
+    driver = Scheduler(world, until=at(5))
     call = driver.take()
     assert call is not None
     driver.decided(call, WORK)
     driver.changed(world.stop("aoi", at(5)))
     assert kinds(driver.unsettled()) == [(Kind.ENDED, 0), (Kind.DECIDED, 0), (Kind.DEPARTED, 0)]
-    driver = RunningAhead(world, until=at(20))
+    driver = Scheduler(world, until=at(20))
     call = driver.take()
     assert call is not None
     assert call.time == at(5)
@@ -283,8 +293,8 @@ def test_events_that_do_not_happen_are_not_released() -> None:
 
 def test_a_question_to_somebody_who_was_stopped_meanwhile_is_not_asked() -> None:
     stage = setting()
-    world = World(stage, [newcomer(stage, i, "home", MORNING) for i in ("aoi", "ben")])
-    driver = RunningAhead(world, until=at(50))
+    world = Simulation(stage, [newcomer(stage, i, "home", MORNING) for i in ("aoi", "ben")])
+    driver = Scheduler(world, until=at(50))
     first = driver.take()
     assert first is not None
     assert first.person_id == "aoi"
@@ -301,15 +311,15 @@ def test_when_the_clock_does_not_wait_a_talk_goes_on_in_silence() -> None:
     act(world, "aoi", ASK_BAKER)
     talk_id = world.people["aoi"].last.talk_id
     assert talk_id is not None
-    step = world.linger(talk_id, at(9))
+    step = world.extend_talk(talk_id, at(9))
     assert (step.touched, world.people["aoi"].ready) == (("aoi",), at(9))
-    world.linger(talk_id, at(4))
+    world.extend_talk(talk_id, at(4))
     assert world.talks[talk_id].end == at(9)
     ended = world.turn(talk_id, last=True).events[-1]
     assert (ended.kind, ended.time) == (Kind.TALK_ENDED, at(9))
     assert world.people["aoi"].last.end == at(9)
-    world.linger(talk_id, at(20))
+    world.extend_talk(talk_id, at(20))
     assert (world.people["aoi"].ready, world.people["aoi"].state) == (at(20), State.CLOSES)
     world.close(talk_id)
     with pytest.raises(OutOfTurn, match="is closed"):
-        world.linger(talk_id, at(30))
+        world.extend_talk(talk_id, at(30))

@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import Session, delete
 
 from service.conversation.room import Room
-from service.decision.agent_state import Mind
+from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
 from service.decision.desk import Desk
@@ -22,7 +22,7 @@ from tests.world.simulation import Chosen, lognormal, run_out_of_order, turns_of
 from world.actions import TALK
 from world.perceive import Snapshot
 from world.setting import Setting
-from world.simulation import World, newcomer
+from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, Language, WorldTime
 
 Told = tuple[tuple[Snapshot, Decided], ...]
@@ -39,14 +39,14 @@ def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> 
     )
     world = world_of(room, language)
     people = world.cast.characters
-    core = World(world.setting, [newcomer(world.setting, i, p.home, world.now) for i, p in people.items()])
-    minds = dict.fromkeys(people, Mind())
+    core = Simulation(world.setting, [newcomer(world.setting, i, p.home, world.now) for i, p in people.items()])
+    agent_states = dict.fromkeys(people, AgentState())
     told: list[tuple[Snapshot, Decided]] = []
 
     def decide(setting: Setting, snapshot: Snapshot) -> Chosen:
-        mind = minds[snapshot.person_id]
-        decided = asyncio.run(choose(desk, world.at(snapshot.time), snapshot, mind))
-        minds[snapshot.person_id] = decided.mind
+        agent_state = agent_states[snapshot.person_id]
+        decided = asyncio.run(choose(desk, world.at(snapshot.time), snapshot, agent_state))
+        agent_states[snapshot.person_id] = decided.agent_state
         told.append((snapshot, decided))
         if decided.option.target_id is not None:
             _note(room, snapshot, decided.option.target_id)
@@ -92,10 +92,10 @@ def test_a_rehearsed_day_is_believable(room: Room, language: Language) -> None:
 def _assert_goals(world: Stood, talks: list[Decided]) -> None:
     """Each names its partner, and they are not all the same."""
     for decided in talks:
-        assert decided.mind.goal
-        assert decided.mind.success_criteria
-        assert world.name_of(decided.option.target_id or "") in decided.mind.goal
-    assert len({decided.mind.goal for decided in talks}) > len(talks) // 3
+        assert decided.agent_state.goal
+        assert decided.agent_state.success_criteria
+        assert world.name_of(decided.option.target_id or "") in decided.agent_state.goal
+    assert len({decided.agent_state.goal for decided in talks}) > len(talks) // 3
 
 
 def test_the_same_day_is_rehearsed_the_same(room: Room) -> None:

@@ -271,8 +271,8 @@ def _recollection(n: int) -> dict[str, Any]:
     return {
         "summary": [{"text": told, "turns": [1]}],
         "topics": ["family", "boat"],
-        "people": [
-            {"ref": "a", "affinity": 0, "facts": facts, **side},
-            {"ref": "b", "affinity": 10, "facts": [], **side},
-        ],
+        "people": {
+            "a": {"affinity": 0, "facts": facts, **side},
+            "b": {"affinity": 10, "facts": [], **side},
+        },
     }

@@ -24,7 +24,7 @@ from service.app import create_app
 from service.conversation.scene import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
-from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, SummarySentence
+from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, Sides, SummarySentence
 from service.settings import Settings
 from world.time import Language
 
@@ -196,10 +196,10 @@ def _recollection(prompt: Prompt[Any]) -> ClosingExtraction:
     return ClosingExtraction(
         summary=[SummarySentence(text=told, turns=[0, 3])],
         topics=["market", "letter"],
-        people=[
-            SideExtraction(ref="a", affinity=0, facts=[claim], attitude=judged, **nothing),
-            SideExtraction(ref="b", affinity=5, facts=[], attitude=judged, **nothing),
-        ],
+        people=Sides(
+            a=SideExtraction(affinity=0, facts=[claim], attitude=judged, **nothing),
+            b=SideExtraction(affinity=5, facts=[], attitude=judged, **nothing),
+        ),
     )
 
 

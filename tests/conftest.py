@@ -19,7 +19,7 @@ from service.store.budget import DailyBudget
 from service.store.session import Database
 from tests.servers.sqlite import put_migrated
 
-ON_BOTH_DATABASES = {"store", "memory", "jobs", "clock", "runtime"}
+ON_BOTH_DATABASES = {"store", "memory", "runtime"}
 """Folders of tests whose code meets the dialect: locks, upserts, leases, queues."""
 ON_NEO4J = {"graphiti"}
 """Folders of tests that ask Neo4j: one dialect beside it is enough."""

@@ -21,8 +21,8 @@ Mode = Literal["asserted", "planned", "hypothetical", "joking", "hearsay", "aske
 Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 
-REFS = ("a", "b", "c", "d")
-"""What stands for those who took part, the one who began first."""
+REFS = ("a", "b")
+"""What stands for those who took part, the one who began first: the names of the fields of `Sides`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,7 +153,6 @@ class AttitudeDraft(_Bounded):
 class SideExtraction(_Bounded):
     """What one of those who took part takes away. `affinity` is how it likes the other now, -100..100."""
 
-    ref: Ref
     affinity: int = Field(ge=-100, le=100)
     mood: Mood
     self_facts: list[SelfClaim] = Field(max_length=5)
@@ -163,13 +162,21 @@ class SideExtraction(_Bounded):
     attitude: AttitudeDraft
 
 
+class Sides(_Bounded):
+    """An entry for each who took part. They are fields, and no list, so that even the smallest model leaves nobody out."""
+
+    a: SideExtraction
+    b: SideExtraction
+
+
 class ClosingExtraction(_Bounded):
     """The one structured answer a closing needs."""
 
     summary: list[SummarySentence] = Field(min_length=1, max_length=4)
     topics: list[Short] = Field(max_length=5)
-    people: list[SideExtraction] = Field(min_length=2, max_length=len(REFS))
+    people: Sides
 
     def side_of(self, ref: str) -> SideExtraction:
-        """The entry of the one with that ref. Raises: StopIteration: there is none."""
-        return next(side for side in self.people if side.ref == ref)
+        """The entry of the one with that ref."""
+        side: SideExtraction = getattr(self.people, ref)
+        return side

@@ -27,7 +27,7 @@ def commitment(what: str, turn: int, **fields: Any) -> dict[str, Any]:
     return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, **fields}
 
 
-def side(ref: str, *, stance: str = "", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
+def side(*, stance: str = "", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
     """One person's entry."""
     nothing: dict[str, Any] = {
         "affinity": 0,
@@ -38,7 +38,7 @@ def side(ref: str, *, stance: str = "", attitude: Fields | None = None, **fields
         "commitments": [],
     }
     judged = {"stance": stance, "power": 0, "intimacy": 0, "task_oriented": 0, **(attitude or {})}
-    return {"ref": ref, **nothing, "attitude": judged, **fields}
+    return {**nothing, "attitude": judged, **fields}
 
 
 def extraction(
@@ -55,5 +55,5 @@ def plain(
     return {
         "summary": [{"text": summary, "turns": [0]}],
         "topics": list(topics),
-        "people": [side(**{"ref": "a", **first}), side(**{"ref": "b", **second})],
+        "people": {"a": side(**first), "b": side(**second)},
     }

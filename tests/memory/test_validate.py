@@ -353,7 +353,7 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(
     speakers = {line.turn: line.speaker_id for line in where.lines}
     valid = validate_extraction(claimed, where, affinity_step=step)
     assert all(topic.strip() for topic in valid.topics)
-    for side, entry in zip(valid.sides, claimed.people, strict=True):
+    for side, entry in zip(valid.sides, (claimed.people.a, claimed.people.b), strict=True):
         own = side.participant
         assert -100 <= side.affinity <= 100
         assert abs(side.moved) <= step

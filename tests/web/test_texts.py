@@ -56,7 +56,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
 
 
 def test_every_kind_of_event_has_a_text() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (_HERE.parent / "clock").glob("*.py"))
+    sources = "".join(path.read_text("utf-8") for path in (_HERE.parent / "runtime").glob("*.py"))
     noted = set(re.findall(r'\bnote\([^"]*\bnow, "(\w+)"', sources))
     assert {"slept", "forgot", "announced", "weather", "carries", "changed"} <= noted
     assert {f"event_{kind}" for kind in {*IN_A_MINUTE, *noted}} - set(TEXTS) == set()

@@ -18,6 +18,7 @@ from service.memory.extraction import (
     Participant,
     SelfClaim,
     SideExtraction,
+    Sides,
     SpokenLine,
     SummarySentence,
 )
@@ -130,10 +131,10 @@ def close(scene: ClosingScene, rng: random.Random) -> ClosingExtraction:
     return ClosingExtraction(
         summary=_summary(seen_by_first, heard, seen_by_second, answered),
         topics=[key[:80] for key in (*keys, *own) if key][:5],
-        people=[
-            _side(first, seen_by_first, heard, seen_by_second, answered),
-            _side(second, seen_by_second, answered, seen_by_first, heard),
-        ],
+        people=Sides(
+            a=_side(seen_by_first, heard, seen_by_second, answered),
+            b=_side(seen_by_second, answered, seen_by_first, heard),
+        ),
     )
 
 
@@ -155,12 +156,11 @@ def _view(scene: ClosingScene, listener: Participant, teller: Participant) -> _V
     )
 
 
-def _side(one: Participant, own: _View, heard: list[_Told], others: _View, told: list[_Told]) -> SideExtraction:
+def _side(own: _View, heard: list[_Told], others: _View, told: list[_Told]) -> SideExtraction:
     """`own` is the conversation as it hears it, `others` as the other hears it: there this one tells and likes."""
     affinity = _affinity(others)
     stance = next(words for least, words in _STANCE[own.language] if affinity >= least)
     return SideExtraction(
-        ref=one.ref,
         affinity=affinity,
         mood=_mood(others),
         self_facts=_learned(others, told),

@@ -79,8 +79,8 @@ def scene(
 
 def closed(language: Language, *texts: str, **given: Any) -> tuple[SideExtraction, SideExtraction]:
     """What Alice and Taro take away."""
-    alice, taro = close(scene(language, *texts, **given), random.Random(1)).people
-    return alice, taro
+    people = close(scene(language, *texts, **given), random.Random(1)).people
+    return people.a, people.b
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -201,7 +201,7 @@ def test_each_keeps_what_the_other_told(language: Language) -> None:
     bakes = {"en": "bakes bread", "ja": "パンを焼いている"}[language]
     where = pair_scene(language, lines, facts=authored(own), npc_facts=authored(bakes))
     answered = close(where, random.Random(1))
-    mio, taro = answered.people
+    mio, taro = answered.people.a, answered.people.b
     flute = {"en": "flute", "ja": "笛"}[language]
     bread = {"en": "bread", "ja": "パン"}[language]
     assert [flute in fact.statement for fact in taro.facts] == [True]
@@ -235,7 +235,8 @@ def test_any_transcript_gives_an_answer_within_its_bounds(
 ) -> None:
     facts = tuple(KnownFact(ref=f"n{i}", statement=text, authored=i % 2 == 0) for i, text in enumerate(known))
     given_scene = scene(language, *texts, name=name, goal=goal, npc_facts=facts, affinity=affinity)
-    alice, taro = close(given_scene, random.Random(1)).people
+    people = close(given_scene, random.Random(1)).people
+    alice, taro = people.a, people.b
     for fact in taro.self_facts:
         assert fact.turn % 2 == 1
     assert alice.self_facts == []

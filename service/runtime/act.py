@@ -182,7 +182,7 @@ def _stand(session: Session, living: WorldSession, character_id: str) -> None:
 
 
 def _hold(session: Session, living: WorldSession, character_id: str) -> None:
-    """What was foretold of it does not happen: it stands where it is."""
+    """What was scheduled of it does not happen: it stands where it is."""
     retract(session, living.world.id, character_id, living.world.now)
     publish(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
 

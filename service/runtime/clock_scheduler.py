@@ -136,7 +136,7 @@ class ClockScheduler:
         )
 
     async def stop(self) -> None:
-        """No clock goes on here, another process may run them; a world that is on its way is the keeper's to stop."""
+        """No clock goes on here, another process may run them; a world that is on its way is the world runner's to stop."""
         if self._job is not None:
             self._job.remove()
             self._job = None

@@ -45,7 +45,7 @@ def claim_if_there(session: Session, world_runner: str, world_id: str, seconds: 
 
 
 def extend(session: Session, world_runner: str, world_ids: Sequence[str], seconds: float) -> None:
-    """Hold those that this keeper holds for longer."""
+    """Hold for longer those that this runner holds."""
     mine = update(WorldRow).where(col(WorldRow.runner) == world_runner, col(WorldRow.id).in_(world_ids))
     session.execute(mine.values(lease_until=time.time() + seconds))
 
@@ -57,7 +57,7 @@ def release(session: Session, world_runner: str, world_id: str | None = None) ->
 
 
 def abandoned(session: Session, world_runner: str) -> list[str]:
-    """Worlds short of where they were told to go that no living keeper but this one holds."""
+    """Worlds short of where they were told to go that no living runner but this one holds."""
     free = or_(
         col(WorldRow.runner).is_(None), col(WorldRow.runner) == world_runner, col(WorldRow.lease_until) < time.time()
     )
@@ -71,12 +71,12 @@ def drop_all(session: Session) -> None:
 
 
 def holds_clock(row: WorldRow, world_runner: str, seconds: float) -> bool:
-    """Whether the keeper runs the world's clock, and need not say so again yet."""
+    """Whether the runner runs the world's clock, and need not say so again yet."""
     return row.clock_runner == world_runner and row.clock_lease_until > time.time() + seconds / 2
 
 
 def claim_clock(session: Session, world_runner: str, world_id: str, seconds: float) -> bool:
-    """Run the world's clock for so long, if it runs, and no other living keeper does."""
+    """Run the world's clock for so long, if it runs, and no other living runner does."""
     free = or_(
         col(WorldRow.clock_runner).is_(None),
         col(WorldRow.clock_runner) == world_runner,

@@ -1,4 +1,4 @@
-"""Owns what time alone brings: mid-term memories expire, days begin, and what was foretold is told."""
+"""Owns what time alone brings: mid-term memories expire, days begin, and what was scheduled is told."""
 
 from sqlmodel import Session
 

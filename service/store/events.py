@@ -63,7 +63,7 @@ def schedule_event(
 
 
 def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:
-    """Forget what was foretold of a person from `since` on: it was stopped, and will do something else."""
+    """Forget what was scheduled of a person from `since` on: it was stopped, and will do something else."""
     session.flush()
     session.execute(
         delete(PendingEventRow).where(
@@ -76,7 +76,7 @@ def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -
 
 
 def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
-    """Tell what was foretold and has happened when the clock shows `now`, in the order of the story."""
+    """Tell what was scheduled and has happened when the clock shows `now`, in the order of the story."""
     session.flush()
     _hold_log(session, world_id)
     past = (

@@ -1,4 +1,4 @@
-"""Owns how a conversation's events reach the log: at once, or foretold where the living world holds the conversation."""
+"""Owns how a conversation's events reach the log: at once, or when the clock has passed them where turns take world time."""
 
 from sqlmodel import Session
 

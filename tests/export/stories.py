@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from sqlmodel import Session
 
-from service.conversation.phase import EndReason
+from service.conversation.phase import ClockPolicy, EndReason
 from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
 from world.time import parse_time
@@ -54,7 +54,7 @@ CONVERSATIONS = st.fixed_dictionaries(
         "character_id": PEOPLE,
         "npc_id": PEOPLE,
         "node_id": st.just("quay"),
-        "talk_id": st.none() | IDS,
+        "clock_policy": st.sampled_from(list(ClockPolicy)),
         "language": st.sampled_from(["en", "ja"]),
         "goal": st.none() | WORDS,
         "success_criteria": st.none() | WORDS,

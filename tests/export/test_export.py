@@ -13,6 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlmodel import Session, func, select
 
+from service.conversation.phase import ClockPolicy
 from service.errors import Misconfigured
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
@@ -151,7 +152,7 @@ def test_what_is_read_back_is_written_the_same_but_for_the_world(
 def is_told(talk: dict[str, Any]) -> bool:
     """Not one that the living world ends in the very minute the clock shows."""
     over_at = talk["ended_at"] if talk["closed_at"] is None else talk["closed_at"]
-    return over_at < NOW or talk["talk_id"] is None
+    return over_at < NOW or talk["clock_policy"] == ClockPolicy.NONE
 
 
 def test_a_world_read_into_a_new_store_shows_what_the_first_showed(settings: Settings, tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from benchmarks.recall import TableEmbedder
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.closing import close
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import Goal
 from service.conversation.start import Start, start
@@ -41,6 +40,7 @@ from service.people.worlds import WorldRepository
 from service.runtime.outbox import Outbox
 from service.settings import Settings
 from service.store.budget import DailyBudget
+from service.store.phase import EndReason, Phase
 from service.store.session import Database
 from service.store.tables import TurnRow
 from tests.servers.fake_openai import FakeOpenAI, Reply

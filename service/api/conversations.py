@@ -13,7 +13,6 @@ from service.api.schemas import ConversationDetail, ConversationPage, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import reopen
 from service.conversation.ending import OPENER, PARTNER
-from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Goal
 from service.conversation.start import Start
 from service.conversation.stream import Ended
@@ -22,6 +21,7 @@ from service.errors import Invalid, ModelNotConfigured
 from service.runtime.act import talk
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
+from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])

@@ -14,8 +14,8 @@ from starlette.types import Send
 from service.api import views
 from service.api.deps import House
 from service.api.schemas import ConversationDetail
-from service.conversation.phase import Phase
 from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
+from service.store.phase import Phase
 
 QUIET_SECONDS = 15.0
 """After so long without news the store is looked at, for another replica may carry the conversation; and the client

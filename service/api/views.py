@@ -22,13 +22,13 @@ from service.api.schemas import (
     TurnOut,
 )
 from service.content.profile import Importance
-from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.memory.store import Recalled
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
+from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
     EventRow,

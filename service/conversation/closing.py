@@ -6,7 +6,6 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.room import Room
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
@@ -17,6 +16,7 @@ from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
 from service.people.worlds import WorldView
+from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
 from service.store.usage import count

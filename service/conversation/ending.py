@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from service.conversation.phase import EndReason
+from service.store.phase import EndReason
 
 OPENER, PARTNER = 0, 1
 """Seats. The opener speaks first, and the goal is its own."""

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from service.conversation.brief import Brief, brief
 from service.conversation.closing import close
 from service.conversation.ending import next_step
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
 from service.conversation.transcript import failure_of, spoken, turns_of
 from service.errors import NotFound
+from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from service.conversation.brief import Brief
 from service.conversation.ending import OPENER
-from service.conversation.phase import EndReason
 from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.room import Room
@@ -17,6 +16,7 @@ from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
 from service.llm.chat import Answer, Role, Usage
+from service.store.phase import EndReason
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.scene import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
@@ -12,6 +11,7 @@ from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.ids import new_id
+from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from world.errors import Unreachable

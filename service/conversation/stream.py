@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from service.conversation.phase import EndReason, Phase
+from service.store.phase import EndReason, Phase
 from service.store.tables import TurnRow
 
 

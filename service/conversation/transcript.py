@@ -7,12 +7,12 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, func, select
 
 from service.conversation.ending import Spoken
-from service.conversation.phase import ClockPolicy, EndReason, Phase
 from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
 from service.people.worlds import WorldRepository, WorldView
+from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.usage import count

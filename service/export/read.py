@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from sqlalchemy import insert
 from sqlmodel import Session, select
 
-from service.conversation.phase import ClockPolicy
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS, suffix_of
 from service.memory.owners import next_epoch
 from service.memory.store import Group
+from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
     EventRow,

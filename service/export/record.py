@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from service.content.problem import Key
-from service.conversation.phase import EndReason
 from service.export.problem import Unreadable, no_id
+from service.store.phase import EndReason
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import Language, WorldTime, iso, parse_time

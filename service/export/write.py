@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, collate
 from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
-from service.conversation.phase import ClockPolicy, Phase
 from service.export.problem import NoSuchWorld, NothingThen
 from service.export.record import ConversationLine, EventLine, Header, SummaryLine, TurnLine
 from service.store.ids import derived_id
+from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from world.time import Language, WorldTime, iso
 

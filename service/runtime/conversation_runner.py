@@ -16,13 +16,13 @@ from sqlmodel import Session, col, select
 
 from service.conversation.closing import reopen
 from service.conversation.engine import Engine
-from service.conversation.phase import ClockPolicy, Phase
 from service.conversation.room import Room
 from service.conversation.stream import Settled
 from service.errors import BudgetExhausted
 from service.memory.store import Group
 from service.runtime.outbox import Outbox
 from service.store.ids import new_id
+from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow
 
 _log = logging.getLogger(__name__)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason
 from service.conversation.room import Room
 from service.conversation.transcript import end
 from service.decision.agent_state import AgentState
@@ -14,6 +13,7 @@ from service.decision.desk import Desk
 from service.errors import WrongPhase
 from service.runtime.outbox import Outbox
 from service.runtime.world_session import WorldSession
+from service.store.phase import EndReason
 from world.perceive import Snapshot
 from world.time import WorldTime
 

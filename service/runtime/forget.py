@@ -5,7 +5,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, exists
 from sqlmodel import Session, col, select
 
-from service.conversation.phase import ClockPolicy
 from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
@@ -13,6 +12,7 @@ from service.memory.store import Group, MemoryStore
 from service.runtime.free import require_free
 from service.runtime.world_session import WorldSession
 from service.store.events import note
+from service.store.phase import ClockPolicy
 from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,

@@ -11,12 +11,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, func, select
 
 from service.conversation.ending import OPENER
-from service.conversation.phase import ClockPolicy
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
+from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
     EngagementRow,

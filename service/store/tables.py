@@ -141,7 +141,7 @@ class MovementRow(SQLModel, table=True):
 class ConversationRow(SQLModel, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
-    `clock_policy` says what world time its turns take (see conversation/phase.py). `talk_id` is set where it is a talk of
+    `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of
     the living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works
     on it.
     """

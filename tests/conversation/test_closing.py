@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from service.content.load import Content
 from service.conversation.closing import close, reopen
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, NpcScene
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
@@ -20,6 +19,7 @@ from service.memory.extraction import ClosingScene
 from service.people.attitude import attitudes_between, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
+from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,

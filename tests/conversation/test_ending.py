@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.conversation.ending import OPENER, PARTNER, Spoken, next_step
-from service.conversation.phase import EndReason
+from service.store.phase import EndReason
 
 
 def _turns(*, count: int, **last: bool) -> list[Spoken]:

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 
 from service.conversation.closing import close
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, CharacterTurn, NpcTurn, OpeningTurn, Scene
 from service.conversation.stream import Ended, Moment, Said, Speaking
@@ -18,6 +17,7 @@ from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.scripted import Scripted, ScriptedModel
 from service.store.events import events_after
+from service.store.phase import EndReason, Phase
 from service.store.tables import EngagementRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.talks import (

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.start import require_free
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
 from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
+from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow, EngagementRow
 from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minutes, place, rows, says, send, talk
 

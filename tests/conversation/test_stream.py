@@ -2,8 +2,8 @@
 
 import asyncio
 
-from service.conversation.phase import EndReason, Phase
 from service.conversation.stream import QUEUE_LIMIT, Ended, Moment, Settled, Speaking, Stopped, Stream
+from service.store.phase import EndReason, Phase
 
 ENDED = Ended(reason=EndReason.TURN_LIMIT)
 

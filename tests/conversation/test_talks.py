@@ -10,7 +10,6 @@ from sqlmodel import Session
 from service.conversation.brief import KNOWN_TOKENS
 from service.conversation.closing import close, reopen
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, NpcScene, Scene
 from service.conversation.start import Start, start_talk
@@ -21,6 +20,7 @@ from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.store import Embedded, Episode, FactDraft, Group
 from service.store.events import events_after, flush_due
+from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
     EngagementRow,

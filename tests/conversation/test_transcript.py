@@ -2,10 +2,10 @@
 
 import pytest
 
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.transcript import conversation_of, end, failure_of
 from service.errors import ModelTimeout, NotFound, WrongPhase
+from service.store.phase import EndReason, Phase
 from tests.conversation.talks import meet, talk
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from service.conversation.closing import close, reopen
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, PartnerScene
@@ -23,6 +22,7 @@ from service.people.person import person_row
 from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
 from service.store.events import events_after
+from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from sqlmodel import Session
 
-from service.conversation.phase import ClockPolicy, EndReason
+from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
 from world.time import parse_time

@@ -13,13 +13,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlmodel import Session, func, select
 
-from service.conversation.phase import ClockPolicy
 from service.errors import Misconfigured
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.write import Span
 from service.settings import Settings
 from service.store.lock import DataLock
+from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, WorldRow
 from tests.export.stories import BEGUN, NOW, STORIES, tell

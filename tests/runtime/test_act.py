@@ -6,7 +6,6 @@ import pytest
 from sqlmodel import SQLModel
 
 import service.store.tables  # noqa: F401 - fills the metadata
-from service.conversation.phase import EndReason
 from service.conversation.room import Room
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
@@ -14,6 +13,7 @@ from service.llm.scripted import ScriptedModel
 from service.people.whereabouts import positions
 from service.runtime.act import Destination, do, set_decision, sleep, take_in_hand, walk
 from service.store.events import events_after
+from service.store.phase import EndReason
 from service.store.tables import EventRow, LifeRow, MovementRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick

@@ -13,7 +13,6 @@ from sqlmodel import Session
 
 from service.conversation.closing import reopen
 from service.conversation.engine import Engine
-from service.conversation.phase import EndReason, Phase
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene
 from service.conversation.stream import Ended, Moment, Settled
@@ -25,6 +24,7 @@ from service.memory.extraction import ClosingExtraction
 from service.memory.store import Group
 from service.runtime import conversation_runner as runner_module
 from service.runtime.conversation_runner import ConversationRunner
+from service.store.phase import EndReason, Phase
 from service.store.tables import (
     AttitudeChangeRow,
     ConversationRow,

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from service.conversation.engine import Engine
-from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.errors import Busy, WorldInUse
 from service.llm.scripted import ScriptedModel
 from service.runtime.forget import forget_character, forget_world
+from service.store.phase import Phase
 from service.store.tables import ConversationRow
 from tests.conversation.talks import rows, talk
 from tests.memory.far import FarMemory

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session
 
-from service.conversation.phase import Phase
 from service.conversation.room import Room
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Group
@@ -15,6 +14,7 @@ from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.forget import forget_character, forget_world
 from service.runtime.outbox import Outbox, waiting
 from service.runtime.world_session import load
+from service.store.phase import Phase
 from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.memory.far import FarMemory

@@ -7,11 +7,11 @@ from typing import get_args
 
 from service.api.life_schemas import How
 from service.content.profile import Importance, Mood
-from service.conversation.phase import EndReason, Phase
 from service.conversation.scene import Emotion
 from service.memory.validate import Reason
 from service.runtime.halted import Stopped
 from service.store.events import IN_A_MINUTE
+from service.store.phase import EndReason, Phase
 from service.web import texts as module
 from service.web.texts import TEXTS, texts
 from world.option import Reason as Refused

@@ -22,7 +22,7 @@ from pydantic_settings import (
 )
 
 from service.errors import Misconfigured, WrongSettings
-from world.time import Language
+from service.locales import Language
 
 Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""

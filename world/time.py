@@ -1,11 +1,12 @@
 """Owns world time: minutes on the game's own calendar, its days, and how long ago something was."""
 
 from datetime import datetime, timedelta
-from typing import Literal, NewType
+from typing import NewType
 
 from world.errors import BadWorldTime
 
-Language = Literal["en", "ja"]
+Language = str
+"""The code of a language: en, ja, or another that the service has a file for."""
 
 WorldTime = NewType("WorldTime", int)
 """Minutes since 0001-01-01T00:00 of the world's calendar (proleptic Gregorian, no time zone)."""

@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
+from service.locales import Language
 from service.runtime.halted import Stopped
 
 How = Literal["model", "routine", "client"]
@@ -202,7 +203,7 @@ class PossibilitiesOut(BaseModel):
 
     character_id: str
     now: WorldTimeText
-    language: Literal["en", "ja"]
+    language: Language
     options: list[OptionOut]
     refusals: list[RefusalOut]
 

@@ -8,8 +8,8 @@ from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, Worl
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
 from service.conversation.scene import Emotion
+from service.locales import Language
 from service.store.phase import EndReason, Phase
-from world.time import Language
 
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 

@@ -15,20 +15,12 @@ class ContentExists(Invalid):
     """Facts: `directory`, `names`."""
 
     slug = "content-exists"
-    text = {
-        "en": "{directory} already has {names}; nothing was written. Choose another directory, or move them away first.",
-        "ja": "{directory} には {names} が既にあるため、何も書き込みませんでした。別のフォルダを選ぶか、先に移動してください。",
-    }
 
 
 class ContentUnwritable(Invalid):
     """Facts: `directory`, `reason`."""
 
     slug = "content-unwritable"
-    text = {
-        "en": "{directory} cannot be written: {reason}. Nothing was left there.",
-        "ja": "{directory} に書き込めません({reason})。何も残していません。",
-    }
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:

@@ -10,6 +10,7 @@ from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile
 from service.errors import ContentErrors, NotFound
+from service.locales import sentence
 from world.actions import Catalogue
 from world.places import WorldMap
 from world.time import Language, WorldTime
@@ -79,7 +80,7 @@ class ContentRefused(ContentErrors):
 
     def sentence(self, language: Language) -> str:
         """All errors with file and key path."""
-        return self.text[language].format(**{**self.facts, "errors": self._lines(language)})
+        return sentence(language, f"errors.{self.slug}", **{**self.facts, "errors": self._lines(language)})
 
     def _lines(self, language: Language) -> str:
         return "\n".join(problem.line(language) for problem in self.problems)

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from service.content.fields import UNWRITTEN, ContentModel, ListOf, Minutes, Moment, NonEmpty, OpenHours, Slug, Text
+from service.locales import Language
 from world.places import ALWAYS_OPEN, Edge, Facility, Node, WorldMap, index_nodes
-from world.time import Language
 
 Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 

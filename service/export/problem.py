@@ -15,67 +15,42 @@ class NoSuchWorld(NotFound):
     """Facts: `id`, `place`."""
 
     slug = "no-such-world"
-    text = {
-        "en": "{place} holds no world {id!r} that has begun. Check --data and --world.",
-        "ja": "{place} に世界 {id!r} はまだありません。--data と --world を確かめてください。",
-    }
 
 
 class BadWorldName(Invalid):
     """Facts: `value`."""
 
     slug = "bad-world-name"
-    text = {
-        "en": "--world: {value!r} is no name of a world; expected ASCII letters and digits, parted by - or _.",
-        "ja": "--world: {value!r} は世界の名前に使えません。半角の英数字を - か _ でつないだ名前にしてください。",
-    }
 
 
 class NoSuchTime(Invalid):
     """Facts: `option`, `value`."""
 
     slug = "no-such-time"
-    text = {
-        "en": "{option}: {value!r} is no world time; expected 2026-04-01 or 2026-04-01T07:30.",
-        "ja": "{option}: {value!r} は世界の時刻ではありません。2026-04-01 か 2026-04-01T07:30 のように書いてください。",
-    }
 
 
 class NothingThen(Invalid):
     """Facts: `since`, `until`, `begun`, `now`."""
 
     slug = "nothing-then"
-    text = {
-        "en": "Nothing lies between {since} and {until}: the world has lived from {begun} to {now}.",
-        "ja": "{since} から {until} までの間には何もありません。この世界が過ごしたのは {begun} から {now} までです。",
-    }
 
 
 class WorldHasLived(Conflict):
     """Facts: `world_id`."""
 
     slug = "world-has-lived"
-    text = {
-        "en": "World {world_id} has lived already; a story is read into a new one. Choose another with --world.",
-        "ja": "世界 {world_id} はすでに動いています。読み込めるのは新しい世界だけです。--world で別の世界を選んでください。",
-    }
 
 
 class FileUnusable(Invalid):
     """Facts: `file`, `reason`."""
 
     slug = "file-unusable"
-    text = {"en": "{file}: {reason}", "ja": "{file}: {reason}"}
 
 
 class BadLine(Invalid):
     """Facts: `file`, `line` (from 1), `reason` (English), `reason_ja`. Nothing of the file was kept."""
 
     slug = "bad-line"
-    text = {
-        "en": "{file}, line {line}: {reason}. Nothing was imported.",
-        "ja": "{file} の {line} 行目: {reason_ja}。何も読み込んでいません。",
-    }
 
     def __init__(self, file: Path, line: int, reason: Mapping[Language, str]) -> None:
         super().__init__(file=str(file), line=line, reason=reason["en"], reason_ja=reason["ja"])

@@ -14,10 +14,11 @@ from pydantic_core import PydanticCustomError
 
 from service.content.problem import Key
 from service.export.problem import Unreadable, no_id
+from service.locales import Language
 from service.store.phase import EndReason
 from world.errors import BadWorldTime
 from world.ids import is_slug
-from world.time import Language, WorldTime, iso, parse_time
+from world.time import WorldTime, iso, parse_time
 
 FORMAT = 1
 """The version of the format; a reader refuses what is newer."""

@@ -1,0 +1,99 @@
+"""Owns every sentence that a person reads, by its key: one file for each language.
+
+A sentence is filled by `str.format`. Where a language has two forms it says ``one`` and ``other``, and the fact `count`
+chooses; a place that needs several sentences has a list. To add a language, put its file beside the others.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+import yaml
+
+_HERE = Path(__file__).parent
+_FORMS = {"one", "other"}
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that have a file, in the order of their codes."""
+    return tuple(sorted(file.stem for file in _HERE.glob("*.yaml")))
+
+
+if TYPE_CHECKING:
+    Language = str
+else:
+    Language = Literal[languages()]  # pydantic refuses any other
+"""The code of a language that has a file."""
+
+
+class Phrase:
+    """A sentence with its facts, said later in whatever language. `str()` says it in English, for the log."""
+
+    def __init__(self, key: str, /, **facts: object) -> None:
+        self.key, self.facts = key, facts
+
+    def of(self, language: Language) -> str:
+        """The sentence in that language."""
+        return sentence(language, self.key, **self.facts)
+
+    def __str__(self) -> str:
+        return self.of("en")
+
+
+def sentence(language: Language, key: str, /, **facts: object) -> str:
+    """The sentence with its facts; a fact that is a `Phrase` is said in the same language.
+
+    Raises:
+        KeyError: there is no such sentence, or it needs a fact that is not given.
+    """
+    found = _read(language)[key]
+    if isinstance(found, Mapping):
+        found = found["one" if facts["count"] == 1 else "other"]
+    said = {name: fact.of(language) if isinstance(fact, Phrase) else fact for name, fact in facts.items()}
+    filled: str = found.format_map(said)
+    return filled
+
+
+def sentences(language: Language, key: str) -> tuple[str, ...]:
+    """The sentences of a list, as the file has them: whoever chooses one fills it.
+
+    Raises:
+        KeyError: there is no such list.
+    """
+    found: tuple[str, ...] = _read(language)[key]
+    return found
+
+
+@cache
+def room(language: Language, name: str) -> Mapping[str, Any]:
+    """All sentences whose key begins with that name, by the rest of their key, as the file has them."""
+    found = {key.removeprefix(f"{name}."): text for key, text in _read(language).items() if key.startswith(f"{name}.")}
+    return MappingProxyType(found)
+
+
+def language_named(tag: str | None) -> Language | None:
+    """The language that a tag such as ``ja-JP`` or ``ja_JP.UTF-8`` names; None: there is no file for it."""
+    code = re.split(r"[^a-z]", (tag or "").strip().lower(), maxsplit=1)[0]
+    return code if code in languages() else None
+
+
+@cache
+def _read(language: Language) -> Mapping[str, Any]:
+    """The file's sentences by their keys: the names from the top down, parted by dots."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
+    text = (_HERE / f"{language}.yaml").read_text(encoding="utf-8")
+    return MappingProxyType(dict(_flat("", yaml.load(text, loader))))  # noqa: S506 - both are safe loaders
+
+
+def _flat(above: str, found: Any) -> Any:
+    if isinstance(found, list):
+        yield above, tuple(found)
+    elif isinstance(found, dict) and not found.keys() <= _FORMS:
+        for name, inner in found.items():
+            yield from _flat(f"{above}.{name}" if above else str(name), inner)
+    else:
+        yield above, found

@@ -1,0 +1,89 @@
+"""Holds the files of sentences: every language says the same, and the code asks for all of it and for nothing else."""
+
+import ast
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import service
+from service import locales
+from service.errors import KataribeError
+from service.locales import Phrase, language_named, languages, room, sentence
+
+SERVICE = Path(service.__file__).parent
+NEVER_RAISED = {"conflict", "model-error"}
+"""Errors that only others are made of."""
+
+
+def read(language: str) -> dict[str, Any]:
+    """All sentences of a language."""
+    return dict(locales._read(language))
+
+
+def constants() -> Iterator[tuple[str, bool]]:
+    """Every text in the code, and whether it is only the beginning of one that is put together."""
+    for file in SERVICE.rglob("*.py"):
+        begun = set()
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                begun.add(id(node.values[0]))
+                yield str(node.values[0].value), True
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "room":
+                yield f"{ast.literal_eval(node.args[1])}.", True
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in begun:
+                yield node.value, False
+
+
+def test_every_language_has_the_same_sentences() -> None:
+    assert {language: set(read(language)) ^ set(read("en")) for language in languages()} == {"en": set(), "ja": set()}
+
+
+def test_every_key_in_the_code_is_a_sentence() -> None:
+    keys, rooms = set(read("en")), {key.split(".")[0] for key in read("en")}
+    looks_like_a_key = re.compile(rf"({'|'.join(rooms)})(\.[a-z][a-z0-9_-]*)+\.?")
+    named = {text for text, begun in constants() if not begun and looks_like_a_key.fullmatch(text)}
+    begun = {text for text, begun in constants() if begun and looks_like_a_key.fullmatch(text)}
+    assert named - keys == set()
+    assert {text for text in begun if not any(key.startswith(text) for key in keys)} == set()
+
+
+def test_no_sentence_is_left_over() -> None:
+    whole = {text for text, begun in constants() if not begun}
+    begun = tuple(text for text, begun in constants() if begun and "." in text)
+    assert [key for key in read("en") if key not in whole and not key.startswith(begun)] == []
+
+
+def test_every_error_has_a_sentence_and_every_sentence_an_error() -> None:
+    for module in pkgutil.walk_packages(service.__path__, "service."):
+        import_module(module.name)
+    found = [KataribeError]
+    for error in found:
+        found += error.__subclasses__()
+    slugs = {error.slug for error in found if error.__module__.startswith("service.")}
+    assert slugs - NEVER_RAISED == set(room("en", "errors"))
+
+
+def test_a_missing_fact_or_sentence_is_an_error() -> None:
+    with pytest.raises(KeyError, match="host"):
+        sentence("en", "errors.host-not-allowed")
+    with pytest.raises(KeyError, match="no-such"):
+        sentence("en", "errors.no-such")
+
+
+def test_a_phrase_is_said_in_the_language_of_the_sentence_around_it() -> None:
+    inner = Phrase("errors.stopping")
+    assert sentence("ja", "errors.invalid", field="f", reason=inner).startswith("f: サービスが停止中です")
+    assert str(inner).startswith("The service is stopping")
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [("ja", "ja"), ("ja-JP", "ja"), ("ja_JP.UTF-8", "ja"), ("EN", "en"), ("C.UTF-8", None), ("", None), (None, None)],
+)
+def test_a_tag_names_a_language_that_has_a_file(tag: str | None, language: str | None) -> None:
+    assert language_named(tag) == language

@@ -10,7 +10,7 @@ from sqlmodel import Session
 from service.content.profile import Mood
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, Goal, LastMeeting, Line, NpcScene, Nudge, PartnerScene
-from service.conversation.transcript import lines, world_at
+from service.conversation.transcript import lines, said_between, world_at
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.memory.recall import PersonMemory, RecentMemory, recall, remembered_as
@@ -18,7 +18,7 @@ from service.memory.self_facts import self_facts
 from service.people.attitude import mood
 from service.people.person import person_row
 from service.people.worlds import WorldView
-from service.store.tables import ConversationRow
+from service.store.tables import ConversationRow, TurnRow
 from world.time import Language, WorldTime, ago
 
 KNOWN_TOKENS = 180
@@ -51,6 +51,8 @@ class _Shared(TypedDict):
     items: tuple[str, ...]
     unsettled: tuple[Line, ...]
     unsettled_ago: str
+    said_today: tuple[str, ...]
+    said_before: tuple[str, ...]
     lines: tuple[Line, ...]
     turns_left: int
     nudge: Nudge | None
@@ -70,12 +72,13 @@ class PersonMind:
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:
-    """Everything of a scene that does not change while the two talk."""
+    """Everything of a scene that does not change while the two talk. `earlier` is what they said to each other before."""
 
     world: WorldView
     conversation: ConversationRow
     character: PersonMind
     partner: PersonMind
+    earlier: tuple[TurnRow, ...] = ()
 
     @property
     def partner_walks(self) -> bool:
@@ -99,6 +102,7 @@ class Brief:
     def _shared(self, partner_id: str, mind: PersonMind, said: tuple[Line, ...], nudge: Nudge | None) -> _Shared:
         recent = mind.memory.recent
         last = recent.last_summary
+        before, today = self._said_to(partner_id)
         return {
             "language": self.world.language,
             "partner_id": partner_id,
@@ -119,10 +123,19 @@ class Brief:
             "items": mind.items,
             "unsettled": lines(recent.unsettled),
             "unsettled_ago": self._ago(recent.unsettled[-1].at) if recent.unsettled else "",
+            "said_today": today,
+            "said_before": before,
             "lines": said,
             "turns_left": self.conversation.max_turns - len(said),
             "nudge": nudge,
         }
+
+    def _said_to(self, partner_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What the other said to the partner on earlier days, and what today."""
+        own = [turn for turn in self.earlier if turn.speaker_id != partner_id]
+        is_today = [self.world.at(WorldTime(turn.at)).day == self.world.day for turn in own]
+        before = tuple(turn.text for turn, today in zip(own, is_today, strict=True) if not today)
+        return before, tuple(turn.text for turn, today in zip(own, is_today, strict=True) if today)
 
     def _today(self, partner_id: str, recent: RecentMemory) -> list[str]:
         """The day's conversations with others."""
@@ -149,10 +162,14 @@ async def brief(room: Room, conversation: ConversationRow) -> Brief:
     own, others = await asyncio.gather(
         _remembered(room, world, first, other, query), _remembered(room, world, other, first, "")
     )
-    character, partner = await room.database.read(
-        lambda s: (_mind(s, room, world, first, own), _mind(s, room, world, other, others))
+    character, partner, earlier = await room.database.read(
+        lambda s: (
+            _mind(s, room, world, first, own),
+            _mind(s, room, world, other, others),
+            tuple(said_between(s, world, first, other)),
+        )
     )
-    return Brief(world=world, conversation=conversation, character=character, partner=partner)
+    return Brief(world=world, conversation=conversation, character=character, partner=partner, earlier=earlier)
 
 
 def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:

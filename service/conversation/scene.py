@@ -49,7 +49,8 @@ class Scene:
 
     `last_meeting`, `known` (each with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
-    failed), and `unsettled_ago` when that was. `acquainted`: by the author's word the two knew each other before the
+    failed), and `unsettled_ago` when that was. `said_today` and `said_before` (in the days before) are what it has said to
+    the partner: no prompt tells it, but who speaks without a model repeats nothing of it. `acquainted`: by the author's word the two knew each other before the
     story began. `learned` is what it told about itself before; `mid_term` what affects its next days; `today` the day's
     conversations with others; `items` what it carries. `lines` is this conversation so far.
     """
@@ -77,6 +78,8 @@ class Scene:
     items: tuple[str, ...] = ()
     unsettled: tuple[Line, ...] = ()
     unsettled_ago: str = ""
+    said_today: tuple[str, ...] = ()
+    said_before: tuple[str, ...] = ()
     lines: tuple[Line, ...] = ()
     turns_left: int = 10
     nudge: Nudge | None = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.conversation.ending import Spoken
@@ -16,7 +17,10 @@ from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.usage import count
-from world.time import WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
+
+SAID_MINUTES = 14 * MINUTES_PER_DAY
+"""How far back a speaker without a model looks for what it has told already."""
 
 
 def conversation_of(session: Session, world_id: str, conversation_id: str, *, lock: bool = False) -> ConversationRow:
@@ -43,6 +47,26 @@ def turns_of(session: Session, conversation_id: str) -> list[TurnRow]:
     """The committed turns in order."""
     query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
     return list(session.exec(query))
+
+
+def said_between(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
+    """What the two have said to each other in conversations that were over by the moment of `world`, oldest first: of
+    the last `SAID_MINUTES`.
+    """
+    one, other = aliased(ParticipantRow), aliased(ParticipantRow)
+    query = (
+        select(TurnRow)
+        .join(ConversationRow, col(ConversationRow.id) == TurnRow.conversation_id)
+        .join(one, (col(one.conversation_id) == ConversationRow.id) & (col(one.world_id) == world.id))
+        .join(other, (col(other.conversation_id) == ConversationRow.id) & (col(other.world_id) == world.id))
+        .where(
+            one.person_id == one_id,
+            other.person_id == other_id,
+            col(ConversationRow.ended_at) <= world.now,
+            col(ConversationRow.ended_at) > world.now - SAID_MINUTES,
+        )
+    )
+    return list(session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn))))
 
 
 def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:

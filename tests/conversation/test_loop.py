@@ -12,7 +12,7 @@ from service.conversation.engine import Engine
 from service.conversation.room import Room
 from service.conversation.scene import CharacterScene, CharacterTurn, NpcTurn, OpeningTurn, Scene
 from service.conversation.stream import Ended, Moment, Said, Speaking
-from service.conversation.transcript import end
+from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.scripted import Scripted, ScriptedModel
@@ -38,6 +38,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
+from world.time import MINUTES_PER_DAY
 
 AGAIN = "Hello! I am sorry to bother you. May I ask about your family, Taro?"
 AS_AI = "As an AI language model I have no family."
@@ -349,3 +350,15 @@ def test_a_repair_that_the_budget_has_no_room_for_is_no_dialogue(room: Room, scr
     row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.BUDGET_EXHAUSTED)
     assert (_texts(room, conversation_id), row.calls) == ([], 1)
+
+
+def test_each_knows_what_it_said_to_the_other_today_and_before(room: Room, script: ScriptedModel) -> None:
+    for minutes in (0, 60, MINUTES_PER_DAY, SAID_MINUTES):
+        pass_minutes(room, minutes)
+        _hold(room, script, says(f"{HELLO} {minutes}"), replies(FAREWELL, leaves=True))
+    asked = [_scene(prompt) for prompt in script.history]
+    first, later = f"{HELLO} 0", f"{HELLO} 60"
+    assert [scene.said_today for scene in asked[0::2]] == [(), (first,), (), ()]
+    assert [scene.said_before for scene in asked[0::2]] == [(), (), (first, later), ()]
+    assert [scene.said_today for scene in asked[1::2]] == [(), (FAREWELL,), (), ()]
+    assert not any(first in message.content for message in script.history[-2].messages)

@@ -25,6 +25,7 @@ from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.errors import Misconfigured
 from service.llm.choose import Models, choose_models
 from service.llm.rehearsal import RehearsalModel
+from service.locales import Phrase
 from service.memory.choose import choose_memory
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
@@ -139,9 +140,7 @@ def _stage(settings: Settings) -> WorldRepository:
         stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
         raise Misconfigured(
-            setting="KATARIBE_WORLD__START",
-            reason=str(exc),
-            reason_ja=f"{exc.text!r} は世界の時刻ではありません。2026-04-01T07:00 のように書いてください",
+            setting="KATARIBE_WORLD__START", reason=Phrase("settings.no_world_time", text=exc.text)
         ) from exc
     return stage
 

@@ -48,7 +48,7 @@ KataribeError
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from service.locales import Language, sentence
+from service.locales import Language, Phrase, sentence
 
 
 class KataribeError(Exception):
@@ -199,12 +199,12 @@ class ContentErrors(KataribeError):
 
 
 class Misconfigured(KataribeError):
-    """Facts: `setting`, `reason` (English), `reason_ja`."""
+    """Facts: `setting`, `reason`."""
 
     status, slug = 503, "misconfigured"
 
-    def __init__(self, *, setting: str, reason: str, reason_ja: str) -> None:
-        super().__init__(setting=setting, reason=reason, reason_ja=reason_ja)
+    def __init__(self, *, setting: str, reason: Phrase) -> None:
+        super().__init__(setting=setting, reason=reason)
 
 
 class WrongSettings(KataribeError):

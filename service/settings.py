@@ -4,7 +4,8 @@ A list is written with commas or as JSON; a group of settings may be written as 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -22,7 +23,7 @@ from pydantic_settings import (
 )
 
 from service.errors import Misconfigured, WrongSettings
-from service.locales import Language
+from service.locales import Language, Listed, Phrase, room
 
 Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
@@ -203,33 +204,6 @@ class Settings(BaseSettings):
         return init_settings, _Environment(settings_cls), _EnvFile(settings_cls, dotenv_settings.env_file)
 
 
-_EXPECTED: Mapping[str, tuple[str, str]] = {
-    "int_parsing": ("expected a whole number", "整数を書いてください"),
-    "int_type": ("expected a whole number", "整数を書いてください"),
-    "int_from_float": ("expected a whole number", "整数を書いてください"),
-    "float_parsing": ("expected a number", "数を書いてください"),
-    "float_type": ("expected a number", "数を書いてください"),
-    "finite_number": ("expected a finite number", "有限の数を書いてください"),
-    "bool_parsing": ("expected true or false", "true か false を書いてください"),
-    "bool_type": ("expected true or false", "true か false を書いてください"),
-    "greater_than": ("expected a number greater than {gt:g}", "{gt:g} より大きい数を書いてください"),
-    "greater_than_equal": ("expected a number of {ge:g} or more", "{ge:g} 以上の数を書いてください"),
-    "less_than": ("expected a number less than {lt:g}", "{lt:g} より小さい数を書いてください"),
-    "less_than_equal": ("expected a number of {le:g} or less", "{le:g} 以下の数を書いてください"),
-    "string_type": ("expected a text", "文字列を書いてください"),
-    "string_unicode": ("expected text in UTF-8", "UTF-8 の文字列を書いてください"),
-    "path_type": ("expected a path", "パスを書いてください"),
-    "list_type": (
-        'expected a list, as one,two or as JSON: ["one", "two"]',
-        'one,two または JSON の ["one", "two"] のようにリストを書いてください',
-    ),
-    "model_type": (
-        'expected a JSON object: {{"key": "value"}}',
-        'JSON のオブジェクト {{"key": "value"}} を書いてください',
-    ),
-}
-
-
 def read_settings() -> Settings:
     """The settings of the environment and of .env.
 
@@ -241,30 +215,26 @@ def read_settings() -> Settings:
     except ValidationError as exc:
         raise WrongSettings([_misconfigured(error) for error in exc.errors(include_url=False)]) from exc
     except (OSError, UnicodeDecodeError) as exc:
-        unread = Misconfigured(
-            setting=".env",
-            reason="the file cannot be read as text in UTF-8",
-            reason_ja="UTF-8 の文字列として読めません",
-        )
+        unread = Misconfigured(setting=".env", reason=Phrase("settings.no_text"))
         raise WrongSettings([unread]) from exc
 
 
 def _misconfigured(error: ErrorDetails) -> Misconfigured:
     name = _variable(error)
-    if error["type"] == "extra_forbidden":
+    return Misconfigured(setting=name, reason=_reason(error, name))
+
+
+def _reason(error: ErrorDetails, name: str) -> Phrase:
+    kind, facts = error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
         meant = get_close_matches(name, _variables(Settings, "KATARIBE_"), 1)
-        en, ja = (f" (did you mean {meant[0]}?)", f"({meant[0]} ではありませんか?)") if meant else ("", "")
-        return Misconfigured(
-            setting=name, reason=f"there is no such setting{en}", reason_ja=f"その設定はありません{ja}"
-        )
-    if error["type"] == "literal_error":
-        choices = error["ctx"]["expected"]
-        ja = choices.replace(", ", "、").replace(" or ", "、")
-        return Misconfigured(setting=name, reason=f"expected {choices}", reason_ja=f"{ja} のどれかを書いてください")
-    if error["type"] in _EXPECTED:
-        en, ja = (text.format(**error.get("ctx", {})) for text in _EXPECTED[error["type"]])
-        return Misconfigured(setting=name, reason=en, reason_ja=ja)
-    return Misconfigured(setting=name, reason=error["msg"], reason_ja="この値は使えません")
+        return Phrase("settings.no_such_setting", hint=Phrase("common.hint", guess=meant[0]) if meant else "")
+    if kind == "literal_error":
+        choices = re.split(", | or ", facts["expected"])
+        return Phrase("settings.choices", choices=Listed(choices, last="common.or"))
+    if kind in room("en", "settings.expected"):
+        return Phrase(f"settings.expected.{kind}", **facts)
+    return Phrase("settings.refused", reason=error["msg"])
 
 
 def _variable(error: ErrorDetails) -> str:

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from starlette.requests import HTTPConnection
 
 from service.errors import Misconfigured
+from service.locales import Phrase
 from service.settings import Settings
 
 router = APIRouter(include_in_schema=False)
@@ -30,11 +31,7 @@ class ApiKey:
     def __init__(self, key: str) -> None:
         """Raises: Misconfigured: no header can carry it."""
         if not re.fullmatch(r"[\x21-\x7e]+", key):
-            raise Misconfigured(
-                setting="KATARIBE_API_KEY",
-                reason="expected ASCII letters, digits and signs, without spaces",
-                reason_ja="空白を含まないASCIIの文字だけで書いてください",
-            )
+            raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_letters"))
         self._key = key.encode()
         self._cookie = hmac.new(self._key, b"kataribe login", hashlib.sha256).hexdigest().encode()
 

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from service.api import problem
 from service.api.guard import is_loopback
 from service.errors import Misconfigured, Stopping
+from service.locales import Phrase
 
 
 class Server(uvicorn.Server):
@@ -30,11 +31,7 @@ class Server(uvicorn.Server):
     ) -> None:
         """Raises: Misconfigured: others than this machine could reach it, and there is no key."""
         if not is_loopback(host) and app.state.key is None:
-            raise Misconfigured(
-                setting="KATARIBE_API_KEY",
-                reason=f"{host} can be reached from other machines: set a key, or listen on 127.0.0.1",
-                reason_ja=f"{host} は他のマシンから接続できます。キーを設定するか、127.0.0.1 で待ち受けてください",
-            )
+            raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_missing", host=host))
         config = uvicorn.Config(
             _Releasing(app),
             http=type("Protocol", (_Impatient,), {"head_seconds": app.state.settings.request_timeout_seconds}),

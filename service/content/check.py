@@ -64,7 +64,7 @@ def check_content(directory: Path) -> list[ContentProblem]:
 def examine(directory: Path) -> CheckedContent:
     """Read and check everything; never raises for what is in the files."""
     if not directory.is_dir():
-        return CheckedContent(problems=[problem(".", (), "no_directory")])
+        return CheckedContent(problems=[problem(".", (), "content.no_directory")])
     content = _parsed(directory)
     content.problems += _cross_checked(content)
     content.problems.sort(key=_by_file)
@@ -96,7 +96,7 @@ def _parse(model: type[W], directory: Path, file: str, found: list[ContentProble
     try:
         return model.model_validate(read_values(directory / file))
     except Unreadable as exc:
-        found.append(problem(file, (), exc.kind, **exc.facts))
+        found.append(ContentProblem(file=file, key_path="", said=exc.reason))
     except ValidationError as exc:
         found += schema_errors(model, file, exc)
     return None
@@ -107,7 +107,7 @@ def _parse_all(model: type[W], directory: Path, folder: str, found: list[Content
     try:
         files = person_files(directory, folder)
     except Unreadable as exc:
-        found.append(problem(f"{folder}/", (), exc.kind, **exc.facts))
+        found.append(ContentProblem(file=f"{folder}/", key_path="", said=exc.reason))
         return {}, False
     parsed = {file: _parse(model, directory, file, found) for file in files}
     people = {file: person for file, person in parsed.items() if person is not None}

@@ -30,7 +30,7 @@ def check_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
         yield from _reachable(("actions", i), action, needs)
         yield from _place(("actions", i), action)
     if not any(action.ends_day for action in actions.actions):
-        yield problem(ACTIONS_FILE, ("actions",), "no_night")
+        yield problem(ACTIONS_FILE, ("actions",), "content.no_night")
 
 
 def _bounds(need: NeedEntry) -> dict[str, str]:
@@ -39,7 +39,7 @@ def _bounds(need: NeedEntry) -> dict[str, str]:
 
 def _within(key: Key, need: NeedEntry) -> Iterator[ContentProblem]:
     if need.highest <= need.lowest:
-        yield problem(ACTIONS_FILE, (*key, "highest"), "highest_below_lowest", **_bounds(need))
+        yield problem(ACTIONS_FILE, (*key, "highest"), "content.highest_below_lowest", **_bounds(need))
     yield from _in_bounds(ACTIONS_FILE, (*key, "start"), need.start, need)
     if need.critical is not None:
         yield from _in_bounds(ACTIONS_FILE, (*key, "critical"), need.critical, need)
@@ -47,12 +47,12 @@ def _within(key: Key, need: NeedEntry) -> Iterator[ContentProblem]:
 
 def _in_bounds(file: str, key: Key, level: float, need: NeedEntry) -> Iterator[ContentProblem]:
     if need.lowest < need.highest and not need.lowest <= level <= need.highest:
-        yield problem(file, key, "out_of_bounds", level=f"{level:.12g}", need=quote(need.id), **_bounds(need))
+        yield problem(file, key, "content.out_of_bounds", level=f"{level:.12g}", need=quote(need.id), **_bounds(need))
 
 
 def _known(key: Key, need_id: str, needs: Needs) -> Iterator[ContentProblem]:
     if need_id not in needs:
-        yield unknown(ACTIONS_FILE, (*key, need_id), "unknown_need", need_id, needs)
+        yield unknown(ACTIONS_FILE, (*key, need_id), "content.unknown_need", need_id, needs)
 
 
 def _reachable(key: Key, action: ActionEntry, needs: Needs) -> Iterator[ContentProblem]:
@@ -62,15 +62,17 @@ def _reachable(key: Key, action: ActionEntry, needs: Needs) -> Iterator[ContentP
     for name, need_id, least, most in asked:
         need = needs.get(need_id)
         if need and need.lowest < need.highest and max(least, need.lowest) > min(most, need.highest):
-            yield problem(ACTIONS_FILE, (*key, name, need_id), "out_of_reach", need=quote(need_id), **_bounds(need))
+            yield problem(
+                ACTIONS_FILE, (*key, name, need_id), "content.out_of_reach", need=quote(need_id), **_bounds(need)
+            )
 
 
 def _place(key: Key, action: ActionEntry) -> Iterator[ContentProblem]:
     if action.where is Where.FACILITY and not action.tags:
-        yield problem(ACTIONS_FILE, (*key, "tags"), "no_tags")
+        yield problem(ACTIONS_FILE, (*key, "tags"), "content.no_tags")
     for name in ("tags", "seats"):
         if action.where is not Where.FACILITY and getattr(action, name):
-            yield problem(ACTIONS_FILE, (*key, name), "not_in_facility", name=name, where=quote(action.where))
+            yield problem(ACTIONS_FILE, (*key, name), "content.not_in_facility", name=name, where=quote(action.where))
 
 
 def check_tags(actions: ActionsFile, maps: MapsFile) -> Iterator[ContentProblem]:
@@ -79,7 +81,7 @@ def check_tags(actions: ActionsFile, maps: MapsFile) -> Iterator[ContentProblem]
     for i, action in enumerate(actions.actions):
         if action.where is Where.FACILITY and action.tags and set(action.tags).isdisjoint(carried):
             facts = {"tags": listed(action.tags), "known": listed(carried), "hint": hint(action.tags[0], carried)}
-            yield problem(ACTIONS_FILE, ("actions", i, "tags"), "tags_of_no_facility", **facts)
+            yield problem(ACTIONS_FILE, ("actions", i, "tags"), "content.tags_of_no_facility", **facts)
 
 
 def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | None) -> Iterator[ContentProblem]:
@@ -92,11 +94,11 @@ def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | N
             if need_id in needs:
                 yield from _in_bounds(file, ("needs", need_id), level, needs[need_id])
             else:
-                yield unknown(file, ("needs", need_id), "unknown_need", need_id, needs)
+                yield unknown(file, ("needs", need_id), "content.unknown_need", need_id, needs)
         for i, block in enumerate(character.routine):
             key = ("routine", i, "action")
             if block.action_id is not None and block.action_id not in known:
-                yield unknown(file, key, "unknown_action", block.action_id, known)
+                yield unknown(file, key, "content.unknown_action", block.action_id, known)
             elif block.action_id is not None and (block.facility_id is None or block.facility_id in places):
                 place = places[block.facility_id] if block.facility_id is not None else None
                 possible = [action.id for action in actions.actions if _fits(action, place, character)]
@@ -116,5 +118,5 @@ def _wrong_place(
 ) -> ContentProblem:
     facts = {"action": quote(action_id), "possible": listed(possible)}
     if place is None:
-        return problem(file, key, "not_possible_at_home", **facts)
-    return problem(file, key, "not_possible_there", facility=quote(place.id), **facts)
+        return problem(file, key, "content.not_possible_at_home", **facts)
+    return problem(file, key, "content.not_possible_there", facility=quote(place.id), **facts)

@@ -54,23 +54,23 @@ class _MapGraph:
 
     def _unconnected(self, part: set[str]) -> ContentProblem:
         nodes = self._sorted(part)
-        return problem(MAPS_FILE, self._keys[nodes[0]], "unconnected", nodes=listed(nodes))
+        return problem(MAPS_FILE, self._keys[nodes[0]], "content.unconnected", nodes=listed(nodes))
 
     def _walled_in(self, region: set[str]) -> ContentProblem:
         nodes = self._sorted(region)
         walls = self._sorted({n for node in region for n in self._world.graph.neighbors(node)} & set(self._holders))
         npcs = [self._holders[node] for node in walls]
         facts = {"nodes": listed(nodes), "npcs": listed(npcs), "walls": listed(walls)}
-        return problem(MAPS_FILE, self._keys[nodes[0]], "walled_in", **facts)
+        return problem(MAPS_FILE, self._keys[nodes[0]], "content.walled_in", **facts)
 
     def _lonely_npcs(self, lost: set[str]) -> Iterator[ContentProblem]:
         for key, post in entries(self._maps, "npcs"):
             npc, node = post.npc_id, post.spawn_node_id
             if node not in lost and not self._world.beside(node):
-                yield problem(MAPS_FILE, (*key, "spawnNodeId"), "lonely_npc", npc=quote(npc), node=quote(node))
+                yield problem(MAPS_FILE, (*key, "spawnNodeId"), "content.lonely_npc", npc=quote(npc), node=quote(node))
 
     def _locked_facilities(self, walled_in: set[str]) -> Iterator[ContentProblem]:
         for key, place in entries(self._maps, "facilities"):
             if walled_in.union(self._holders).issuperset(place.nodes):
                 facts = {"facility": quote(place.id), "nodes": listed(place.nodes)}
-                yield problem(MAPS_FILE, (*key, "nodes"), "locked_facility", **facts)
+                yield problem(MAPS_FILE, (*key, "nodes"), "content.locked_facility", **facts)

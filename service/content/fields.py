@@ -28,7 +28,7 @@ _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2})")
 
 
 def refusal(kind: str) -> PydanticCustomError:
-    """The error of a value; what was expected is said by `schema_errors.EXPECTED` under that kind."""
+    """The error of a value; what was expected is said by the sentence of that kind."""
     return PydanticCustomError(kind, kind)
 
 

@@ -15,7 +15,8 @@ from yaml.composer import Composer
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from service.content.problem import Fact, quote
+from service.content.problem import quote
+from service.locales import Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS = "npcs", "characters"
@@ -37,11 +38,11 @@ _NO_FILE = {errno.ENXIO, errno.EOPNOTSUPP}
 
 
 class Unreadable(Exception):
-    """A file or folder that has no values; `kind` is the sentence that says why."""
+    """A file or folder that has no values; `reason` is the sentence that says why."""
 
-    def __init__(self, kind: str, **facts: Fact) -> None:
-        super().__init__(kind)
-        self.kind, self.facts = kind, facts
+    def __init__(self, sentence: str, /, **facts: object) -> None:
+        self.reason = Phrase(sentence, **facts)
+        super().__init__(self.reason)
 
 
 def bundled_content(package: Path = _PACKAGE) -> Path:
@@ -60,9 +61,9 @@ def person_files(directory: Path, folder: str) -> list[str]:
         with os.scandir(directory / folder) as entries:
             names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
     except OSError as exc:
-        raise Unreadable("not_listed", reason=str(exc.strerror)) from exc
+        raise Unreadable("content.not_listed", reason=str(exc.strerror)) from exc
     if len(names) > MOST_FILES:
-        raise Unreadable("too_many_files", most=MOST_FILES)
+        raise Unreadable("content.too_many_files", most=MOST_FILES)
     return sorted(f"{folder}/{name}" for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
 
 
@@ -78,22 +79,22 @@ def read_values(path: Path) -> object:
         return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
     except UnicodeDecodeError as exc:
         line, byte = raw[: exc.start].count(b"\n") + 1, f"0x{raw[exc.start]:02x}"
-        raise Unreadable("no_utf8", line=line, byte=byte) from exc
+        raise Unreadable("content.no_utf8", line=line, byte=byte) from exc
     except RecursionError as exc:
-        raise Unreadable("nested_too_deeply") from exc
+        raise Unreadable("content.nested_too_deeply") from exc
 
 
 def _bytes_of(path: Path) -> bytes:
     try:
         raw = _regular_bytes(path)
     except FileNotFoundError as exc:
-        raise Unreadable("missing_file") from exc
+        raise Unreadable("content.missing_file") from exc
     except OSError as exc:
-        raise Unreadable("not_read", reason=str(exc.strerror)) from exc
+        raise Unreadable("content.not_read", reason=str(exc.strerror)) from exc
     if raw is None:
-        raise Unreadable("no_file")
+        raise Unreadable("content.no_file")
     if len(raw) > MOST_BYTES:
-        raise Unreadable("too_large", megabytes=MOST_BYTES // 1_000_000)
+        raise Unreadable("content.too_large", megabytes=MOST_BYTES // 1_000_000)
     return raw
 
 
@@ -123,16 +124,16 @@ def _read_json(text: str) -> object:
     try:
         return json.loads(text, object_pairs_hook=_mapping)
     except json.JSONDecodeError as exc:
-        raise Unreadable("broken", form="JSON", line=exc.lineno, column=exc.colno, reason=exc.msg) from exc
+        raise Unreadable("content.broken", form="JSON", line=exc.lineno, column=exc.colno, reason=exc.msg) from exc
     except ValueError as exc:  # Python refuses to convert integers of thousands of digits
-        raise Unreadable("too_many_digits") from exc
+        raise Unreadable("content.too_many_digits") from exc
 
 
 def _mapping(pairs: list[tuple[str, object]]) -> dict[str, object]:
     mapping: dict[str, object] = {}
     for name, value in pairs:
         if name in mapping:
-            raise Unreadable("key_twice", name=quote(name))
+            raise Unreadable("content.key_twice", name=quote(name))
         mapping[name] = value
     return mapping
 
@@ -145,7 +146,7 @@ class _Strict(Composer, SafeConstructor):
         names: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in names:
-                raise Unreadable("key_twice_at", **_place(key.start_mark), name=quote(key.value))
+                raise Unreadable("content.key_twice_at", **_place(key.start_mark), name=quote(key.value))
             names.add(key.value)
         return node
 
@@ -153,7 +154,7 @@ class _Strict(Composer, SafeConstructor):
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, ArithmeticError) as exc:
-            raise Unreadable("bad_scalar_at", **_place(node.start_mark), text=quote(str(node.value))) from exc
+            raise Unreadable("content.bad_scalar_at", **_place(node.start_mark), text=quote(str(node.value))) from exc
 
 
 def _place(mark: yaml.Mark | None) -> dict[str, int]:
@@ -184,8 +185,8 @@ def _read_yaml(text: str) -> object:
         return _Loader(text).get_single_data()
     except yaml.MarkedYAMLError as exc:
         place = _place(exc.problem_mark or exc.context_mark)
-        raise Unreadable("broken", form="YAML", **place, reason=" ".join((exc.problem or "").split())) from exc
+        raise Unreadable("content.broken", form="YAML", **place, reason=" ".join((exc.problem or "").split())) from exc
     except yaml.reader.ReaderError as exc:
         line, column = text.count("\n", 0, exc.position) + 1, exc.position - text.rfind("\n", 0, exc.position)
         reason = f"control character U+{ord(text[exc.position]):04X}"
-        raise Unreadable("broken", form="YAML", line=line, column=column, reason=reason) from exc
+        raise Unreadable("content.broken", form="YAML", line=line, column=column, reason=reason) from exc

@@ -1,20 +1,15 @@
-"""One thing wrong in a content file: which file, which key, what was found and what was expected, in both languages."""
+"""One thing wrong in a content file: which file, which key, what was found and what was expected."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import partial
 
-from service.content.sentences import SENTENCES
-from world.time import Language
+from service.locales import Language, Phrase
 
 Key = tuple[str | int, ...]
 """Where in a file: the keys and list positions from the top down."""
-
-Fact = str | float | Callable[[Language], str]
-"""What is filled into a sentence; a function where it differs by language."""
 
 _PLAIN_KEY = re.compile(r"\w+(-\w+)*")
 _LONGEST_QUOTE = 60
@@ -28,30 +23,20 @@ class ContentProblem:
 
     file: str
     key_path: str
-    en: str
-    ja: str
+    said: Phrase
 
     def message(self, language: Language) -> str:
         """What was found and what was expected."""
-        return self.ja if language == "ja" else self.en
+        return self.said.of(language)
 
     def line(self, language: Language) -> str:
         """File, key path and message in one line."""
         return ": ".join(part for part in (self.file, self.key_path, self.message(language)) if part)
 
 
-def problem(file: str, key: Key, kind: str, **facts: Fact) -> ContentProblem:
-    """A problem at that key, in the sentences of that kind with these facts."""
-    return ContentProblem(
-        file=file, key_path=key_path(key), en=sentence(kind, "en", **facts), ja=sentence(kind, "ja", **facts)
-    )
-
-
-def sentence(kind: str, language: Language, **facts: Fact) -> str:
-    """The sentence of that kind."""
-    en, ja = SENTENCES[kind]
-    filled = {name: fact(language) if callable(fact) else fact for name, fact in facts.items()}
-    return (ja if language == "ja" else en).format(**filled)
+def problem(file: str, key: Key, sentence: str, /, **facts: object) -> ContentProblem:
+    """A problem at that key, in the sentence of that name with these facts."""
+    return ContentProblem(file=file, key_path=key_path(key), said=Phrase(sentence, **facts))
 
 
 def key_path(key: Key) -> str:
@@ -73,27 +58,27 @@ def quote(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in json.dumps(short, ensure_ascii=False))
 
 
-def listed(ids: Sequence[str]) -> Fact:
+def listed(ids: Sequence[str]) -> str | Phrase:
     """The first of the ids, quoted; "nothing" if there are none."""
     if not ids:
-        return partial(sentence, "none")
+        return Phrase("common.nothing")
     return ", ".join(map(quote, ids[:_MOST_SHOWN])) + (f", … ({len(ids)})" if len(ids) > _MOST_SHOWN else "")
 
 
-def found(value: object, language: Language) -> str:
+def found(value: object) -> str | Phrase:
     """What a value is, for people. Lists and mappings are named, not printed: they may be endless."""
     if value is None:
-        return sentence("null", language)
+        return Phrase("content.found.null")
     if isinstance(value, dict):
-        return sentence("mapping", language)
+        return Phrase("content.found.mapping")
     if isinstance(value, list):
-        return sentence("list" if value else "empty_list", language)
+        return Phrase("content.found.list" if value else "content.found.empty_list")
     if isinstance(value, bool):
-        return sentence("truth", language, shown=json.dumps(value))
+        return Phrase("content.found.truth", shown=json.dumps(value))
     if isinstance(value, int) and abs(value) >= _LARGEST_SHOWN:
-        return sentence("long_number", language)
+        return Phrase("content.found.long_number")
     if isinstance(value, int | float):
-        return sentence("number", language, shown=json.dumps(value))
+        return Phrase("content.found.number", shown=json.dumps(value))
     return quote(str(value))
 
 
@@ -102,7 +87,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     return next(iter(get_close_matches(word, list(candidates), n=1)), None)
 
 
-def hint(word: str, candidates: Iterable[str]) -> Fact:
+def hint(word: str, candidates: Iterable[str]) -> str | Phrase:
     """`` (did you mean "v09"?)``, or nothing."""
     guess = closest(word, candidates)
-    return "" if guess is None else partial(sentence, "hint", guess=quote(guess))
+    return "" if guess is None else Phrase("common.hint", guess=quote(guess))

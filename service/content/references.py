@@ -16,9 +16,9 @@ Characters = Mapping[str, CharacterFile]
 """Characters by their files."""
 
 
-def unknown(file: str, key: Key, kind: str, word: str, known: Iterable[str]) -> ContentProblem:
+def unknown(file: str, key: Key, sentence: str, word: str, known: Iterable[str]) -> ContentProblem:
     """The word was written where an id was expected, and is none of the known ones."""
-    return problem(file, key, kind, id=quote(word), hint=hint(word, known))
+    return problem(file, key, sentence, id=quote(word), hint=hint(word, known))
 
 
 def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProblem]:
@@ -27,7 +27,9 @@ def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProble
     for file, key, name in ids:
         there, its_key = first.setdefault(name, (file, key))
         if (there, its_key) != (file, key):
-            yield problem(file, key, "id_taken", id=quote(name), there=key_path(its_key) if there == file else there)
+            yield problem(
+                file, key, "content.id_taken", id=quote(name), there=key_path(its_key) if there == file else there
+            )
 
 
 def check_people(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
@@ -39,7 +41,7 @@ def check_people(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]
             if block.starts <= before.starts:
                 times = {"found": _clock(block.starts), "earlier": _clock(before.starts)}
                 yield problem(
-                    file, ("routine", i + 1, "starts"), "routine_order", **times, there=f"routine[{i}].starts"
+                    file, ("routine", i + 1, "starts"), "content.routine_order", **times, there=f"routine[{i}].starts"
                 )
 
 
@@ -67,18 +69,20 @@ def check_maps(maps: MapsFile) -> Iterator[ContentProblem]:
                 continue
             at = ("maps", i, *key)
             if node in elsewhere:
-                yield problem(MAPS_FILE, at, "node_on_other_map", node=quote(node), other=quote(elsewhere[node]))
+                yield problem(
+                    MAPS_FILE, at, "content.node_on_other_map", node=quote(node), other=quote(elsewhere[node])
+                )
             else:
-                yield unknown(MAPS_FILE, at, "unknown_node_here", node, here)
+                yield unknown(MAPS_FILE, at, "content.unknown_node_here", node, here)
         for j, way in enumerate(area.exits):
             at = ("maps", i, "exits", j, "to")
             if way.goal in here:
-                yield problem(MAPS_FILE, at, "node_on_this_map", node=quote(way.goal))
+                yield problem(MAPS_FILE, at, "content.node_on_this_map", node=quote(way.goal))
             elif way.goal not in elsewhere:
-                yield unknown(MAPS_FILE, at, "unknown_node_elsewhere", way.goal, elsewhere)
+                yield unknown(MAPS_FILE, at, "content.unknown_node_elsewhere", way.goal, elsewhere)
         for j, edge in enumerate(area.edges):
             if edge.start == edge.goal:
-                yield problem(MAPS_FILE, ("maps", i, "edges", j), "edge_to_itself", node=quote(edge.start))
+                yield problem(MAPS_FILE, ("maps", i, "edges", j), "content.edge_to_itself", node=quote(edge.start))
 
 
 def _nodes_here(area: MapEntry) -> Iterator[tuple[Key, str]]:
@@ -103,10 +107,10 @@ def check_posts(maps: MapsFile) -> Iterator[ContentProblem]:
         npc, node = post.npc_id, post.spawn_node_id
         if npc in posts:
             there = key_path(posts[npc])
-            yield problem(MAPS_FILE, (*key, "npcId"), "two_posts", npc=quote(npc), there=there)
+            yield problem(MAPS_FILE, (*key, "npcId"), "content.two_posts", npc=quote(npc), there=there)
         elif node in holders:
             facts = {"npc": quote(holders[node]), "node": quote(node)}
-            yield problem(MAPS_FILE, (*key, "spawnNodeId"), "two_npcs_on_node", **facts)
+            yield problem(MAPS_FILE, (*key, "spawnNodeId"), "content.two_npcs_on_node", **facts)
         posts.setdefault(npc, key)
         holders.setdefault(node, npc)
 
@@ -118,12 +122,12 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
     posted = {post.npc_id: (*key, "npcId") for key, post in entries(maps, "npcs")}
     for npc_id, key in posted.items():
         if npc_id in walkers - ids:
-            yield problem(MAPS_FILE, key, "post_of_character", npc=quote(npc_id))
+            yield problem(MAPS_FILE, key, "content.post_of_character", npc=quote(npc_id))
         elif npc_id not in ids:
-            yield unknown(MAPS_FILE, key, "unknown_npc", npc_id, ids)
+            yield unknown(MAPS_FILE, key, "content.unknown_npc", npc_id, ids)
     for file, npc in npcs.items():
         if npc.id not in posted:
-            yield problem(file, ("id",), "no_post", npc=quote(npc.id))
+            yield problem(file, ("id",), "content.no_post", npc=quote(npc.id))
 
 
 def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
@@ -134,11 +138,11 @@ def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentP
         for i, person_id in enumerate(character.knows):
             key = ("knows", i)
             if person_id == character.id:
-                yield problem(file, key, "knows_itself", id=quote(person_id))
+                yield problem(file, key, "content.knows_itself", id=quote(person_id))
             elif person_id not in ids:
-                yield unknown(file, key, "unknown_person", person_id, ids)
+                yield unknown(file, key, "content.unknown_person", person_id, ids)
             elif named.setdefault(person_id, i) != i:
-                yield problem(file, key, "known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
+                yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
@@ -149,9 +153,11 @@ def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProb
     for file, character in characters.items():
         home = character.home
         if home not in nodes:
-            yield unknown(file, ("home",), "unknown_node", home, nodes)
+            yield unknown(file, ("home",), "content.unknown_node", home, nodes)
         elif home in holders:
-            yield problem(file, ("home",), "home_closed", node=quote(home), npc=quote(holders[home]))
+            yield problem(file, ("home",), "content.home_closed", node=quote(home), npc=quote(holders[home]))
         for i, block in enumerate(character.routine):
             if block.facility_id is not None and block.facility_id not in facilities:
-                yield unknown(file, ("routine", i, "facility"), "unknown_facility", block.facility_id, facilities)
+                yield unknown(
+                    file, ("routine", i, "facility"), "content.unknown_facility", block.facility_id, facilities
+                )

@@ -1,13 +1,17 @@
 """What pydantic finds wrong in a content file, as problems in our words."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from service.content.problem import ContentProblem, Key, closest, found, hint, problem, quote, sentence
+from service.content.problem import ContentProblem, Key, closest, found, hint, problem, quote
+from service.locales import Phrase
+from world.actions import BUILT_IN
+from world.ids import SLUG_MAX
+
+_BUILT_IN = ", ".join(sorted(BUILT_IN))
 
 
 def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
@@ -27,15 +31,18 @@ def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentP
     if kind.startswith("string_") and key[-1] == "[key]":  # the place of an error in a mapping's key, not in its value
         key = (*key[:-2], str(key[-2]))
     if kind == "missing":
-        return problem(file, key, "missing", name=quote(str(key[-1])))
+        return problem(file, key, "content.missing", name=quote(str(key[-1])))
     if kind in {"extra_forbidden", "invalid_key"}:
         name, known = str(key[-1]), _keys_of(model, key[:-1])
         hinted = hint(name, known)
-        return problem(file, (*key[:-1], name), "unknown_key", name=quote(name), known=", ".join(known), hint=hinted)
+        return problem(
+            file, (*key[:-1], name), "content.unknown_key", name=quote(name), known=", ".join(known), hint=hinted
+        )
     facts = error.get("ctx", {})
     choices = str(facts.get("expected")).replace("'", '"')
-    expected = partial(sentence, kind, **{**facts, "choices": choices})
-    return problem(file, key, "mismatch", found=partial(found, error["input"]), expected=expected)
+    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN}
+    expected = Phrase(f"content.expected.{kind}", **facts)
+    return problem(file, key, "content.mismatch", found=found(error["input"]), expected=expected)
 
 
 def _meant(model: type[BaseModel], error: ErrorDetails) -> Key:

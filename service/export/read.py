@@ -12,6 +12,7 @@ from sqlmodel import Session, select
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS, suffix_of
+from service.locales import Phrase
 from service.memory.owners import next_epoch
 from service.memory.store import Group
 from service.store.phase import ClockPolicy
@@ -74,9 +75,9 @@ class _Reader:
         try:
             return self._read(lines)
         except ValidationError as exc:
-            raise BadLine(self._file, self._line, reason_of(exc)) from exc
+            raise BadLine(file=str(self._file), line=self._line, reason=reason_of(exc)) from exc
         except Unreadable as exc:
-            raise BadLine(self._file, self._line, exc.reason) from exc
+            raise BadLine(file=str(self._file), line=self._line, reason=exc.reason) from exc
 
     def _read(self, lines: Iterator[bytes]) -> Imported:
         header = self._begin(lines)
@@ -86,9 +87,7 @@ class _Reader:
             line = _read_line(raw)
             at = line.at if isinstance(line, EventLine) else line.over_at
             if not header.since <= at <= header.until:
-                raise Unreadable(
-                    "this is not within the header's from and to", "見出しの from と to の間のことではありません"
-                )
+                raise Unreadable(Phrase("export.not_within"))
             if isinstance(line, EventLine):
                 require_ids(line.data)
                 events += 1
@@ -105,16 +104,12 @@ class _Reader:
         self._line = 1
         record = parsed(next(lines, b""))
         if record.get("type") != "kataribe":
-            raise Unreadable("this is no export of Kataribe", "語り部の書き出したファイルではありません")
+            raise Unreadable(Phrase("export.no_export"))
         if record.get("version") != FORMAT:
-            version = record.get("version")
-            raise Unreadable(
-                f"version {version!r} is not known; expected {FORMAT}",
-                f"版 {version!r} は読めません。読めるのは {FORMAT} です",
-            )
+            raise Unreadable(Phrase("export.version", version=record.get("version"), known=FORMAT))
         header = Header.model_validate(record)
         if header.since > header.until:
-            raise Unreadable("`from` is later than `to`", "from が to より後です")
+            raise Unreadable(Phrase("export.from_after_to"))
         row = self._session.get(WorldRow, self._world_id) or WorldRow(
             id=self._world_id, language="", started_at=0, now=0
         )
@@ -142,7 +137,7 @@ class _Reader:
     def _hold(self, line: ConversationLine) -> None:
         row_id = line.id + self._suffix
         if self._session.exec(select(ConversationRow.id).where(ConversationRow.id == row_id)).first() is not None:
-            raise Unreadable(f"a second conversation {line.id}", f"会話 {line.id} が2度出てきます")
+            raise Unreadable(Phrase("export.twice", id=line.id))
         columns = line.model_dump(exclude={"type", "id", "character_id", "partner_id", "turns", "summaries"})
         row = {"id": row_id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
         self._session.execute(insert(ConversationRow), [row])
@@ -174,10 +169,7 @@ def _read_line(raw: bytes) -> EventLine | ConversationLine:
     kind = record.get("type")
     model = LINES.get(kind) if isinstance(kind, str) else None
     if model is None:
-        known = ", ".join(LINES)
-        raise Unreadable(
-            f"type {kind!r} is not known; expected {known}", f"type {kind!r} は使えません。使えるのは {known} です"
-        )
+        raise Unreadable(Phrase("export.type", type=kind, known=", ".join(LINES)))
     return model.model_validate(record)
 
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
-from pydantic_core import PydanticCustomError
 
+from service.content.fields import refusal
 from service.content.problem import Key
 from service.export.problem import Unreadable, no_id
-from service.locales import Language
+from service.locales import Language, Phrase
 from service.store.phase import EndReason
 from world.errors import BadWorldTime
 from world.ids import is_slug
@@ -30,24 +30,24 @@ def _minute(value: object) -> object:
             return parse_time(value)
     except BadWorldTime:
         pass
-    raise PydanticCustomError("world_time", "no world time")
+    raise refusal("world_time")
 
 
 def _slug(text: str) -> str:
     if not is_slug(text):
-        raise PydanticCustomError("slug", "no id")
+        raise refusal("slug")
     return text
 
 
 def _conversation_id(text: str) -> str:
     if not re.fullmatch(r"[0-9a-z]{1,48}", text):
-        raise PydanticCustomError("conversation_id", "no id of a conversation")
+        raise refusal("conversation_id")
     return text
 
 
 def _storable(text: str) -> str:
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise PydanticCustomError("plain_text", "not to be stored")
+        raise refusal("plain_text")
     return text
 
 
@@ -156,13 +156,13 @@ class ConversationLine(_Line):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         if self.closed_at is None and self.ended_at is None:
-            raise PydanticCustomError("missing_end", "neither ended_at nor closed_at is there")
+            raise refusal("missing_end")
         if self.character_id == self.partner_id:
-            raise PydanticCustomError("talks_to_itself", "character_id and partner_id are the same")
+            raise refusal("talks_to_itself")
         if [turn.turn for turn in self.turns] != list(range(len(self.turns))):
-            raise PydanticCustomError("turn_order", "the turns are not numbered 0, 1, 2, …")
+            raise refusal("turn_order")
         if len({summary.character_id for summary in self.summaries}) != len(self.summaries):
-            raise PydanticCustomError("two_summaries", "two summaries of one character")
+            raise refusal("two_summaries")
         return self
 
 
@@ -187,10 +187,9 @@ def parsed(line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line, parse_constant=_not_json, parse_float=_finite)
     except (ValueError, RecursionError) as exc:
-        reason = str(exc) or type(exc).__name__
-        raise Unreadable(f"this is no JSON ({reason})", f"JSONとして読めません({reason})") from exc
+        raise Unreadable(Phrase("export.no_json", reason=str(exc) or type(exc).__name__)) from exc
     if not isinstance(record, dict):
-        raise Unreadable("this is no JSON object", "JSONのオブジェクトではありません")
+        raise Unreadable(Phrase("export.no_object"))
     return record
 
 

@@ -17,6 +17,7 @@ from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
 from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
 from service.llm.retry import Gate, Limited, Retrying
+from service.locales import Phrase
 from service.settings import LlmSettings, Settings
 
 T = TypeVar("T", bound=BaseModel)
@@ -152,11 +153,7 @@ def _key(settings: Settings, role: Role, base_url: str | None) -> str | None:
 def _checked_key(secret: SecretStr | None, setting: str) -> str | None:
     key = secret.get_secret_value().strip() if secret else ""
     if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise Misconfigured(
-            setting=setting,
-            reason="a key has only ASCII letters, digits and signs, without spaces",
-            reason_ja="キーに使えるのは半角の英数字と記号だけです。空白は使えません",
-        )
+        raise Misconfigured(setting=setting, reason=Phrase("settings.model_key_letters"))
     return key or None
 
 
@@ -167,11 +164,7 @@ def _checked_url(base_url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise Misconfigured(
-            setting="KATARIBE_LLM__BASE_URL",
-            reason=f"not a URL like {OPENAI_URL}",
-            reason_ja=f"{OPENAI_URL} のような URL ではありません",
-        )
+        raise Misconfigured(setting="KATARIBE_LLM__BASE_URL", reason=Phrase("settings.no_url", example=OPENAI_URL))
     return base_url.strip()
 
 

@@ -5,7 +5,7 @@ chooses; a place that needs several sentences has a list. To add a language, put
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -42,6 +42,18 @@ class Phrase:
 
     def __str__(self) -> str:
         return self.of("en")
+
+
+class Listed(Phrase):
+    """Words in a row: "a, b". `last` is the key of what stands before the last of them, where that is no comma."""
+
+    def __init__(self, words: Iterable[str], *, last: str = "common.comma") -> None:
+        self.words, self.last = tuple(words), last
+
+    def of(self, language: Language) -> str:
+        """The words in that language."""
+        before, last = sentence(language, "common.comma").join(self.words[:-1]), self.words[-1:]
+        return sentence(language, self.last).join(filter(None, (before, *last)))
 
 
 def sentence(language: Language, key: str, /, **facts: object) -> str:

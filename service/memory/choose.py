@@ -2,6 +2,7 @@
 
 from service.errors import Misconfigured
 from service.llm.openai import is_openai
+from service.locales import Phrase
 from service.memory.embedding.choose import choose_embedder
 from service.memory.embedding.embedder import Embedder
 from service.memory.resting import FarMemory, Resting
@@ -35,27 +36,13 @@ def _graphiti(settings: Settings, database: Database, worlds: WorldRepository, e
     if memory.ingestion == "direct":
         return GraphitiMemory(database, connection, embedder)
     if settings.llm.max_calls_per_day is not None or settings.llm.max_tokens_per_day is not None:
-        raise Misconfigured(
-            setting="KATARIBE_MEMORY__INGESTION",
-            reason="`episode` makes model calls of its own, which no budget counts: choose `direct`, or set no "
-            "KATARIBE_LLM__MAX_CALLS_PER_DAY and KATARIBE_LLM__MAX_TOKENS_PER_DAY",
-            reason_ja="`episode` は予算に数えられないモデル呼び出しをします。`direct` を選ぶか、"
-            "KATARIBE_LLM__MAX_CALLS_PER_DAY と KATARIBE_LLM__MAX_TOKENS_PER_DAY を外してください",
-        )
+        raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("settings.episode_uncounted"))
     closing = settings.llm.of("closing")
     key = closing.api_key or (settings.openai_api_key if is_openai(closing.base_url) else None)
     if embedder is None:
-        raise Misconfigured(
-            setting="KATARIBE_EMBEDDING__PROVIDER",
-            reason="ingestion `episode` needs an embedder",
-            reason_ja="取り込み方 `episode` には埋め込みモデルが必要です",
-        )
+        raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.episode_without_embedder"))
     if closing.model is None or (closing.base_url is None and key is None):
-        raise Misconfigured(
-            setting="KATARIBE_LLM__CLOSING__MODEL",
-            reason="ingestion `episode` needs a language model, named with its server",
-            reason_ja="取り込み方 `episode` には言語モデルとそのサーバーの指定が必要です",
-        )
+        raise Misconfigured(setting="KATARIBE_LLM__CLOSING__MODEL", reason=Phrase("settings.episode_without_model"))
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
     model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
     return EpisodeGraphitiMemory(database, connection, embedder, worlds, model)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from service.errors import Misconfigured
+from service.locales import Phrase
 
 if sys.platform == "win32":
     import msvcrt
@@ -30,17 +31,14 @@ class DataLock:
         except OSError as exc:
             raise Misconfigured(
                 setting="KATARIBE_DATA_DIR",
-                reason=f"{directory} cannot be written: {exc.strerror}",
-                reason_ja=f"{directory} に書き込めません: {exc.strerror}",
+                reason=Phrase("settings.directory_unwritable", directory=directory, reason=exc.strerror),
             ) from exc
         try:
             _take(self._file)
         except OSError as exc:
             self._file.close()
             raise Misconfigured(
-                setting="KATARIBE_DATA_DIR",
-                reason=f"{directory} is served by another process; give each its own",
-                reason_ja=f"{directory} は別のプロセスが使っています。プロセスごとに別のディレクトリを指定してください",
+                setting="KATARIBE_DATA_DIR", reason=Phrase("settings.directory_taken", directory=directory)
             ) from exc
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n")

@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from service.errors import Misconfigured
+from service.locales import Phrase
 from service.store.damage import GuardedFile
 
 T = TypeVar("T")
@@ -121,11 +122,7 @@ class Database:
 def unopenable(error: OperationalError) -> Misconfigured:
     """What a user is told of a database that could not be used at all."""
     reason = " ".join(str(error.orig).split())
-    return Misconfigured(
-        setting="KATARIBE_DATABASE_URL",
-        reason=f"the database cannot be opened: {reason}",
-        reason_ja=f"データベースを開けません: {reason}",
-    )
+    return Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_unopenable", reason=reason))
 
 
 def _require_known(connection: Connection, known: ScriptDirectory) -> None:
@@ -133,11 +130,7 @@ def _require_known(connection: Connection, known: ScriptDirectory) -> None:
     if revision is None or revision in {script.revision for script in known.walk_revisions()}:
         return
     raise Misconfigured(
-        setting="KATARIBE_DATABASE_URL",
-        reason=f"this database was made by another version of Kataribe ({revision}) and stays as it is; name another one, "
-        "or move it away to begin anew",
-        reason_ja=f"このデータベースは別の版の Kataribe が作ったもの({revision})なので、手を触れずにおきます。"
-        "別のデータベースを指定するか、移動してから始めてください",
+        setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_of_another_version", revision=revision)
     )
 
 
@@ -145,19 +138,11 @@ def _checked(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as exc:
-        raise Misconfigured(
-            setting="KATARIBE_DATABASE_URL",
-            reason="this is no database URL",
-            reason_ja="データベースの URL ではありません",
-        ) from exc
+        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.no_database_url")) from exc
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() != "sqlite" or parsed.database in (None, "", ":memory:"):
-        raise Misconfigured(
-            setting="KATARIBE_DATABASE_URL",
-            reason="expected postgresql://… or sqlite:///path/to/file.db",
-            reason_ja="postgresql://… か sqlite:///path/to/file.db の形で書いてください",
-        )
+        raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.other_database"))
     return parsed
 
 

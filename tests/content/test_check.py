@@ -485,8 +485,8 @@ def test_a_folder_with_more_files_than_any_game_is_named_and_none_of_them_is_rea
         (directory / f"npcs/x{number}.yaml").touch()
     problems = check_content(directory)
     assert where(problems) == [("npcs/", "")]
-    assert problems[0].en == "there are more than 10000 files in this folder, the most that is read"
-    assert problems[0].ja == "このフォルダのファイルが多すぎます。読み込めるのは 10000 個までです"
+    assert problems[0].message("en") == "there are more than 10000 files in this folder, the most that is read"
+    assert problems[0].message("ja") == "このフォルダのファイルが多すぎます。読み込めるのは 10000 個までです"
 
 
 def test_what_is_no_file_beside_the_people_is_named_and_the_rest_is_checked(tmp_path: Path) -> None:
@@ -495,7 +495,7 @@ def test_what_is_no_file_beside_the_people_is_named_and_the_rest_is_checked(tmp_
     (directory / "characters" / "endless.yml").symlink_to("/dev/zero")
     (directory / "characters" / "sora.yaml").write_text("id: 5\n", encoding="utf-8")
     found = check_content(directory)
-    assert [p.file for p in found if "no file" in p.en] == ["characters/endless.yml", "npcs/ghost.yaml"]
+    assert [p.file for p in found if "no file" in p.message("en")] == ["characters/endless.yml", "npcs/ghost.yaml"]
     assert ("characters/sora.yaml", "id") in where(found)
 
 

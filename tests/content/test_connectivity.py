@@ -25,9 +25,9 @@ def test_the_smaller_side_of_a_cut_is_reported_as_one_region(tmp_path: Path) -> 
     enclose_the_mill(village)
     problems = check_content(village.write(tmp_path))
     assert [p.key_path for p in problems] == ["maps[0].nodes[2]", "maps[0].facilities[1].nodes"]
-    assert '"mill", "glade", "pond"' in problems[0].en
-    assert 'enclosed by the posts "lane", "hut" of the NPCs "guard", "hermit"' in problems[0].en
-    assert 'NPC "guard", "hermit" の立ち位置 "lane", "hut"' in problems[0].ja
+    assert '"mill", "glade", "pond"' in problems[0].message("en")
+    assert 'enclosed by the posts "lane", "hut" of the NPCs "guard", "hermit"' in problems[0].message("en")
+    assert 'NPC "guard", "hermit" の立ち位置 "lane", "hut"' in problems[0].message("ja")
 
 
 def test_a_second_way_around_the_npc_opens_the_region(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_maps_without_a_way_between_them_are_an_error(tmp_path: Path) -> None:
     village.village["exits"].clear()
     (only,) = check_content(village.write(tmp_path))
     assert only.key_path == "maps[1].nodes[0]"
-    assert 'no edge or exit leads from "glade", "hut", "pond" to the rest' in only.en
+    assert 'no edge or exit leads from "glade", "hut", "pond" to the rest' in only.message("en")
 
 
 def test_an_npc_without_an_open_neighbour_is_an_error(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_an_npc_without_an_open_neighbour_is_an_error(tmp_path: Path) -> None:
     village.people["npcs/guard.yaml"] = {"id": "guard", "name": "Guard", "personality": "Stern."}
     (only,) = check_content(village.write(tmp_path))
     assert only.key_path == "maps[1].npcs[0].spawnNodeId"
-    assert 'nobody could talk to NPC "hermit": node "hut" has no open neighbour' in only.en
+    assert 'nobody could talk to NPC "hermit": node "hut" has no open neighbour' in only.message("en")
 
 
 def test_a_facility_with_only_closed_nodes_is_an_error(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_long_region_is_not_listed_to_its_end(tmp_path: Path) -> None:
     (only,) = check_content(village.write(tmp_path))
     assert only.key_path == "maps[0].nodes[0]"
     village.forest["nodes"][0:0] = []
-    assert "(6)" not in only.en
+    assert "(6)" not in only.message("en")
     village.village["nodes"] += [{"id": f"v{i}", "x": i, "y": 0} for i in range(20)]
     village.village["edges"] += [{"from": "square", "to": f"v{i}", "minutes": 1} for i in range(20)]
     (only,) = check_content(village.write(tmp_path))
-    assert "… (26)" in only.en
+    assert "… (26)" in only.message("en")

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from service.content.files import MOST_BYTES, Unreadable, read_values
-from service.content.problem import sentence
 
 
 def why_unreadable(path: Path) -> tuple[str, str]:
     """What is said of the file, in English and Japanese."""
     with pytest.raises(Unreadable) as why:
         read_values(path)
-    return sentence(why.value.kind, "en", **why.value.facts), sentence(why.value.kind, "ja", **why.value.facts)
+    return why.value.reason.of("en"), why.value.reason.of("ja")
 
 
 @pytest.mark.parametrize(

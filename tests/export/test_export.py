@@ -152,7 +152,7 @@ def test_what_is_read_back_is_written_the_same_but_for_the_world(
 def is_told(talk: dict[str, Any]) -> bool:
     """Not one that the living world ends in the very minute the clock shows."""
     over_at = talk["ended_at"] if talk["closed_at"] is None else talk["closed_at"]
-    return over_at < NOW or talk["clock_policy"] == ClockPolicy.NONE
+    return bool(over_at < NOW or talk["clock_policy"] == ClockPolicy.NONE)
 
 
 def test_a_world_read_into_a_new_store_shows_what_the_first_showed(settings: Settings, tmp_path: Path) -> None:

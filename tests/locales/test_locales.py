@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -25,6 +26,12 @@ def read(language: str) -> dict[str, Any]:
     return dict(locales._read(language))
 
 
+def facts_of(text: Any) -> set[str]:
+    """The facts that a sentence, its forms or a list need together."""
+    parts = text.values() if isinstance(text, dict) else [text] if isinstance(text, str) else text
+    return {name for part in parts for _, name, _, _ in Formatter().parse(part) if name is not None}
+
+
 def constants() -> Iterator[tuple[str, bool]]:
     """Every text in the code, and whether it is only the beginning of one that is put together."""
     for file in SERVICE.rglob("*.py"):
@@ -34,6 +41,7 @@ def constants() -> Iterator[tuple[str, bool]]:
                 begun.add(id(node.values[0]))
                 yield str(node.values[0].value), True
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "room":
+                begun.add(id(node.args[1]))
                 yield f"{ast.literal_eval(node.args[1])}.", True
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in begun:
                 yield node.value, False
@@ -41,6 +49,12 @@ def constants() -> Iterator[tuple[str, bool]]:
 
 def test_every_language_has_the_same_sentences() -> None:
     assert {language: set(read(language)) ^ set(read("en")) for language in languages()} == {"en": set(), "ja": set()}
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_sentence_needs_the_same_facts_in_every_language(language: str) -> None:
+    english = read("en")
+    assert [key for key, text in read(language).items() if facts_of(text) != facts_of(english[key])] == []
 
 
 def test_every_key_in_the_code_is_a_sentence() -> None:

@@ -29,7 +29,7 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> 
         with pytest.raises(Misconfigured) as refused:
             DataLock(tmp_path)
         assert refused.value.facts["setting"] == "KATARIBE_DATA_DIR"
-        assert "another process" in refused.value.facts["reason"]
+        assert "another process" in str(refused.value.facts["reason"])
         assert (tmp_path / "lock").read_text() == f"{first.pid}\n"
         os.kill(first.pid, signal.SIGKILL)
         first.wait(10)

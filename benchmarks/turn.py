@@ -21,7 +21,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from service.app import create_app
-from service.conversation.scene import CharacterTurn, NpcTurn
+from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, Sides, SummarySentence

@@ -1,12 +1,12 @@
 """The tables as they begin: persons, conversations and their participants, memories, events.
 
-Revision: 0001_persons.
+Revision: 0001_prompts.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_persons"
+revision = "0001_prompts"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -351,6 +351,24 @@ def upgrade() -> None:
         batch_op.create_index("ix_participants_person", ["world_id", "person_id"], unique=False)
 
     op.create_table(
+        "prompts",
+        sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("conversation_id", sa.String(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("system", sa.String(), nullable=False),
+        sa.Column("context", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"],
+            ["conversations.id"],
+            name=op.f("fk_prompts_conversation_id_conversations"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("world_id", "conversation_id", "person_id", name=op.f("pk_prompts")),
+    )
+    with op.batch_alter_table("prompts", schema=None) as batch_op:
+        batch_op.create_index("ix_prompts_conversation", ["conversation_id"], unique=False)
+
+    op.create_table(
         "summaries",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=False),
@@ -385,6 +403,7 @@ def upgrade() -> None:
         sa.Column("emotion", sa.String(), nullable=False),
         sa.Column("goal_achieved", sa.Boolean(), nullable=False),
         sa.Column("wants_to_end", sa.Boolean(), nullable=False),
+        sa.Column("note", sa.String(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("model", sa.String(), nullable=False),
         sa.Column("calls", sa.Integer(), nullable=False),
@@ -416,6 +435,10 @@ def downgrade() -> None:
         batch_op.drop_index("ix_participants_conversation")
 
     op.drop_table("participants")
+    with op.batch_alter_table("prompts", schema=None) as batch_op:
+        batch_op.drop_index("ix_prompts_conversation")
+
+    op.drop_table("prompts")
     op.drop_table("worlds")
     with op.batch_alter_table("vectors", schema=None) as batch_op:
         batch_op.drop_index("ix_vectors_revision")

@@ -12,8 +12,8 @@ from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import reopen
+from service.conversation.context import Goal
 from service.conversation.ending import OPENER, PARTNER
-from service.conversation.scene import Goal
 from service.conversation.start import Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, takes_part

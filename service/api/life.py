@@ -10,12 +10,13 @@ from service.content.profile import RoutineBlock
 from service.decision.agent_state import AgentState, PlanBlock, read_agent_state
 from service.decision.wording import action_name, clock
 from service.people.life_record import read_person, read_talk
+from service.people.needs import levels_of
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
-from world.time import WorldTime, iso
+from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +58,7 @@ class Lives:
         """Its levels; of who has not lived yet, those it would begin with."""
         world, needs = self.world, self.world.setting.catalogue.needs
         person = self.people.get(character_id)
-        began = WorldTime(world.now - 1)  # as `world.simulation.newcomer` begins a life
-        levels = person.during(world.now).levels if person else needs.first(began, world.character(character_id).needs)
+        levels = levels_of(world, character_id, person)
         now = needs.at(levels, max(world.now, levels.since))
         return [
             NeedOut(

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
-from service.conversation.scene import Emotion
+from service.conversation.prompt import Emotion
 from service.locales import Language
 from service.store.phase import EndReason, Phase
 

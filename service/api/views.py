@@ -22,7 +22,7 @@ from service.api.schemas import (
     TurnOut,
 )
 from service.content.profile import Importance
-from service.conversation.scene import Emotion
+from service.conversation.prompt import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.memory.store import Recalled

@@ -6,9 +6,9 @@ What is asked for twice, because somebody stopped in between, is answered from t
 
 from collections.abc import Sequence
 
-from service.conversation.brief import Brief, brief
 from service.conversation.closing import close
 from service.conversation.ending import next_step
+from service.conversation.gather import Gathered, gather
 from service.conversation.room import Room
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
@@ -24,7 +24,7 @@ class Engine:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._briefs: dict[str, Brief] = {}
+        self._gathered: dict[str, Gathered] = {}
 
     async def converse(self, conversation_id: str) -> ConversationRow:
         """Hold the conversation to its end, from the turns that are committed already. Answers the row as it then stands.
@@ -36,7 +36,7 @@ class Engine:
             while row is not None and row.phase == Phase.RUNNING and await self._speak(row, turns, None):
                 pass
         finally:
-            self._briefs.pop(conversation_id, None)
+            self._gathered.pop(conversation_id, None)
         return await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
 
     async def turn(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
@@ -50,7 +50,7 @@ class Engine:
         """
         over = await self._turn(conversation_id, index, at)
         if over:
-            self._briefs.pop(conversation_id, None)
+            self._gathered.pop(conversation_id, None)
         return over
 
     async def close(self, conversation_id: str) -> None:
@@ -66,7 +66,7 @@ class Engine:
 
     def begin_anew(self, world_id: str) -> None:
         """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
-        self._briefs = {i: known for i, known in self._briefs.items() if known.world.id != world_id}
+        self._gathered = {i: known for i, known in self._gathered.items() if known.world.id != world_id}
 
     async def _read(self, conversation_id: str) -> tuple[ConversationRow | None, list[TurnRow]]:
         return await self._room.database.read(
@@ -89,7 +89,7 @@ class Engine:
         if seat is None:
             return False
         try:
-            known = await self._brief(row)
+            known = await self._known(row)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
             await finish(self._room, row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
             return False
@@ -106,8 +106,8 @@ class Engine:
             return None
         return step
 
-    async def _brief(self, row: ConversationRow) -> Brief:
-        known = self._briefs.get(row.id)
+    async def _known(self, row: ConversationRow) -> Gathered:
+        known = self._gathered.get(row.id)
         if known is None:
-            known = self._briefs[row.id] = await brief(self._room, row)
+            known = self._gathered[row.id] = await gather(self._room, row)
         return known

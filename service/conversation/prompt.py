@@ -1,73 +1,122 @@
-"""Owns how a scene becomes a prompt: what stays the same first, then the lines as they grew, so that a cache hits."""
+"""Owns a speaker's prompt and what it answers. The prompt is a record: what was sent once is sent again, letter by letter.
+
+The system message is authored text alone. The first user message is the context as it was when the two met, and the goal
+or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins with the
+one before, which a provider's cache finds again.
+"""
 
 import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from service.conversation.scene import (
-    CharacterScene,
-    CharacterTurn,
-    NpcScene,
-    NpcTurn,
-    OpeningTurn,
-    PartnerScene,
-    Scene,
-)
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.conversation.context import Goal, Line, PromptContext
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 
 _templates = Templates(__file__)
+_TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
+
+Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
+Utterance = Annotated[str, Field(min_length=1, max_length=400)]
 
 
-def opening_prompt(scene: CharacterScene) -> Prompt[OpeningTurn]:
-    """Ask the character that nobody gave a goal for its goal and its first utterance, in one answer."""
-    messages = _messages(scene)
+class NpcTurn(BaseModel):
+    """What somebody answers who was spoken to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    utterance: Utterance
+    emotion: Emotion
+    wants_to_end: bool
+
+
+class CharacterTurn(NpcTurn):
+    """What the opener answers: it knows whether its goal is reached."""
+
+    goal_achieved: bool
+
+
+class OpeningTurn(BaseModel):
+    """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    goal: str = Field(min_length=1, max_length=200)
+    success_criteria: str = Field(min_length=1, max_length=200)
+    utterance: Utterance
+    emotion: Emotion
+    wants_to_end: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """What every prompt of one speaker in one conversation begins with: the system message, and the context."""
+
+    system: str
+    context: str
+
+
+def render_record(context: PromptContext) -> Record:
+    """Render what the speaker is told once, before its first turn."""
+    told = f"<context>\n{_data(_render(context, 'context'))}\n</context>"
+    opening = _render(context, "opening")
+    return Record(system=_render(context, "system"), context=f"{told}\n\n{opening}" if opening else told)
+
+
+def render_note(context: PromptContext) -> str:
+    """Render what is new before this turn; "" mostly."""
+    return _render(context, "note")
+
+
+def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:
+    """Ask for the next utterance: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`."""
+    answer: type[BaseModel] = NpcTurn
+    if context.begins:
+        answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
+    own_goal = context.goal if context.sets_goal else None
     return Prompt(
-        name="opening", role="character", language=scene.language, messages=messages, answer=OpeningTurn, given=scene
+        name="speaker",
+        role=context.speaker.kind,
+        language=context.language,
+        messages=messages(record, context.lines, context.speaker.id, note, own_goal),
+        answer=answer,
+        given=context,
     )
 
 
-def character_prompt(scene: CharacterScene) -> Prompt[CharacterTurn]:
-    """Ask the character for its next utterance."""
-    messages = _messages(scene)
-    return Prompt(
-        name="character",
-        role="character",
-        language=scene.language,
-        messages=messages,
-        answer=CharacterTurn,
-        given=scene,
-    )
+def messages(
+    record: Record, lines: Sequence[Line], speaker_id: str, note: str, own_goal: Goal | None = None
+) -> tuple[Message, ...]:
+    """The prompt for the turn after `lines`, before which the speaker is shown `note`.
+
+    `own_goal`: the one that the opener set itself, in its first answer.
+    """
+    said = [Message(role="system", content=record.system)]
+    heard = [record.context]
+    for line in lines:
+        if line.speaker_id != speaker_id:
+            heard.append(_data(line.text))
+            continue
+        said.append(_user([*heard, line.note]))
+        answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
+        answer["utterance"] = line.text
+        said.append(Message(role="assistant", content=json.dumps(answer, ensure_ascii=False)))
+        heard = []
+    return (*said, _user([*heard, note]))
 
 
-def npc_prompt(scene: NpcScene) -> Prompt[NpcTurn]:
-    """Ask the NPC for its next utterance."""
-    messages = _messages(scene)
-    return Prompt(name="npc", role="npc", language=scene.language, messages=messages, answer=NpcTurn, given=scene)
+def _user(parts: Sequence[str]) -> Message:
+    return Message(role="user", content="\n\n".join(filter(None, parts)))
 
 
-def partner_prompt(scene: PartnerScene) -> Prompt[NpcTurn]:
-    """Ask a character that was spoken to for its next utterance."""
-    messages = _messages(scene)
-    return Prompt(
-        name="partner", role="character", language=scene.language, messages=messages, answer=NpcTurn, given=scene
-    )
+def _data(text: str) -> str:
+    """What somebody said or wrote, which cannot pass for a part of the prompt's frame."""
+    return _TAG.sub("", text)
 
 
-def _messages(scene: Scene) -> tuple[Message, ...]:
-    """The lines so far, own ones as the assistant's; a reminder, if any, ends the last message."""
-    messages = [Message(role="system", content=_render(scene, "system"))]
-    if scene.begins:
-        messages.append(Message(role="user", content=_render(scene, "opening")))
-    for line in scene.lines:
-        if line.speaker_id == scene.speaker.id:
-            own = json.dumps({"utterance": line.text}, ensure_ascii=False)
-            messages.append(Message(role="assistant", content=own))
-        else:
-            messages.append(Message(role="user", content=line.text))
-    reminder = _render(scene, "reminder")
-    if reminder:
-        messages[-1] = Message(role="user", content=f"{messages[-1].content}\n{reminder}")
-    return tuple(messages)
-
-
-def _render(scene: Scene, block: str) -> str:
-    return _templates.render("speaker", block, scene.language, scene)
+def _render(context: PromptContext, block: str) -> str:
+    return _templates.render("speaker", block, context.language, context)

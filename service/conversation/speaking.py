@@ -6,21 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from service.conversation.brief import Brief
-from service.conversation.ending import OPENER
-from service.conversation.prompt import character_prompt, npc_prompt, opening_prompt, partner_prompt
+from service.conversation.context import Nudge, PromptContext
+from service.conversation.gather import Gathered, goal_of
+from service.conversation.prompt import CharacterTurn, OpeningTurn, render_note, speaker_prompt
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.room import Room
-from service.conversation.scene import CharacterTurn, Goal, NpcTurn, Nudge, OpeningTurn, PartnerScene
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
 from service.llm.chat import Answer, Role, Usage
-from service.store.phase import EndReason
+from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import ConversationRow, TurnRow
 from world.time import WorldTime
 
-AnyTurn = CharacterTurn | OpeningTurn | NpcTurn
+TIME_PASSES_MINUTES = 30
+"""When so much world time has passed since a speaker's own last words, it is told the time."""
 
 
 class Stalled(Exception):
@@ -32,14 +32,14 @@ class Stalled(Exception):
 
 
 async def speak(
-    room: Room, known: Brief, turns: list[TurnRow], seat: int, at: WorldTime | None = None
+    room: Room, known: Gathered, turns: list[TurnRow], seat: int, at: WorldTime | None = None
 ) -> TurnRow | None:
     """The next turn, committed and told to who listens; None: the conversation is over, and its row says why.
 
     `at` is the world time it is spoken at (None: what the world's clock shows when it is committed). Whatever a model
     does ends the conversation in a known state; it never becomes dialogue.
     """
-    row, role = known.conversation, _role(known, seat)
+    row, role = known.conversation, known.contexts[seat].speaker.kind
     try:
         utterance = await _utter(room, known, turns, seat)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
@@ -55,7 +55,7 @@ async def speak(
         reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
         await finish(room, row, reason, failure_of(exc, role))
         return None
-    turn = await _commit(room, known, len(turns), seat, utterance, at)
+    turn = await _commit(room, known, turns, seat, utterance, at)
     if turn is not None:
         room.stream.tell(row.id, Said(row=turn))
     return turn
@@ -78,11 +78,11 @@ async def finish(
 @dataclass(frozen=True, kw_only=True)
 class _Utterance:
     answer: Answer[Any]
-    turn: AnyTurn
+    note: str
     duration_ms: int
 
 
-async def _utter(room: Room, known: Brief, turns: list[TurnRow], seat: int) -> _Utterance:
+async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -> _Utterance:
     """One utterance that is neither a repetition nor out of character; asked for once more if it is.
 
     Raises:
@@ -91,12 +91,13 @@ async def _utter(room: Room, known: Brief, turns: list[TurnRow], seat: int) -> _
         ModelError: the model failed.
     """
     begun = time.perf_counter()
-    answer = await _ask(room, known, turns, seat, None)
+    context = await _context_now(room, known, turns, seat)
+    answer, note = await _ask(room, known, context)
     fault = _fault(known, turns, seat, answer.value.utterance)
     if fault is not None:
         spent = answer.usage
         try:
-            answer = await _ask(room, known, turns, seat, fault)
+            answer, note = await _ask(room, known, replace(context, nudge=fault))
         except ModelError as exc:
             exc.calls += spent.calls
             exc.prompt_tokens += spent.prompt_tokens
@@ -108,82 +109,81 @@ async def _utter(room: Room, known: Brief, turns: list[TurnRow], seat: int) -> _
         raise Stalled(answer.usage)
     if fault == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
-    milliseconds = round((time.perf_counter() - begun) * 1000)
-    return _Utterance(answer=answer, turn=answer.value, duration_ms=milliseconds)
+    return _Utterance(answer=answer, note=note, duration_ms=round((time.perf_counter() - begun) * 1000))
 
 
-async def _ask(room: Room, known: Brief, turns: list[TurnRow], seat: int, nudge: Nudge | None) -> Answer[Any]:
-    """Raises: ModelError: the model failed, or said nothing at all."""
-    answer = await _answer(room, known, turns, seat, nudge)
+async def _context_now(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -> PromptContext:
+    """The speaker's context after those turns. Where turns take no world time, the world's clock may have moved since the
+    speaker's last one, and something may have been announced.
+    """
+    row, context = known.conversation, known.contexts[seat]
+    now = replace(
+        context,
+        lines=lines(turns),
+        turns_left=row.max_turns - len(turns),
+        goal=goal_of(row) if context.begins else None,
+    )
+    if row.clock_policy != ClockPolicy.NONE or not turns:
+        return now
+    world = await room.database.read(lambda s: room.stage.open(s, row.world_id))
+    own = [turn.at for turn in turns if turn.speaker_id == context.speaker.id]
+    since = max(own, default=known.world.now)
+    return replace(
+        now,
+        clock=world.label if world.now - since >= TIME_PASSES_MINUTES else "",
+        news=tuple(n.text for n in world.notices if since < n.at <= world.now < n.until),
+    )
+
+
+async def _ask(room: Room, known: Gathered, context: PromptContext) -> tuple[Answer[Any], str]:
+    """The answer, and the note before the turn it was asked with.
+
+    Raises:
+        ModelError: the model failed, or said nothing at all.
+    """
+    seat, note = known.conversation.seat_of(context.speaker.id), render_note(context)
+    prompt = speaker_prompt(context, known.records[seat], note)
+    answer = await room.models.for_role(prompt.role).complete(prompt, _listener(room, known, context))
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
-    return answer
+    return answer, note
 
 
-async def _answer(
-    room: Room, known: Brief, turns: list[TurnRow], seat: int, nudge: Nudge | None
-) -> Answer[CharacterTurn] | Answer[OpeningTurn] | Answer[NpcTurn]:
-    model = room.models.for_role(_role(known, seat))
-    on_text = _listener(room, known, len(turns), seat)
-    if seat != OPENER:
-        heard = known.partner_scene(lines(turns), nudge)
-        prompt = partner_prompt(heard) if isinstance(heard, PartnerScene) else npc_prompt(heard)
-        return await model.complete(prompt, on_text)
-    scene = known.character_scene(_goal(known.conversation), lines(turns), nudge)
-    if scene.goal is None:
-        return await model.complete(opening_prompt(scene), on_text)
-    return await model.complete(character_prompt(scene), on_text)
-
-
-def _role(known: Brief, seat: int) -> Role:
-    """Who the model speaks for: a character, or an NPC."""
-    return "character" if seat == OPENER or known.partner_walks else "npc"
-
-
-def _listener(room: Room, known: Brief, turn: int, seat: int) -> Callable[[str], None]:
-    talk = known.conversation
-    speaker_id = talk.person_ids[seat]
-    name = known.world.name_of(speaker_id)
+def _listener(room: Room, known: Gathered, context: PromptContext) -> Callable[[str], None]:
+    conversation_id, speaker, turn = known.conversation.id, context.speaker, len(context.lines)
 
     def on_text(text: str) -> None:
-        room.stream.tell(talk.id, Speaking(turn=turn, speaker_id=speaker_id, speaker_name=name, text=text))
+        speaking = Speaking(turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text)
+        room.stream.tell(conversation_id, speaking)
 
     return on_text
 
 
-def _fault(known: Brief, turns: list[TurnRow], seat: int, utterance: str) -> Nudge | None:
-    talk = known.conversation
-    speaker_id = talk.person_ids[seat]
-    profile = known.world.cast.person(speaker_id)
+def _fault(known: Gathered, turns: list[TurnRow], seat: int, utterance: str) -> Nudge | None:
+    profile = known.contexts[seat].speaker
     authored = (profile.name, profile.personality, profile.custom_prompt, *profile.facts, *profile.lines)
     if breaks_character(utterance, authored):
         return "broke_character"
-    if is_repetition(utterance, (turn.text for turn in turns if turn.speaker_id == speaker_id)):
+    if is_repetition(utterance, (turn.text for turn in turns if turn.speaker_id == profile.id)):
         return "repeated"
     return None
 
 
-def _goal(row: ConversationRow) -> Goal | None:
-    if row.goal is None or row.success_criteria is None:
-        return None
-    return Goal(goal=row.goal, success_criteria=row.success_criteria)
-
-
 async def _commit(
-    room: Room, known: Brief, index: int, seat: int, said: _Utterance, at: WorldTime | None
+    room: Room, known: Gathered, turns: list[TurnRow], seat: int, said: _Utterance, at: WorldTime | None
 ) -> TurnRow | None:
     """The committed turn; None when the conversation was ended while the model spoke."""
-    row, role = known.conversation, _role(known, seat)
-    speaker_id = row.person_ids[seat]
+    row, speaker, answer = known.conversation, known.contexts[seat].speaker, said.answer.value
     turn = TurnRow(
         conversation_id=row.id,
-        turn=index,
-        speaker_id=speaker_id,
-        speaker_name=known.world.name_of(speaker_id),
-        text=said.turn.utterance.strip(),
-        emotion=said.turn.emotion,
-        goal_achieved=isinstance(said.turn, CharacterTurn) and said.turn.goal_achieved and index > 0,
-        wants_to_end=said.turn.wants_to_end,
+        turn=len(turns),
+        speaker_id=speaker.id,
+        speaker_name=speaker.name,
+        text=answer.utterance.strip(),
+        emotion=answer.emotion,
+        goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and len(turns) > 0,
+        wants_to_end=answer.wants_to_end,
+        note=said.note,
         at=row.started_at,
         model=said.answer.model,
         calls=said.answer.usage.calls,
@@ -191,8 +191,12 @@ async def _commit(
         completion_tokens=said.answer.usage.completion_tokens,
         duration_ms=said.duration_ms,
     )
-    goal = (said.turn.goal, said.turn.success_criteria) if isinstance(said.turn, OpeningTurn) else None
-    committed = await room.database.write(lambda s: commit_turn(s, room.stage, turn, role, said.answer.usage, goal, at))
+    goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
+    prompt = None if any(turn.speaker_id == speaker.id for turn in turns) else known.record_row(seat)
+    usage = said.answer.usage
+    committed = await room.database.write(
+        lambda s: commit_turn(s, room.stage, turn, speaker.kind, usage, goal, at, prompt)
+    )
     if goal is not None:
         row.goal, row.success_criteria = goal
     return turn if committed else None

@@ -7,15 +7,15 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from service.conversation.context import Line
 from service.conversation.ending import Spoken
-from service.conversation.scene import Line
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Role, Usage
 from service.people.worlds import WorldRepository, WorldView
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
-from service.store.tables import ConversationRow, ParticipantRow, TurnRow
+from service.store.tables import ConversationRow, ParticipantRow, PromptRow, TurnRow
 from service.store.usage import count
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -83,7 +83,9 @@ def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
 
 def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     """The turns as speakers see them."""
-    return tuple(Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text) for t in turns)
+    return tuple(
+        Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text, note=t.note) for t in turns
+    )
 
 
 def world_at(session: Session, stage: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
@@ -100,8 +102,10 @@ def commit_turn(
     usage: Usage,
     goal: tuple[str, str] | None,
     at: WorldTime | None = None,
+    prompt: PromptRow | None = None,
 ) -> bool:
     """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself. `at`: see `world_at`.
+    `prompt` is how its speaker's prompts begin, with the first turn of that speaker.
 
     False, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
@@ -111,7 +115,7 @@ def commit_turn(
     if row.phase != Phase.RUNNING:
         return False
     turn.at = world.now
-    session.add(turn)
+    session.add_all([turn, prompt] if prompt is not None else [turn])
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal

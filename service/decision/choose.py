@@ -13,7 +13,7 @@ from service.decision.look import Look
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
-from service.decision.recollect import recent, remembered
+from service.decision.recollect import recent, remembered_lines
 from service.decision.routine import by_routine
 from service.decision.scene import Decision, Offer
 from service.errors import KataribeError
@@ -68,7 +68,7 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, agent_state: 
         return _go_on(look, *further)
     offers = offered(world, snapshot, look.slot)
     today = {talk.conversation_id for talk in look.recent.today}
-    scene = look.decision(offers, await remembered(desk, world, snapshot.person_id, look.query(), today))
+    scene = look.decision(offers, await remembered_lines(desk, world, snapshot.person_id, look.query(), today))
     asked = await ask(desk.models.for_role("decision"), decide_prompt, scene, decision_fault)
     offer = offer_of(scene, asked.value) if asked.value else None
     if asked.value is None or offer is None:

@@ -10,7 +10,7 @@ from service.decision.day import Block, Slot, day_blocks, slot_at
 from service.decision.options import Offered
 from service.decision.recollect import Recent
 from service.decision.relief import helps
-from service.decision.scene import DecisionScene, Doing, Feeling, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
+from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
 from service.decision.wording import (
     action_name,
     clock,
@@ -21,6 +21,7 @@ from service.decision.wording import (
     offer_line,
     refusal_lines,
 )
+from service.people.needs import felt_needs
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, Where
 from world.distance import FAR
@@ -122,7 +123,7 @@ class Look:
             "notices": self.world.announced,
             "at": clock_of(self.snapshot.time),
             "place": self.world.map.label(self.snapshot.node_id),
-            "feelings": self._feelings(),
+            "needs": felt_needs(self.world, self.snapshot.levels, self.snapshot.critical),
             "day": self._day(),
             "items": self.recent.items,
             "today": tuple(
@@ -135,20 +136,6 @@ class Look:
             ),
             "mid_term": tuple(in_short(content, self.world.language) for content in self.recent.mid_term),
         }
-
-    def _feelings(self) -> tuple[Feeling, ...]:
-        return tuple(
-            Feeling(
-                need_id=need.id,
-                name=need.name or need.id,
-                level=round(self.snapshot.levels[need.id]),
-                lowest=round(need.lowest),
-                highest=round(need.highest),
-                is_critical=need.id in self.snapshot.critical,
-                can_be_critical=need.critical is not None,
-            )
-            for need in self.world.setting.catalogue.needs.all
-        )
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

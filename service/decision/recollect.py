@@ -1,6 +1,5 @@
 """Owns what comes back to a character when it decides: the day's talks, mid-term memories, and what lasts."""
 
-import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -8,13 +7,9 @@ from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
 from service.decision.desk import Desk
-from service.errors import GraphUnavailable
-from service.memory.recall import remembered_as
-from service.memory.store import Group
+from service.memory.recall import remembered, remembered_as
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
-
-_log = logging.getLogger(__name__)
 
 MAX_REMEMBERED = 4
 """Facts that a decision is told; a talk is told more of them."""
@@ -54,22 +49,15 @@ async def recent(desk: Desk, world: WorldView, character_id: str) -> Recent:
     return await desk.database.read(work)
 
 
-async def remembered(
+async def remembered_lines(
     desk: Desk, world: WorldView, character_id: str, query: str, today: Collection[str]
 ) -> tuple[str, ...]:
-    """What lasts and answers `query`, each with when it was learned; nothing while the graph is away.
+    """What lasts and answers `query`, each with when it was learned; nothing while the long-term memory is away.
 
     What comes from the conversations `today` (their ids) is left out: their summaries are told.
     """
     limit = desk.settings.memory.recall_limit
-    if not limit:
-        return ()
-    group = Group(world_id=world.id, person_id=character_id)
-    try:
-        found = await desk.memory.recall(group, query, at=world.now, limit=2 * limit)
-    except GraphUnavailable as exc:
-        _log.warning("a decision without long-term memory: %s", exc)
-        return ()
+    found = await remembered(desk.memory, world, character_id, query, limit=2 * limit)
     older = [one for one in found if one.fact.conversation_id not in today]
     return tuple(remembered_as(world, one) for one in older[: min(limit, MAX_REMEMBERED)])
 

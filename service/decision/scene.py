@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile
+from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
 from world.time import Language
@@ -43,19 +44,6 @@ class DayPlan(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     blocks: list[PlannedBlock] = Field(min_length=MIN_BLOCKS, max_length=MAX_BLOCKS)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Feeling:
-    """A need as the character feels it. `level` is rounded."""
-
-    need_id: str
-    name: str
-    level: int
-    lowest: int
-    highest: int
-    is_critical: bool
-    can_be_critical: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +107,7 @@ class Waking:
     now: str
     at: str
     place: str
-    feelings: tuple[Feeling, ...]
+    needs: tuple[FeltNeed, ...]
     notices: tuple[str, ...] = ()
     day: tuple[PlanLine, ...] = ()
     items: tuple[str, ...] = ()

@@ -91,6 +91,19 @@ async def recall(
     return PersonMemory(recent=recent, facts=tuple(facts), found=met or any(one.bears for one in facts))
 
 
+async def remembered(
+    memory: MemoryStore, world: WorldView, person_id: str, query: str, *, limit: int
+) -> list[Recalled]:
+    """The facts, about anybody, that answer `query` best at the moment of `world`; nothing while the store is away."""
+    if not limit or not query:
+        return []
+    try:
+        return await memory.recall(Group(world_id=world.id, person_id=person_id), query, at=world.now, limit=limit)
+    except GraphUnavailable as exc:
+        _log.warning("asked without long-term memory: %s", exc)
+        return []
+
+
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
     """The SQL part of `recall`."""
     attitude, partners = STRANGERS, STRANGERS

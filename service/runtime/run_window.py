@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlmodel import Session
 
-from service.conversation.scene import Goal
+from service.conversation.context import Goal
 from service.conversation.start import Start, start_talk
 from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen

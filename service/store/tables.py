@@ -228,7 +228,9 @@ class ParticipantRow(SQLModel, table=True):
 
 
 class TurnRow(SQLModel, table=True):
-    """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time."""
+    """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
+    its speaker was shown before it, as it was sent.
+    """
 
     __tablename__ = "turns"
     __table_args__ = (ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),)
@@ -241,12 +243,31 @@ class TurnRow(SQLModel, table=True):
     emotion: str
     goal_achieved: bool = False
     wants_to_end: bool = False
+    note: str = ""
     at: int = Field(sa_type=BigInteger)
     model: str
     calls: int
     prompt_tokens: int
     completion_tokens: int
     duration_ms: int
+
+
+class PromptRow(SQLModel, table=True):
+    """How every prompt of one speaker in one conversation begins, as it was sent: the system message, and the context
+    as it was when they met. With the turns and their notes it says what a speaker was asked.
+    """
+
+    __tablename__ = "prompts"
+    __table_args__ = (
+        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        Index("ix_prompts_conversation", "conversation_id"),
+    )
+
+    world_id: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    system: str
+    context: str
 
 
 class EngagementRow(SQLModel, table=True):

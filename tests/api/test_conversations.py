@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from service.conversation.scene import NpcTurn
+from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
 from service.llm.scripted import ScriptedModel
 from tests.api.conftest import Connect

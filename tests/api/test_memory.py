@@ -169,9 +169,9 @@ def test_what_an_npc_was_told_stands_in_its_next_prompt(
     say(script, "npc", reply("Well."))
     say(script, "closing", plain())
     talk(client)
-    (prompt,) = [prompt for prompt in script.history if prompt.name == "npc"]
-    assert words["fact"] in prompt.messages[0].content
-    assert words["first_met"] not in prompt.messages[0].content
+    (prompt,) = [prompt for prompt in script.history if prompt.role == "npc"]
+    assert words["fact"] in prompt.messages[1].content
+    assert words["first_met"] not in prompt.messages[1].content
 
 
 def test_the_npc_keeps_what_it_told_beside_what_its_author_wrote(client: TestClient, script: ScriptedModel) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 from sqlmodel import Session, SQLModel, col, select
 
+from service.conversation.context import Goal
+from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.room import Room
-from service.conversation.scene import CharacterTurn, Goal, NpcTurn, OpeningTurn
 from service.conversation.start import Start, start
 from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models

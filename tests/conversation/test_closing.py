@@ -9,9 +9,9 @@ from pydantic import BaseModel
 
 from service.content.load import Content
 from service.conversation.closing import close, reopen
+from service.conversation.context import PromptContext
 from service.conversation.engine import Engine
 from service.conversation.room import Room
-from service.conversation.scene import CharacterScene, NpcScene
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
@@ -230,7 +230,7 @@ def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: Sc
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(meet(room)))
     for scene in (prompt.given for prompt in script.history[-2:]):
-        assert isinstance(scene, CharacterScene | NpcScene)
+        assert isinstance(scene, PromptContext)
         assert [line.text for line in scene.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
         assert scene.last_meeting is None
 
@@ -243,8 +243,8 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(meet(room)))
     character, npc = (prompt.given for prompt in script.history[-2:])
-    assert isinstance(character, CharacterScene)
-    assert isinstance(npc, NpcScene)
+    assert isinstance(character, PromptContext)
+    assert isinstance(npc, PromptContext)
     for scene in (character, npc):
         assert scene.unsettled == ()
         assert scene.times_met == 1
@@ -263,7 +263,7 @@ def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: 
     script.enqueue(says("Good day, Hamako.", leaves=True))
     asyncio.run(Engine(room).converse(meet(room, npc_id="npc_hamako")))
     scene = script.history[-1].given
-    assert isinstance(scene, CharacterScene)
+    assert isinstance(scene, PromptContext)
     assert scene.today == (f"Taro: {FAMILY_TOLD}",)
     assert scene.mid_term == ("Bring a present for the children Mio and Riku",)
     assert scene.times_met == 0

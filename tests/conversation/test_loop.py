@@ -8,9 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from service.conversation.closing import close
+from service.conversation.context import PromptContext
 from service.conversation.engine import Engine
+from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.room import Room
-from service.conversation.scene import CharacterScene, CharacterTurn, NpcTurn, OpeningTurn, Scene
 from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
@@ -55,8 +56,8 @@ def _texts(room: Room, conversation_id: str) -> list[str]:
     return [turn.text for turn in turns(room, conversation_id)]
 
 
-def _scene(prompt: Prompt[Any]) -> Scene:
-    assert isinstance(prompt.given, Scene)
+def _scene(prompt: Prompt[Any]) -> PromptContext:
+    assert isinstance(prompt.given, PromptContext)
     return prompt.given
 
 
@@ -65,7 +66,7 @@ def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(room: Room, sc
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert (row.phase, row.end_reason, row.goal_achieved) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, True)
-    assert [prompt.name for prompt in script.history] == ["character", "npc", "character", "npc"]
+    assert [prompt.name for prompt in script.history] == ["speaker"] * 4
     assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, True)
 
 
@@ -88,10 +89,10 @@ def test_a_character_without_a_goal_sets_one_with_its_opening_turn(room: Room, s
         room, script, opens(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), goal=None
     )
     row = talk(room, conversation_id)
-    assert [prompt.name for prompt in script.history] == ["opening", "npc", "character", "npc"]
+    assert [prompt.name for prompt in script.history] == ["speaker"] * 4
     assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, False)
     later = _scene(script.history[2])
-    assert isinstance(later, CharacterScene)
+    assert isinstance(later, PromptContext)
     assert later.goal == GOAL
 
 

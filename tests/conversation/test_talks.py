@@ -7,11 +7,11 @@ import pytest
 from pydantic import BaseModel
 from sqlmodel import Session
 
-from service.conversation.brief import KNOWN_TOKENS
 from service.conversation.closing import close, reopen
+from service.conversation.context import Goal, PromptContext
 from service.conversation.engine import Engine
+from service.conversation.gather import KNOWN_TOKENS
 from service.conversation.room import Room
-from service.conversation.scene import CharacterScene, Goal, NpcScene, Scene
 from service.conversation.start import Start, start_talk
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
@@ -157,7 +157,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedMo
     assert rows(room, EngagementRow) == []
     world = room.database.read_now(lambda s: room.stage.open(s, "main")).at(starts)
     for prompt in script.history:
-        assert isinstance(prompt.given, Scene)
+        assert isinstance(prompt.given, PromptContext)
         assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
         assert prompt.given.place == world.map.label(BESIDE_TARO)
 
@@ -167,6 +167,10 @@ def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedM
     script.enqueue(says(HELLO, leaves=True))
     assert asyncio.run(_hold(Engine(room), starts)) == 1
     assert talk(room, "c1").ended_at == starts + 3
+
+
+def _contexts(script: ScriptedModel) -> list[PromptContext]:
+    return [prompt.given for prompt in script.history if isinstance(prompt.given, PromptContext)]
 
 
 LETTER = "I lost a letter by the ferry."
@@ -186,9 +190,9 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
         asyncio.run(Engine(room).converse(meet(room)))
     else:
         asyncio.run(_hold(Engine(room), _begun(room)))
-    heard = [prompt for prompt in script.history if isinstance(prompt.given, NpcScene)]
+    heard = [prompt for prompt in script.history if prompt.role == "npc"]
     assert heard
-    assert all(LOST in prompt.messages[0].content for prompt in heard)
+    assert all(LOST in prompt.messages[1].content for prompt in heard)
 
 
 def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room: Room, script: ScriptedModel) -> None:
@@ -202,7 +206,7 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room:
     room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
     script.enqueue(*FOUR)
     asyncio.run(Engine(room).converse(meet(room)))
-    scene = next(prompt.given for prompt in script.history if isinstance(prompt.given, NpcScene))
+    scene = next(context for context in _contexts(script) if context.speaker.kind == "npc")
     assert 0 < len(scene.known) < room.settings.memory.recall_limit
     assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
 
@@ -218,7 +222,7 @@ def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: 
         await _hold(engine, starts, index=1)
 
     asyncio.run(run())
-    seen = [prompt.given.items for prompt in script.history if isinstance(prompt.given, CharacterScene)]
+    seen = [context.items for context in _contexts(script) if context.begins]
     assert seen == [(), ()]
 
 
@@ -232,7 +236,7 @@ def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, scri
     script.enqueue(*FOUR)
     asyncio.run(_hold(Engine(room), starts))
     character, npc = script.history[:2]
-    assert "You carry: a lantern\n" in character.messages[0].content + "\n"
+    assert "You carry: a lantern\n" in character.messages[1].content + "\n"
     assert "lantern" not in npc.messages[0].content
 
 
@@ -266,8 +270,8 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
 
     asyncio.run(run())
     character, npc = (prompt.given for prompt in script.history[-2:])
-    assert isinstance(character, CharacterScene)
-    assert isinstance(npc, NpcScene)
+    assert isinstance(character, PromptContext)
+    assert isinstance(npc, PromptContext)
     for scene in (character, npc):
         assert scene.last_meeting is not None
         assert scene.last_meeting.ago == "2 days ago"
@@ -354,7 +358,7 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
         await _hold(Engine(room), starts, index=2)
 
     asyncio.run(run())
-    assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, Scene)}) == 1
+    assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
 
 
 def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
@@ -367,7 +371,7 @@ def test_a_character_without_a_goal_sets_one_with_its_first_turn(room: Room, scr
     starts = _begun(room, goal=None)
     script.enqueue(opens(HELLO), *FOUR[1:])
     asyncio.run(_hold(Engine(room), starts))
-    assert [prompt.name for prompt in script.history] == ["opening", "npc", "character", "npc"]
+    assert [prompt.name for prompt in script.history] == ["speaker"] * 4
     assert (talk(room, "c1").goal, talk(room, "c1").goal_given) == (GOAL.goal, False)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from service.conversation.closing import close, reopen
+from service.conversation.context import Goal, PromptContext
 from service.conversation.engine import Engine
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
-from service.conversation.scene import CharacterScene, Goal, PartnerScene
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
@@ -78,11 +78,11 @@ def _settled(room: Room, script: ScriptedModel, **changed: Any) -> ConversationR
     return asyncio.run(close(room, conversation_id))
 
 
-def _seen(script: ScriptedModel) -> tuple[CharacterScene, PartnerScene]:
+def _seen(script: ScriptedModel) -> tuple[PromptContext, PromptContext]:
     """The last two scenes, of who began and of who was spoken to."""
     character, partner = (prompt.given for prompt in script.history[-2:])
-    assert isinstance(character, CharacterScene)
-    assert isinstance(partner, PartnerScene)
+    assert isinstance(character, PromptContext)
+    assert isinstance(partner, PromptContext)
     return character, partner
 
 
@@ -95,9 +95,8 @@ def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> 
         ("mio", GOODBYE),
     ]
     assert [(prompt.name, prompt.role) for prompt in script.history] == [
-        ("character", "character"),
-        ("partner", "character"),
-    ] * 2
+        ("speaker", "character"),
+    ] * 4
     assert talk(room, conversation_id).end_reason == EndReason.WANTS_TO_END
     assert {row["role"]: row["calls"] for row in rows(room, UsageRow)} == {"character": 4}
 
@@ -130,7 +129,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, scr
     overheard = "\n".join(message.content for message in heard.messages)
     assert all(words in told for words in private)
     assert not [words for words in private if words in overheard]
-    assert "Aoi talks to you." in overheard
+    assert "Aoi talks to you:" in overheard
     assert all(fact in overheard for fact in room.stage.content.cast("en").character("mio").facts)
 
 

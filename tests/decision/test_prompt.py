@@ -15,10 +15,11 @@ from jinja2 import UndefinedError
 import service.decision.prompt
 from service.content.profile import CharacterProfile, LifeGoal
 from service.decision.prompt import decide_prompt, plan_prompt
-from service.decision.scene import DecisionScene, Doing, Feeling, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
+from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
 from service.decision.wording import in_short
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
+from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
 from world.time import Language
@@ -105,8 +106,8 @@ def _waking(language: Language) -> dict[str, Any]:
         "now": words["now"],
         "at": "12:40",
         "place": words["place"],
-        "feelings": tuple(
-            Feeling(
+        "needs": tuple(
+            FeltNeed(
                 need_id=name,
                 name=name,
                 level=level,
@@ -270,7 +271,7 @@ def _beginning(one: str, other: str) -> str:
 def test_much_of_a_prompt_is_that_of_the_decision_before(language: Language) -> None:
     """What a provider may keep: two decisions of a day, and a plan with a decision, begin alike."""
     first = _full(language)
-    second = replace(first, now="later", at="13:40", place="elsewhere", ended="…", feelings=first.feelings[:1])
+    second = replace(first, now="later", at="13:40", place="elsewhere", ended="…", needs=first.needs[:1])
     one, two = _text(decide_prompt(first).messages), _text(decide_prompt(second).messages)
     assert len(_beginning(one, two)) >= 0.4 * len(one)
     planned = _text(plan_prompt(_plan(language)).messages)
@@ -284,7 +285,7 @@ def test_much_of_a_prompt_is_that_of_the_decision_before(language: Language) -> 
 def test_nothing_of_the_moment_is_in_the_system_message(language: Language) -> None:
     scene = _full(language)
     system = decide_prompt(scene).messages[0].content
-    for told in (scene.now, scene.place, scene.ended, scene.feelings[0].name, *scene.items, *scene.refusals):
+    for told in (scene.now, scene.place, scene.ended, scene.needs[0].name, *scene.items, *scene.refusals):
         assert told not in system
 
 

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.closing import reopen
+from service.conversation.context import PromptContext
 from service.conversation.engine import Engine
 from service.conversation.room import Room
-from service.conversation.scene import CharacterScene
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
@@ -227,7 +227,7 @@ def test_conversations_of_others_go_on_beside(room: Room, script: ScriptedModel)
     arrived: list[str] = []
 
     def answers(prompt: Prompt[Any]) -> BaseModel:
-        assert isinstance(prompt.given, CharacterScene)
+        assert isinstance(prompt.given, PromptContext)
         arrived.append(prompt.given.speaker.id)
         return says(HELLO, leaves=True)
 

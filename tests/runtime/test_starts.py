@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 from sqlmodel import Session
 
 from service.content.load import Content, load_content
-from service.conversation.scene import Goal
+from service.conversation.context import Goal
 from service.conversation.start import Start
 from service.errors import Busy
 from service.runtime.act import talk

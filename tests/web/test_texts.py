@@ -7,7 +7,7 @@ from typing import get_args
 
 from service.api.life_schemas import How
 from service.content.profile import Importance, Mood
-from service.conversation.scene import Emotion
+from service.conversation.prompt import Emotion
 from service.memory.validate import Reason
 from service.runtime.halted import Stopped
 from service.store.events import IN_A_MINUTE

@@ -3,10 +3,11 @@
 import random
 import re
 
+from service.conversation.context import Goal, PromptContext
+from service.conversation.prompt import CharacterTurn, Emotion, OpeningTurn
 from service.conversation.rehearsal.goal import Errand, Memory, achieved, choose, errand_of, recalled
 from service.conversation.rehearsal.phrases import CHARACTER
 from service.conversation.rehearsal.stage import Stage, daytime
-from service.conversation.scene import CharacterScene, CharacterTurn, Emotion, Goal, OpeningTurn
 from service.memory.rehearsal.likeness import fit, key_phrase, sentences, tells_something
 from service.memory.utterance import is_question
 
@@ -23,7 +24,7 @@ _SAD = re.compile(
 )
 
 
-def speak_character(scene: CharacterScene, rng: random.Random) -> CharacterTurn | OpeningTurn:
+def speak_character(scene: PromptContext, rng: random.Random) -> CharacterTurn | OpeningTurn:
     """What the character answers; without a goal it sets one and opens with it."""
     stage = Stage(scene=scene, speaker=scene.speaker, rng=rng, table=CHARACTER, polite_by_default=True)
     part = _CharacterPart(stage, scene)
@@ -33,7 +34,7 @@ def speak_character(scene: CharacterScene, rng: random.Random) -> CharacterTurn 
 
 
 class _CharacterPart:
-    def __init__(self, stage: Stage, scene: CharacterScene) -> None:
+    def __init__(self, stage: Stage, scene: PromptContext) -> None:
         self._stage = stage
         self._scene = scene
 

@@ -4,8 +4,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from service.content.profile import CharacterProfile
+from service.conversation.context import Goal, PromptContext
 from service.conversation.rehearsal.stage import Stage
-from service.conversation.scene import CharacterScene, Goal
 from service.memory.rehearsal.likeness import clip, fit, grams, holds, key_phrase, sentences, tells_something
 from service.memory.rehearsal.retell import person_clause, wished
 from world.time import Language
@@ -70,7 +71,7 @@ def errand_of(goal: Goal, partner: str, language: Language) -> Errand:
     return Errand(kind="news")
 
 
-def choose(stage: Stage, scene: CharacterScene) -> tuple[Goal, str, str]:
+def choose(stage: Stage, scene: PromptContext) -> tuple[Goal, str, str]:
     """A goal within the guidelines, with the phrase that opens it and what that phrase is about.
 
     In this order: what was noted for these days about the partner, what the partner said before, a goal of life, news.
@@ -86,7 +87,8 @@ def choose(stage: Stage, scene: CharacterScene) -> tuple[Goal, str, str]:
     if key:
         goal = f"{name}に、{key}の話の続きを聞く" if ja else f"Ask {name} for more news of the {key}"
         return _goal(goal, ja), "ask_since", ""
-    wishes = [w.goal.strip().rstrip("。.") for w in scene.speaker.goals if w.importance != "low" and len(w.goal) <= 80]
+    goals = scene.speaker.goals if isinstance(scene.speaker, CharacterProfile) else ()
+    wishes = [w.goal.strip().rstrip("。.") for w in goals if w.importance != "low" and len(w.goal) <= 80]
     wishes = [wish for wish in wishes if wished(wish, scene.language) and scene.partner_name.strip() not in wish]
     if wishes and stage.rng.random() < _MIND:
         wish = stage.rng.choice(wishes)
@@ -97,7 +99,7 @@ def choose(stage: Stage, scene: CharacterScene) -> tuple[Goal, str, str]:
     return _goal(goal, ja), "ask_news", ""
 
 
-def achieved(stage: Stage, scene: CharacterScene, goal: Goal) -> bool:
+def achieved(stage: Stage, scene: PromptContext, goal: Goal) -> bool:
     """Whether the partner has given what the goal asks: a reply, or an answer, or news enough."""
     if not stage.theirs:
         return False
@@ -112,7 +114,7 @@ def achieved(stage: Stage, scene: CharacterScene, goal: Goal) -> bool:
     return len(fresh) >= _ENOUGH_NEWS or any(fit(wanted, s) >= _ANSWERS for s in fresh)
 
 
-def recalled(scene: CharacterScene, query: str) -> Memory | None:
+def recalled(scene: PromptContext, query: str) -> Memory | None:
     """What of the partner's words to come back to: the best for the query, else the first known."""
     if not scene.known:
         return None

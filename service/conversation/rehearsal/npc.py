@@ -4,9 +4,10 @@ import random
 import re
 
 from service.content.profile import Mood
+from service.conversation.context import PromptContext
+from service.conversation.prompt import Emotion, NpcTurn
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.stage import Content, Stage
-from service.conversation.scene import Emotion, NpcScene, NpcTurn, PartnerScene
 from service.memory.rehearsal.likeness import fit, grams, holds, sentences
 from service.memory.utterance import is_question
 
@@ -25,13 +26,13 @@ _NEWS = re.compile(
 )
 
 
-def speak_npc(scene: NpcScene, rng: random.Random) -> NpcTurn:
+def speak_npc(scene: PromptContext, rng: random.Random) -> NpcTurn:
     """What the NPC answers."""
     stage = Stage(scene=scene, speaker=scene.speaker, rng=rng, table=NPC, polite_by_default=False)
     return _answered(_AnsweringPart(stage, scene, scene.learned, scene.mood, scene.affinity))
 
 
-def speak_partner(scene: PartnerScene, rng: random.Random) -> NpcTurn:
+def speak_partner(scene: PromptContext, rng: random.Random) -> NpcTurn:
     """What a character that was spoken to answers: as an NPC would that has told nothing new of itself.
 
     Its lines are written for who speaks first: those that greet or ask are no answers.
@@ -47,15 +48,13 @@ def _answered(part: "_AnsweringPart") -> NpcTurn:
 
 
 class _AnsweringPart:
-    def __init__(
-        self, stage: Stage, scene: NpcScene | PartnerScene, learned: tuple[str, ...], mood: Mood, affinity: int
-    ) -> None:
+    def __init__(self, stage: Stage, scene: PromptContext, learned: tuple[str, ...], mood: Mood, affinity: int) -> None:
         self.stage = stage
         self._scene = scene
         self._learned = learned
         self._mood = mood
         self._affinity = affinity
-        self._approached = isinstance(scene, PartnerScene)
+        self._approached = scene.speaker.kind == "character"
         self._untold = [c for c in stage.contents(learned) if not (self._approached and _asks(c.core))]
         self._cold = mood == "angry" or affinity <= _COLD
         self._warm = not self._cold and affinity >= _WARM

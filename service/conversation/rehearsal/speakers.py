@@ -4,24 +4,18 @@ import random
 
 from pydantic import BaseModel
 
+from service.conversation.context import PromptContext
 from service.conversation.rehearsal.character import speak_character
 from service.conversation.rehearsal.npc import speak_npc, speak_partner
-from service.conversation.scene import CharacterScene, NpcScene, PartnerScene
 from service.llm.rehearsal import Handler
 
 __all__ = ["HANDLERS", "speak_character", "speak_npc", "speak_partner"]
 
 
-def _character(scene: CharacterScene, rng: random.Random) -> BaseModel:
-    return speak_character(scene, rng)
+def _speak(context: PromptContext, rng: random.Random) -> BaseModel:
+    if context.begins:
+        return speak_character(context, rng)
+    return speak_npc(context, rng) if context.speaker.kind == "npc" else speak_partner(context, rng)
 
 
-def _npc(scene: NpcScene, rng: random.Random) -> BaseModel:
-    return speak_npc(scene, rng)
-
-
-def _partner(scene: PartnerScene, rng: random.Random) -> BaseModel:
-    return speak_partner(scene, rng)
-
-
-HANDLERS: dict[type, Handler] = {CharacterScene: _character, NpcScene: _npc, PartnerScene: _partner}
+HANDLERS: dict[type, Handler] = {PromptContext: _speak}

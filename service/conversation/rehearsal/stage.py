@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from service.content.profile import Profile
+from service.conversation.context import PromptContext
 from service.conversation.rehearsal.phrases import Voice
-from service.conversation.scene import Scene
 from service.memory.rehearsal.likeness import clip, fit, grams, holds, is_farewell, sameness, sentences
 from service.memory.rehearsal.retell import told
 from service.memory.utterance import is_question
@@ -48,7 +48,7 @@ class Content:
 class Stage:
     """One speaker at one moment. `table` holds the small talk of its part, by voice."""
 
-    scene: Scene
+    scene: PromptContext
     speaker: Profile
     rng: random.Random
     table: Mapping[Voice, Mapping[str, tuple[str, ...]]]

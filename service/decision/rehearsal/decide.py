@@ -4,7 +4,8 @@ import random
 from collections.abc import Mapping
 
 from service.decision.rehearsal.errand import errand
-from service.decision.scene import Decision, DecisionScene, Feeling, Offer, PlanLine
+from service.decision.scene import Decision, DecisionScene, Offer, PlanLine
+from service.people.needs import FeltNeed
 from world.actions import TALK, WAIT
 from world.time import Language
 
@@ -61,7 +62,7 @@ def decide(scene: DecisionScene, rng: random.Random) -> Decision:
 
 def _pressing(scene: DecisionScene) -> Offer | None:
     """What helps a critical need soonest."""
-    for need in scene.feelings:
+    for need in scene.needs:
         if need.is_critical and (found := _helping(scene, need)):
             return found[0]
     return None
@@ -69,7 +70,7 @@ def _pressing(scene: DecisionScene) -> Offer | None:
 
 def _low(scene: DecisionScene) -> Offer | None:
     """What helps a low need and is near; talking is left to chance."""
-    for need in scene.feelings:
+    for need in scene.needs:
         share = (need.level - need.lowest) / max(1, need.highest - need.lowest)
         if need.can_be_critical and share < _LOW:
             near = [offer for offer in _helping(scene, need) if offer.option.walk_minutes <= _SHORT_WAY]
@@ -78,7 +79,7 @@ def _low(scene: DecisionScene) -> Offer | None:
     return None
 
 
-def _helping(scene: DecisionScene, need: Feeling) -> list[Offer]:
+def _helping(scene: DecisionScene, need: FeltNeed) -> list[Offer]:
     """The offers for that need, what the day wants first, then by the way there; the night's sleep last."""
     offers = [offer for offer in scene.offers if offer.helps == need.need_id]
     return sorted(offers, key=lambda o: (o.is_night, not o.is_planned, o.option.walk_minutes, o.number))
@@ -104,7 +105,7 @@ def _partner(scene: DecisionScene, rng: random.Random) -> Offer | None:
 
 def _planned(scene: DecisionScene) -> list[Offer]:
     """What the day's block wants and is of use now: who has eaten does not eat again."""
-    well = {need.need_id for need in scene.feelings if need.can_be_critical and need.level > 0.7 * need.highest}
+    well = {need.need_id for need in scene.needs if need.can_be_critical and need.level > 0.7 * need.highest}
     planned = [offer for offer in scene.offers if offer.is_planned and not offer.is_night]
     return [o for o in planned if o.helps not in well and not _was_enough(scene, o)]
 
@@ -143,4 +144,4 @@ def _decision(scene: DecisionScene, offer: Offer, kind: str, rng: random.Random,
 
 
 def _name(scene: DecisionScene, need_id: str) -> str:
-    return next(need.name for need in scene.feelings if need.need_id == need_id)
+    return next(need.name for need in scene.needs if need.need_id == need_id)

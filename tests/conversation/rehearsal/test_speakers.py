@@ -8,19 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
+from service.conversation.context import Goal, LastMeeting, Line, PromptContext
+from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.speakers import HANDLERS, speak_character, speak_npc
-from service.conversation.scene import (
-    CharacterScene,
-    CharacterTurn,
-    Goal,
-    LastMeeting,
-    Line,
-    NpcScene,
-    NpcTurn,
-    OpeningTurn,
-    PartnerScene,
-)
 from service.memory.rehearsal.likeness import sameness, sentences, tells_something
 from world.time import Language
 
@@ -89,30 +80,32 @@ FESTIVAL: dict[Language, Goal] = {
 LANGUAGES: tuple[Language, ...] = ("ja", "en")
 
 
-def character_scene(language: Language, goal: Goal | None = None, *lines: Line) -> CharacterScene:
+def character_scene(language: Language, goal: Goal | None = None, *lines: Line) -> PromptContext:
     character, npc = PEOPLE[language]
-    return CharacterScene(
+    return PromptContext(
         language=language,
         partner_id=npc.id,
         partner_name=npc.name,
         place="",
         now="4月1日(水) 9:00" if language == "ja" else "Wed 1 Apr, 9:00",
         speaker=character,
+        begins=True,
         goal=goal,
         lines=lines,
         turns_left=10 - len(lines),
     )
 
 
-def npc_scene(language: Language, *texts: str, mood: Mood = "neutral", affinity: int = 0) -> NpcScene:
+def npc_scene(language: Language, *texts: str, mood: Mood = "neutral", affinity: int = 0) -> PromptContext:
     character, npc = PEOPLE[language]
-    return NpcScene(
+    return PromptContext(
         language=language,
         partner_id=character.id,
         partner_name=character.name,
         place="",
         now="",
         speaker=npc,
+        begins=False,
         lines=said_in_turn(language, *texts),
         turns_left=10 - len(texts),
         mood=mood,
@@ -337,7 +330,7 @@ def test_a_goal_is_not_achieved_by_a_partner_who_tells_nothing() -> None:
 
 
 def test_the_handlers_are_keyed_by_the_scenes() -> None:
-    assert set(HANDLERS) == {CharacterScene, NpcScene, PartnerScene}
+    assert set(HANDLERS) == {PromptContext, PromptContext, PromptContext}
 
 
 WORDS = st.text(max_size=60) | st.sampled_from(["既婚者", "married", "{you}", "？", "。。。", "x" * 500, "鐘" * 500])
@@ -374,7 +367,7 @@ def test_poor_content_never_breaks_a_speaker(
     spoken = tuple(Line(turn=i, speaker_id="ab"[i % 2], speaker_name="", text=text) for i, text in enumerate(said))
     last = LastMeeting(summary=known[0], ago=known[-1]) if known else None
     npc = NpcProfile(id="b", name=name, personality="", facts=facts, lines=lines)
-    npc_side = NpcScene(
+    npc_side = PromptContext(
         language=language,
         partner_id="a",
         partner_name=partner,
@@ -384,6 +377,7 @@ def test_poor_content_never_breaks_a_speaker(
         lines=spoken,
         turns_left=left,
         speaker=npc,
+        begins=False,
         learned=known,
         mood=mood,
         affinity=affinity,
@@ -398,7 +392,7 @@ def test_poor_content_never_breaks_a_speaker(
         goals=tuple(LifeGoal(goal=f) for f in facts),
     )
     goal = Goal(goal=(known[0].strip() or "?")[:200], success_criteria="?") if known else None
-    character_side = CharacterScene(
+    character_side = PromptContext(
         language=language,
         partner_id="b",
         partner_name=name,
@@ -408,6 +402,7 @@ def test_poor_content_never_breaks_a_speaker(
         lines=spoken,
         turns_left=left,
         speaker=character,
+        begins=True,
         goal=goal,
         known=known,
         mid_term=known,

@@ -1,0 +1,100 @@
+"""Owns what a speaker knows at the moment of speaking: the value its prompt is rendered from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.people.attitude import liking
+from service.people.needs import FeltNeed
+from world.time import Language
+
+Nudge = Literal["repeated", "broke_character"]
+"""Why the speaker is asked again: it repeated itself, or stepped out of its role."""
+
+
+class Goal(BaseModel):
+    """What the opener wants of this conversation; small enough for one conversation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    goal: str = Field(min_length=1, max_length=200)
+    success_criteria: str = Field(min_length=1, max_length=200)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One utterance. `turn` counts from 0 within its conversation; `note` is the block its speaker was shown before it."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LastMeeting:
+    """The last settled conversation of the two: its summary and the world time since, in words."""
+
+    summary: str
+    ago: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptContext:
+    """What a person knows when it speaks, whoever it is.
+
+    As it was when they met: `now` is date, time and weather, `notices` are announced. `last_meeting`, `known` (each with
+    when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's word the
+    two knew each other before the story began. `heard` is what it remembers, from anybody, that bears on its goal.
+    `said_today` and `said_before` (in the days before) are what it has said to the partner: no prompt tells it, but who
+    speaks without a model repeats nothing of it. `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
+    failed), and `unsettled_ago` when that was. `learned` is what it told about itself before; `mid_term` what affects its
+    next days; `today` the day's conversations with others; `items` what it carries; `doing` what it did when they met.
+
+    Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), and `news` what
+    was announced. `begins`: it opened the conversation. `goal` is the opener's; None while it is to set one itself
+    (`sets_goal`), in its first answer.
+    """
+
+    language: Language
+    speaker: CharacterProfile | NpcProfile
+    begins: bool
+    partner_id: str
+    partner_name: str
+    place: str
+    now: str
+    notices: tuple[str, ...] = ()
+    last_meeting: LastMeeting | None = None
+    times_met: int = 0
+    acquainted: bool = False
+    affinity: int = 0
+    stance: str = ""
+    mood: Mood = "neutral"
+    learned: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    heard: tuple[str, ...] = ()
+    mid_term: tuple[str, ...] = ()
+    today: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+    needs: tuple[FeltNeed, ...] = ()
+    doing: str = ""
+    unsettled: tuple[Line, ...] = ()
+    unsettled_ago: str = ""
+    said_today: tuple[str, ...] = ()
+    said_before: tuple[str, ...] = ()
+
+    goal: Goal | None = None
+    sets_goal: bool = False
+    lines: tuple[Line, ...] = ()
+    turns_left: int = 10
+    clock: str = ""
+    news: tuple[str, ...] = ()
+    nudge: Nudge | None = None
+
+    @property
+    def liking(self) -> str:
+        """How the speaker likes the partner, in words."""
+        return liking(self.affinity, self.partner_name, self.language)

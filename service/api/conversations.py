@@ -2,21 +2,21 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
 from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.problem import describe
-from service.api.schemas import ConversationDetail, ConversationPage, StartIn
+from service.api.schemas import ConversationDetail, ConversationPage, MessageOut, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import reopen
 from service.conversation.context import Goal
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.start import Start
 from service.conversation.stream import Ended
-from service.conversation.transcript import conversation_of, end, takes_part
+from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.runtime.act import talk
 from service.runtime.world_session import WorldSession
@@ -137,6 +137,30 @@ async def close_conversation(
     await house.room.database.write(lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True)))
     house.runner.submit(conversation_id)
     return await _answer(house, world_id, conversation_id, response, wait=wait)
+
+
+@router.get("/{conversation_id}/turns/{turn}/prompt", response_model=PromptOut, responses=describe(404))
+async def read_prompt(
+    conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], house: Serving, world_id: WorldId
+) -> PromptOut:
+    """Why somebody said that: the messages its model was sent for this turn, as they were sent.
+
+    The first is what its author wrote; the next is what it knew when the two met; then what was said, and what was new.
+    """
+
+    def work(session: Session) -> PromptOut:
+        row, asked = prompt_of(session, conversation_of(session, world_id, conversation_id), turn)
+        told = [MessageOut(role=message.role, content=message.content) for message in asked]
+        return PromptOut(
+            turn=row.turn,
+            speaker_id=row.speaker_id,
+            speaker_name=row.speaker_name,
+            model=row.model,
+            text=row.text,
+            messages=told,
+        )
+
+    return await house.room.database.read(work)
 
 
 async def _exists(conversation_id: Slug, house: Serving, world_id: WorldId) -> None:

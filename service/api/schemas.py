@@ -175,6 +175,24 @@ class ConversationOut(BaseModel):
     links: dict[str, str]
 
 
+class MessageOut(BaseModel):
+    """One message of a prompt. `assistant` is what the speaker itself said before."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class PromptOut(BaseModel):
+    """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
+
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    model: str = Field(description="who answered")
+    text: str = Field(description="what it said")
+    messages: list[MessageOut]
+
+
 class ConversationDetail(ConversationOut):
     """A conversation with its turns and, once closed, what it changed."""
 

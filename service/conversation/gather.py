@@ -7,11 +7,11 @@ from typing import TypedDict
 
 from sqlmodel import Session, select
 
-from service.conversation.context import Goal, LastMeeting, PromptContext
+from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import Room
-from service.conversation.transcript import lines, said_between, world_at
+from service.conversation.transcript import goal_of, lines, said_between, world_at
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.memory.recall import PersonMemory, RecentMemory, recall, remembered, remembered_as
@@ -98,13 +98,6 @@ def _with_own_words(context: PromptContext, world: WorldView, earlier: Sequence[
         if turn.speaker_id == context.speaker.id:
             (today if world.at(WorldTime(turn.at)).day == world.day else before).append(turn.text)
     return replace(context, said_today=tuple(today), said_before=tuple(before))
-
-
-def goal_of(row: ConversationRow) -> Goal | None:
-    """The opener's goal; None while it has not set one."""
-    if row.goal is None or row.success_criteria is None:
-        return None
-    return Goal(goal=row.goal, success_criteria=row.success_criteria)
 
 
 def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.conversation.context import Nudge, PromptContext
-from service.conversation.gather import Gathered, goal_of
+from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, render_note, speaker_prompt
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.room import Room
 from service.conversation.stream import Ended, Said, Speaking
-from service.conversation.transcript import commit_turn, count_failure, end, failure_of, lines
+from service.conversation.transcript import commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
 from service.llm.chat import Answer, Role, Usage
 from service.store.phase import ClockPolicy, EndReason

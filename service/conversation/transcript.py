@@ -7,11 +7,12 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
-from service.conversation.context import Line
-from service.conversation.ending import Spoken
+from service.conversation.context import Goal, Line
+from service.conversation.ending import OPENER, Spoken
+from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
-from service.llm.chat import Role, Usage
+from service.llm.chat import Message, Role, Usage
 from service.people.worlds import WorldRepository, WorldView
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
@@ -67,6 +68,32 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
         )
     )
     return list(session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn))))
+
+
+def prompt_of(session: Session, row: ConversationRow, index: int) -> tuple[TurnRow, tuple[Message, ...]]:
+    """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
+
+    Raises:
+        NotFound: the conversation has no such turn, or was read in from an export, which holds no prompts.
+    """
+    turns = turns_of(session, row.id)
+    if index >= len(turns):
+        raise NotFound(kind="turn", id=index)
+    turn = turns[index]
+    kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
+    if kept is None:
+        raise NotFound(kind="prompt", id=f"{row.id}/{index}")
+    opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
+    own_goal = goal_of(row) if opens and index > 0 else None
+    record = Record(system=kept.system, context=kept.context)
+    return turn, messages(record, lines(turns[:index]), turn.speaker_id, turn.note, own_goal)
+
+
+def goal_of(row: ConversationRow) -> Goal | None:
+    """The opener's goal; None while it has not set one."""
+    if row.goal is None or row.success_criteria is None:
+        return None
+    return Goal(goal=row.goal, success_criteria=row.success_criteria)
 
 
 def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:

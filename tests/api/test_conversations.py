@@ -296,3 +296,18 @@ def test_conversations_are_paged_newest_first_and_filtered(client: TestClient, s
     assert len(client.get("/conversations", params={"phase": "closed", "npc_id": "baker"}).json()["items"]) == 5
     problem(client.get("/conversations", params={"before": "x"}), 422)
     problem(client.get("/conversations", params={"limit": 0}), 422)
+
+
+def test_why_somebody_said_that_is_answered_with_the_messages_it_was_sent(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    script_sister(script)
+    held = talk(client)
+    told = client.get(f"/conversations/{held['id']}/turns/1/prompt").json()
+    assert (told["speaker_id"], told["text"]) == ("baker", held["turns"][1]["text"])
+    sent = next(prompt for prompt in script.history if prompt.role == "npc").messages
+    assert [(message["role"], message["content"]) for message in told["messages"]] == [
+        (m.role, m.content) for m in sent
+    ]
+    problem(client.get(f"/conversations/{held['id']}/turns/99/prompt"), 404, "not-found")
+    problem(client.get("/conversations/nobody/turns/0/prompt"), 404, "not-found")

@@ -1,0 +1,160 @@
+"""Owns the tests of prompts as records: what was sent once is sent again, and can be read afterwards."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from sqlmodel import Session
+
+from service.conversation.engine import Engine
+from service.conversation.room import Room
+from service.conversation.transcript import prompt_of
+from service.errors import NotFound
+from service.llm.chat import Message
+from service.llm.scripted import ScriptedModel
+from service.memory.store import Embedded, Episode, FactDraft, Group
+from service.people.person import person_row
+from service.store.tables import ConversationRow, NoticeRow, PromptRow, WorldRow
+from tests.conversation.talks import (
+    FAMILY,
+    FAREWELL,
+    HELLO,
+    THANKS,
+    meet,
+    opens,
+    pass_minutes,
+    replies,
+    rows,
+    says,
+    turns,
+)
+
+MORE = "And does Harue still sing in the evenings?"
+SINGS = "When the nets are mended, she sings the whole night."
+
+
+def _announce(session: Session) -> None:
+    now = session.get_one(WorldRow, "main").now
+    session.add(NoticeRow(id="n1", world_id="main", text="The bridge is closed", at=now, until=now + 600))
+
+
+def _sent_to(script: ScriptedModel, role: str) -> list[tuple[Message, ...]]:
+    return [prompt.messages for prompt in script.history if prompt.role == role]
+
+
+def _asked(room: Room, conversation_id: str, turn: int) -> tuple[Message, ...]:
+    return room.database.read_now(
+        lambda s: prompt_of(s, s.get_one(ConversationRow, conversation_id), turn)[1],
+    )
+
+
+def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, script: ScriptedModel) -> None:
+    """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came of."""
+    script.enqueue(opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS), says(THANKS, leaves=True))
+    conversation_id = meet(room, goal=None)
+    asyncio.run(Engine(room).converse(conversation_id))
+    sent = [prompt.messages for prompt in script.history]
+    taken = [sent[0], sent[1], *sent[3:]]
+    assert [_asked(room, conversation_id, i) for i in range(5)] == taken
+    assert "(You said nearly this before." in taken[2][-1].content
+    for missing in (5, 99):
+        with pytest.raises(NotFound):
+            _asked(room, conversation_id, missing)
+
+
+@pytest.mark.parametrize("role", ["character", "npc"])
+def test_each_prompt_of_a_conversation_begins_with_the_one_before(room: Room, script: ScriptedModel, role: str) -> None:
+    said = [says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS), replies(FAREWELL, leaves=True)]
+    script.enqueue(*said)
+    asyncio.run(Engine(room).converse(meet(room)))
+    asked = _sent_to(script, role)
+    assert len(asked) == 3
+    assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(asked))
+
+
+def test_after_a_restart_the_prompt_is_the_one_that_was_begun(room: Room, script: ScriptedModel) -> None:
+    """Whatever has changed since: weather, memory, what one carries."""
+    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS, leaves=True))
+    conversation_id = meet(room)
+
+    def changes(session: Session) -> None:
+        session.get_one(WorldRow, "main").weather = "hail"
+        aoi = person_row(session, "main", "aoi")
+        aoi.items = ["a lantern"]
+        session.add(aoi)
+
+    async def run() -> None:
+        await Engine(room).turn(conversation_id, 0, None)
+        await Engine(room).turn(conversation_id, 1, None)
+        room.database.write_now(changes)
+        await Engine(room).converse(conversation_id)
+
+    asyncio.run(run())
+    first, second = _sent_to(script, "character")
+    assert second[: len(first)] == first
+    npc_first, npc_second = _sent_to(script, "npc")
+    assert npc_second[: len(npc_first)] == npc_first
+
+
+def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS, leaves=True))
+    conversation_id = meet(room)
+
+    async def run() -> None:
+        engine = Engine(room)
+        await engine.turn(conversation_id, 0, None)
+        await engine.turn(conversation_id, 1, None)
+        pass_minutes(room, 90)
+        room.database.write_now(_announce)
+        await engine.converse(conversation_id)
+
+    asyncio.run(run())
+    notes = [turn.note for turn in turns(room, conversation_id)]
+    told = "(It is now Wed 1 Apr, 8:30.)\n(Announced: The bridge is closed)"
+    assert notes == ["", "", told, told, ""]
+    assert [m[-1].content for m in _sent_to(script, "character")[1:]] == [f"{FAMILY}\n\n{told}", SINGS]
+
+
+def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(
+    room: Room, script: ScriptedModel
+) -> None:
+    at = room.stage.start
+    for person_id in ("aoi", "npc_taro"):
+        fact = FactDraft(
+            id=f"f-{person_id}",
+            subject="Hamako",
+            relation="says",
+            object="family",
+            statement="Hamako says the family of Taro has moved twice",
+            turn=0,
+            valid_at=at,
+        )
+        met = Episode(conversation_id="c0", partner_id="npc_hamako", summary="They met.", topics=(), at=at)
+        group = Group(world_id="main", person_id=person_id)
+        room.database.write_now(lambda s, g=group, m=met, f=fact: room.memory.remember(s, g, m, [f], Embedded()))
+    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    asyncio.run(Engine(room).converse(meet(room)))
+    own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
+    assert own[1].content.count("has moved twice") == 1
+    assert "has moved twice" not in others[1].content
+
+
+def test_needs_and_life_goals_are_told_to_who_lives(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
+    asyncio.run(Engine(room).converse(meet(room)))
+    own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
+    profile = room.stage.content.cast("en").character("aoi")
+    names = [need.name for need in room.stage.content.cast("en").catalogue.needs.all]
+    assert profile.goals[0].goal in own[0].content
+    assert all(name in own[1].content for name in names)
+    assert "Your needs" not in others[1].content
+
+
+def test_a_conversation_that_was_read_in_has_no_prompts(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(says(HELLO, leaves=True))
+    conversation_id = meet(room)
+    asyncio.run(Engine(room).converse(conversation_id))
+    assert len(rows(room, PromptRow)) == 1
+    room.database.write_now(lambda s: s.delete(s.get_one(PromptRow, ("main", conversation_id, "aoi"))))
+    with pytest.raises(NotFound):
+        _asked(room, conversation_id, 0)

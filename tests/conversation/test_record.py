@@ -28,6 +28,7 @@ from tests.conversation.talks import (
     says,
     turns,
 )
+from world.time import WorldTime
 
 MORE = "And does Harue still sing in the evenings?"
 SINGS = "When the nets are mended, she sings the whole night."
@@ -46,6 +47,21 @@ def _asked(room: Room, conversation_id: str, turn: int) -> tuple[Message, ...]:
     return room.database.read_now(
         lambda s: prompt_of(s, s.get_one(ConversationRow, conversation_id), turn)[1],
     )
+
+
+def _tell_of_the_move(room: Room, person_id: str, at: WorldTime) -> None:
+    fact = FactDraft(
+        id=f"f-{person_id}",
+        subject="Hamako",
+        relation="says",
+        object="family",
+        statement="Hamako says the family of Taro has moved twice",
+        turn=0,
+        valid_at=at,
+    )
+    met = Episode(conversation_id="c0", partner_id="npc_hamako", summary="They met.", topics=(), at=at)
+    group = Group(world_id="main", person_id=person_id)
+    room.database.write_now(lambda s: room.memory.remember(s, group, met, [fact], Embedded()))
 
 
 def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, script: ScriptedModel) -> None:
@@ -120,18 +136,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
 ) -> None:
     at = room.stage.start
     for person_id in ("aoi", "npc_taro"):
-        fact = FactDraft(
-            id=f"f-{person_id}",
-            subject="Hamako",
-            relation="says",
-            object="family",
-            statement="Hamako says the family of Taro has moved twice",
-            turn=0,
-            valid_at=at,
-        )
-        met = Episode(conversation_id="c0", partner_id="npc_hamako", summary="They met.", topics=(), at=at)
-        group = Group(world_id="main", person_id=person_id)
-        room.database.write_now(lambda s, g=group, m=met, f=fact: room.memory.remember(s, g, m, [f], Embedded()))
+        _tell_of_the_move(room, person_id, at)
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(meet(room)))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,30 +23,38 @@ from service.demo import run_demo
 from service.errors import KataribeError
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.llm.choose import LocalServer, find_local_servers
+from service.locales import Language, Listed, language_named, languages, sentence
 from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.watch import Run
 from service.settings import Settings, read_settings
-from world.time import Language
-
-cli = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Kataribe: a life and a memory for a game's characters."
-)
-
-LanguageOption = Annotated[str | None, typer.Option(help="en or ja; default: the content's own (demo: your locale)")]
-
-ContentOption = Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")]
-DataOption = Annotated[Path | None, typer.Option(help="Where the world is kept; default ./kataribe-data")]
-WorldOption = Annotated[str, typer.Option(help="Which world")]
 
 
-@cli.command()
+def _own_language() -> Language:
+    """The user's, by the locale."""
+    named = (os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name))
+    return language_named(next(named, None)) or "en"
+
+
+_help = partial(sentence, _own_language())
+
+cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
+
+LanguageOption = Annotated[
+    str | None, typer.Option(help=_help("cli.help.language", languages=Listed(languages(), last="common.or")))
+]
+ContentOption = Annotated[Path | None, typer.Option(help=_help("cli.help.content"))]
+DataOption = Annotated[Path | None, typer.Option(help=_help("cli.help.data"))]
+WorldOption = Annotated[str, typer.Option(help=_help("cli.help.world"))]
+
+
+@cli.command(help=_help("cli.help.serve"))
 def serve(
-    host: Annotated[str | None, typer.Option(help="Where to listen; default 127.0.0.1: this machine only")] = None,
-    port: Annotated[int | None, typer.Option(help="Default 8010; 0 takes a free one")] = None,
-    rehearsal: Annotated[bool, typer.Option("--rehearsal", help="Speak without a language model")] = False,
-    content: Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")] = None,
-    data: Annotated[Path | None, typer.Option(help="Where to keep the world; default ./kataribe-data")] = None,
+    host: Annotated[str | None, typer.Option(help=_help("cli.help.host"))] = None,
+    port: Annotated[int | None, typer.Option(help=_help("cli.help.port"))] = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    content: ContentOption = None,
+    data: DataOption = None,
     language: LanguageOption = None,
 ) -> None:
     """Serve the HTTP API and the pages."""
@@ -58,40 +67,38 @@ def serve(
     asyncio.run(_serve(app, settings))
 
 
-@cli.command()
+@cli.command(help=_help("cli.help.demo"))
 def demo(
     language: LanguageOption = None,
-    content: Annotated[Path | None, typer.Option(help="The game's directory; default: the sample village")] = None,
-    character: Annotated[str | None, typer.Option(help="Who walks; default: the first character")] = None,
-    npc: Annotated[str | None, typer.Option(help="Who is met; default: the nearest NPC")] = None,
+    content: ContentOption = None,
+    character: Annotated[str | None, typer.Option(help=_help("cli.help.character"))] = None,
+    npc: Annotated[str | None, typer.Option(help=_help("cli.help.npc"))] = None,
 ) -> None:
     """Two meetings of a character and an NPC, a world day apart. Without a model configured, as a rehearsal."""
-    chosen = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    chosen = _language(language) or _own_language()
     settings = _settings(content=content, language=chosen)
     run_demo(settings, chosen, character_id=character, npc_id=npc, offers=asyncio.run(_offers(settings)))
 
 
-@cli.command()
+@cli.command(help=_help("cli.help.run"))
 def run(
-    days: Annotated[int, typer.Option(min=1, max=365, help="World days to live")] = 2,
-    characters: Annotated[int, typer.Option(min=0, help="So many, the first of the game, decide by model")] = 8,
+    days: Annotated[int, typer.Option(min=1, max=365, help=_help("cli.help.days"))] = 2,
+    characters: Annotated[int, typer.Option(min=0, help=_help("cli.help.characters"))] = 8,
     world: WorldOption = "main",
     content: ContentOption = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Keep the world here, or go on with it; default: KATARIBE_DATA_DIR, without it the world is gone"
-        ),
+        typer.Option(help=_help("cli.help.data_of_run")),
     ] = None,
     language: LanguageOption = None,
-    rehearsal: Annotated[bool, typer.Option("--rehearsal", help="Without a language model")] = False,
-    plain: Annotated[bool, typer.Option("--plain", help="Lines only, as without a terminal")] = False,
-    seed: Annotated[int | None, typer.Option(help="Of the rehearsal: another seed, another story")] = None,
-    price_in: Annotated[float | None, typer.Option(min=0, help="Money for a million prompt tokens")] = None,
-    price_out: Annotated[float | None, typer.Option(min=0, help="Money for a million completion tokens")] = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    plain: Annotated[bool, typer.Option("--plain", help=_help("cli.help.plain"))] = False,
+    seed: Annotated[int | None, typer.Option(help=_help("cli.help.seed"))] = None,
+    price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
-    chosen = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    chosen = _language(language) or _own_language()
     settings = _settings(rehearsal=rehearsal, content=content, data=data)
     if seed is not None:
         settings.llm.seed = seed
@@ -109,19 +116,19 @@ def run(
         raise typer.Exit(130)
 
 
-@cli.command()
+@cli.command(help=_help("cli.help.export"))
 def export(
     data: DataOption = None,
     world: WorldOption = "main",
-    day: Annotated[str | None, typer.Option(help="Only this world day, for example 2026-04-01")] = None,
-    since: Annotated[str | None, typer.Option("--from", help="Only from this world time on")] = None,
-    until: Annotated[str | None, typer.Option("--to", help="Only until before this world time")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The file; default: standard output")] = None,
+    day: Annotated[str | None, typer.Option(help=_help("cli.help.day"))] = None,
+    since: Annotated[str | None, typer.Option("--from", help=_help("cli.help.since"))] = None,
+    until: Annotated[str | None, typer.Option("--to", help=_help("cli.help.until"))] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.output"))] = None,
     content: ContentOption = None,
 ) -> None:
     """Write what happened and what was said as JSON lines. The service may run meanwhile."""
     if day is not None and (since is not None or until is not None):
-        raise typer.BadParameter("--day does not go together with --from and --to", param_hint="--day")
+        raise typer.BadParameter(_say("cli.day_and_span"), param_hint="--day")
     settings = _settings(content=content, data=data)
     span = span_of(day, since, until, day_starts=settings.world.day_starts_minutes)
     world_id, game = world_name(world), load_content(settings.content_dir or bundled_content())
@@ -130,13 +137,12 @@ def export(
         export_into(settings, world_id, names, span, sys.stdout.buffer)
         return
     count = export_to(settings, world_id, names, span, output)
-    told = {"en": f"{output}: {count} line(s)", "ja": f"{output}: {count} 行"}
-    typer.echo(told["ja" if _locale().startswith("ja") else "en"], err=True)
+    typer.echo(_say("cli.exported", file=output, count=count), err=True)
 
 
-@cli.command(name="import")
+@cli.command(name="import", help=_help("cli.help.import"))
 def import_(
-    file: Annotated[Path, typer.Argument(help="What kataribe export wrote")],
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.file"))],
     data: DataOption = None,
     world: WorldOption = "main",
 ) -> None:
@@ -144,15 +150,11 @@ def import_(
     settings = _settings(data=data)
     world_id = world_name(world)
     read = import_from(settings, world_id, file)
-    told = {
-        "en": f"{world_id}: {read.events} event(s), {read.conversations} conversation(s)",
-        "ja": f"{world_id}: 出来事 {read.events} 件、会話 {read.conversations} 件",
-    }
-    typer.echo(told["ja" if _locale().startswith("ja") else "en"])
+    typer.echo(_say("cli.imported", world=world_id, events=read.events, conversations=read.conversations))
 
 
-@cli.command()
-def init(directory: Annotated[Path, typer.Argument(help="Where your game will be")]) -> None:
+@cli.command(help=_help("cli.help.init"))
+def init(directory: Annotated[Path, typer.Argument(help=_help("cli.help.directory"))]) -> None:
     """Copy the sample village into a directory, for a game of your own."""
     copied = init_content(directory)
     for path in copied:
@@ -160,19 +162,18 @@ def init(directory: Annotated[Path, typer.Argument(help="Where your game will be
     typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")
 
 
-@cli.command()
+@cli.command(help=_help("cli.help.check"))
 def check(
-    directory: Annotated[Path | None, typer.Argument(help="The game's directory; default: the sample village")] = None,
+    directory: Annotated[Path | None, typer.Argument(help=_help("cli.help.content"))] = None,
     language: LanguageOption = None,
 ) -> None:
     """Report every error in a game's content files at once."""
     place = directory or bundled_content()
     problems = check_content(place)
-    speak: Language = _language(language) or ("ja" if _locale().startswith("ja") else "en")
+    speak = _language(language) or _own_language()
     for problem in problems:
         typer.echo(problem.line(speak))
-    summary = {"en": f"{place}: {len(problems)} error(s)", "ja": f"{place}: 誤り {len(problems)} 件"}
-    typer.echo(summary[speak], err=bool(problems))
+    typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
 
 
@@ -187,7 +188,7 @@ def main() -> None:
     try:
         cli()
     except KataribeError as exc:
-        typer.echo(exc.sentence("ja" if _locale().startswith("ja") else "en"), err=True)
+        typer.echo(exc.sentence(_own_language()), err=True)
         sys.exit(2)
 
 
@@ -222,18 +223,15 @@ def _settings(
     return settings
 
 
+def _say(key: str, /, **facts: object) -> str:
+    return sentence(_own_language(), key, **facts)
+
+
 def _language(text: str | None) -> Language | None:
-    if text is None:
-        return None
-    if text == "ja":
-        return "ja"
-    if text == "en":
-        return "en"
-    raise typer.BadParameter(f"{text!r}; expected en or ja", param_hint="--language")
-
-
-def _locale() -> str:
-    return next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), "")
+    if text is None or text in languages():
+        return text
+    expected = Listed(languages(), last="common.or")
+    raise typer.BadParameter(_say("cli.no_language", text=text, languages=expected), param_hint="--language")
 
 
 async def _offers(settings: Settings) -> list[LocalServer]:
@@ -243,11 +241,7 @@ async def _offers(settings: Settings) -> list[LocalServer]:
 
 
 def _say_no_model(settings: Settings) -> None:
-    typer.echo(
-        "No language model is configured: conversations will answer 503.\n"
-        "Set OPENAI_API_KEY, or KATARIBE_LLM__BASE_URL for any OpenAI-compatible server, or add --rehearsal.\n"
-        "言語モデルが設定されていません。OPENAI_API_KEY か KATARIBE_LLM__BASE_URL を設定するか、--rehearsal を付けてください。",
-        err=True,
-    )
+    for language in languages():
+        typer.echo(sentence(language, "cli.no_model"), err=True)
     for server in asyncio.run(_offers(settings)):
         typer.echo(f"  {server.name}: KATARIBE_LLM__BASE_URL={server.base_url}", err=True)

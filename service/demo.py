@@ -15,74 +15,11 @@ import httpx
 from service.api.server import Server
 from service.app import create_app
 from service.llm.choose import LocalServer
+from service.locales import Language, Phrase, sentence
 from service.settings import Settings
-from world.time import Language
 
 DAY = 24 * 60
 PACE_SECONDS = 0.04
-
-_TEXTS: dict[str, dict[Language, str]] = {
-    "rehearsal": {
-        "en": "Rehearsal: no language model speaks here. The lines are the author's own, chosen by rule.\n"
-        "With OPENAI_API_KEY, or KATARIBE_LLM__BASE_URL alone, the same demo uses a real model.",
-        "ja": "稽古: ここでは言語モデルは話していません。作者の書いた台詞を規則で選んでいます。\n"
-        "OPENAI_API_KEY か KATARIBE_LLM__BASE_URL を設定すると、同じデモが本物のモデルで動きます。",
-    },
-    "model": {"en": "Speaking: {models}", "ja": "話し手: {models}"},
-    "offer": {
-        "en": "Found on this machine: {name}. To use it: KATARIBE_LLM__BASE_URL={url} make demo",
-        "ja": "このマシンで見つかりました: {name}。使うには: KATARIBE_LLM__BASE_URL={url} make demo",
-    },
-    "served": {"en": "{world} is served at {url}", "ja": "「{world}」を {url} で動かしています"},
-    "walk": {
-        "en": "{at}  {character} walks to {npc}: {minutes} minutes, {steps} places.",
-        "ja": "{at}  {character}が{npc}のところへ歩く: {minutes}分、{steps}か所。",
-    },
-    "on_way": {"en": "{at}  … {place}", "ja": "{at}  … {place}"},
-    "meeting": {"en": "— Meeting {n}, {label}, {place} —", "ja": "— {n}度目の会話 {label}、{place} —"},
-    "goal": {"en": "Goal: {goal}", "ja": "目的: {goal}"},
-    "ended": {"en": "The conversation ended: {reason}.", "ja": "会話が終わりました: {reason}。"},
-    "failed": {"en": "The model failed: {detail}", "ja": "モデルが失敗しました: {detail}"},
-    "changed": {"en": "What changed", "ja": "変わったこと"},
-    "summary": {"en": "  summary     {value}", "ja": "  要約     {value}"},
-    "affinity": {"en": "  affinity    {before} → {after}", "ja": "  好感度   {before} → {after}"},
-    "mood": {"en": "  mood        {before} → {after}", "ja": "  気分     {before} → {after}"},
-    "learned": {"en": "  NPC fact    {value} (turn {turn})", "ja": "  NPCの事実 {value}(発言 {turn})"},
-    "fact": {"en": "  remembered  {value} (turn {turn})", "ja": "  記憶     {value}(発言 {turn})"},
-    "mid_term": {"en": "  mid-term    {value} (until {until})", "ja": "  中期記憶 {value}({until} まで)"},
-    "rejected": {"en": "  kept out    {value}: {reason}", "ja": "  不採用   {value}: {reason}"},
-    "cost": {
-        "en": "  cost        {calls} calls, {prompt} prompt and {completion} completion tokens",
-        "ja": "  費用     呼び出し {calls} 回、入力 {prompt}・出力 {completion} トークン",
-    },
-    "night": {
-        "en": "{character} sleeps; {cleared} conversation(s) of the day are cleared. The clock moves a day: {label}.",
-        "ja": "{character}は眠り、その日の会話 {cleared} 件が消えた。時計が1日進む: {label}。",
-    },
-    "asked": {
-        "en": "— What does {character} remember about {npc}? —",
-        "ja": "— {character}は{npc}について何を覚えているか —",
-    },
-    "relation": {
-        "en": "  met {count} times, affinity {affinity}; last {ago}: {summary}",
-        "ja": "  会話 {count} 回、好感度 {affinity}。最後は{ago}: {summary}",
-    },
-    "memory": {
-        "en": "  {ago}: {statement} (valid from {since}, conversation {conversation}, turn {turn})",
-        "ja": "  {ago}: {statement}({since} から有効、会話 {conversation} の発言 {turn})",
-    },
-}
-
-_REASONS: dict[str, dict[Language, str]] = {
-    "goal_achieved": {"en": "the goal is achieved", "ja": "目的を達成した"},
-    "turn_limit": {"en": "the turn limit is reached", "ja": "ターンの上限に達した"},
-    "wants_to_end": {"en": "one of them took their leave", "ja": "一方が別れを告げた"},
-    "stalled": {"en": "it went in circles", "ja": "同じ話の繰り返しになった"},
-    "ended_by_client": {"en": "the client ended it", "ja": "クライアントが終わらせた"},
-    "budget_exhausted": {"en": "the day's budget of model calls is used up", "ja": "今日のモデル呼び出しの予算切れ"},
-    "content_changed": {"en": "the author changed the content", "ja": "作者が内容を変えた"},
-    "model_failure": {"en": "the model failed", "ja": "モデルが失敗した"},
-}
 
 
 def run_demo(
@@ -140,12 +77,12 @@ class _Play:
     def run(self, url: str, character_id: str | None, npc_id: str | None, offers: Sequence[LocalServer]) -> None:
         world = self._get("/world")
         if world["rehearsal"]:
-            self._say("rehearsal")
+            self._say("demo.rehearsal")
         else:
-            self._say("model", models=", ".join(sorted(set(world["models"].values()))))
+            self._say("demo.model", models=", ".join(sorted(set(world["models"].values()))))
         for server in offers:
-            self._say("offer", name=server.name, url=server.base_url)
-        self._say("served", world=world["name"], url=url)
+            self._say("demo.offer", name=server.name, url=server.base_url)
+        self._say("demo.served", world=world["name"], url=url)
         character = self._get("/characters")[0] if character_id is None else self._get(f"/characters/{character_id}")
         npc = self._get(f"/npcs/{npc_id or self._nearest(character)}")
         self._walk(character, npc)
@@ -153,7 +90,7 @@ class _Play:
         slept = self._post(f"/characters/{character['id']}/actions", {"type": "sleep"})
         self._post("/world/tick", {"ticks": self._ticks(DAY)})
         self._say(
-            "night",
+            "demo.night",
             character=character["name"],
             cleared=slept["cleared_conversations"],
             label=self._get("/world")["label"],
@@ -177,13 +114,13 @@ class _Play:
                 if other not in reached:
                     reached.add(other)
                     frontier.append(other)
-        raise SystemExit("no NPC can be reached")
+        raise SystemExit(sentence(self._language, "demo.no_npc"))
 
     def _walk(self, character: dict[str, Any], npc: dict[str, Any]) -> None:
         way = self._post(f"/characters/{character['id']}/actions", {"type": "move", "npc_id": npc["id"]})
         now = self._get("/world")["now"]
         self._say(
-            "walk",
+            "demo.walk",
             at=now[-5:],
             character=character["name"],
             npc=npc["name"],
@@ -195,21 +132,21 @@ class _Play:
             step = self._post("/world/tick", {"ticks": self._ticks(min(2, left))})
             left -= 2
             here = self._get(f"/characters/{character['id']}")["position"]
-            self._say("on_way", at=step["now"][-5:], place=here["place"])
+            self._say("demo.on_way", at=step["now"][-5:], place=here["place"])
 
     def _talk(self, number: int, character: dict[str, Any], npc: dict[str, Any]) -> None:
         world = self._get("/world")
         place = self._get(f"/characters/{character['id']}")["position"]["place"]
         print()
-        self._say("meeting", n=number, label=world["label"], place=place)
+        self._say("demo.meeting", n=number, label=world["label"], place=place)
         started = self._post("/conversations/start", {"character_id": character["id"], "npc_id": npc["id"]})
         self._listen(started["id"])
         talk = self._get(f"/conversations/{started['id']}")
         if talk["goal"]:
-            self._say("goal", goal=talk["goal"]["goal"])
-        self._say("ended", reason=_REASONS[talk["end_reason"]][self._language])
+            self._say("demo.goal", goal=talk["goal"]["goal"])
+        self._say("demo.ended", reason=Phrase(f"ends.{talk['end_reason']}"))
         if talk["failure"]:
-            self._say("failed", detail=talk["failure"]["detail"])
+            self._say("demo.failed", detail=talk["failure"]["detail"])
         if talk["changes"]:
             self._tell_changes(talk["changes"], talk["cost"])
 
@@ -229,29 +166,29 @@ class _Play:
                         shown.finish()
 
     def _tell_changes(self, changes: dict[str, Any], cost: dict[str, int]) -> None:
-        self._say("changed")
-        self._say("summary", value=changes["summary"])
+        self._say("demo.changed")
+        self._say("demo.summary", value=changes["summary"])
         for name in ("affinity", "mood"):
-            self._say(name, **changes[name])
+            self._say(f"demo.{name}", **changes[name])
         for fact in changes["learned_facts"]:
-            self._say("learned", value=fact["statement"], turn=fact["turn"])
+            self._say("demo.learned", value=fact["statement"], turn=fact["turn"])
         for fact in changes["facts"]:
-            self._say("fact", value=fact["statement"], turn=fact["turn"])
+            self._say("demo.fact", value=fact["statement"], turn=fact["turn"])
         for memory in changes["mid_term"]:
-            self._say("mid_term", value=memory["content"], until=memory["expires_at"])
+            self._say("demo.mid_term", value=memory["content"], until=memory["expires_at"])
         for kept_out in changes["rejected"]:
-            self._say("rejected", value=kept_out["statement"], reason=kept_out["reason"])
-        self._say("cost", calls=cost["calls"], prompt=cost["prompt_tokens"], completion=cost["completion_tokens"])
+            self._say("demo.rejected", value=kept_out["statement"], reason=kept_out["reason"])
+        self._say("demo.cost", calls=cost["calls"], prompt=cost["prompt_tokens"], completion=cost["completion_tokens"])
 
     def _ask(self, character: dict[str, Any], npc: dict[str, Any]) -> None:
         memory = self._get(f"/characters/{character['id']}/memory", npc_id=npc["id"])
         print()
-        self._say("asked", character=character["name"], npc=npc["name"])
+        self._say("demo.asked", character=character["name"], npc=npc["name"])
         last = memory["last_meeting"]
         if last:
             relation = memory["relation"]
             self._say(
-                "relation",
+                "demo.relation",
                 count=relation["conversation_count"],
                 affinity=relation["affinity"],
                 ago=last["ago"],
@@ -259,7 +196,7 @@ class _Play:
             )
         for fact in memory["facts"]:
             self._say(
-                "memory",
+                "demo.memory",
                 ago=fact["ago"],
                 statement=fact["statement"],
                 since=fact["valid_at"],
@@ -267,7 +204,7 @@ class _Play:
                 turn=fact["turn"],
             )
         for found in memory["mid_term"]:
-            self._say("mid_term", value=found["content"], until=found["expires_at"])
+            self._say("demo.mid_term", value=found["content"], until=found["expires_at"])
 
     def _ticks(self, minutes: int) -> int:
         per_tick = self._get("/world")["tick_minutes"]
@@ -284,8 +221,8 @@ class _Play:
             raise SystemExit(answer.json().get("detail", answer.text))
         return answer.json()
 
-    def _say(self, text: str, /, **values: object) -> None:
-        print(_TEXTS[text][self._language].format(**values), flush=True)
+    def _say(self, key: str, /, **values: object) -> None:
+        print(sentence(self._language, key, **values), flush=True)
 
 
 class _Line:

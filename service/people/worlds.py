@@ -7,12 +7,13 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, Decides, NpcProfile
+from service.locales import Language, languages, sentence
 from service.settings import WorldSettings
 from service.store.tables import NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Setting
-from world.time import Language, WorldTime, clock_label, day_of, parse_time
+from world.time import WorldTime, clock_label, day_of, parse_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,12 @@ class WorldView:
         """Date, time, weather, and what is announced, on one line."""
         return self._said(self.sky, *self.announced)
 
+    def say(self, key: str, /, **facts: object) -> str:
+        """The sentence in the world's language."""
+        return sentence(self.language, key, **facts)
+
     def _said(self, *parts: str) -> str:
-        return ("。" if self.language == "ja" else ". ").join(filter(None, parts))
+        return self.say("common.full_stop").join(filter(None, parts))
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""
@@ -116,7 +121,7 @@ class WorldRepository:
 
     def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
         """A world's row with the content in its language."""
-        language: Language = "ja" if row.language == "ja" else "en"
+        language = row.language if row.language in languages() else "en"
         return WorldView(
             id=row.id,
             language=language,

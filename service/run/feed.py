@@ -5,11 +5,12 @@ from typing import Any
 
 from service.decision.agent_state import Failed
 from service.decision.wording import action_name, clock_of, failed_line
+from service.locales import Phrase
 from service.people.worlds import WorldView
-from service.run.texts import BECAUSE, ENDS, one_line, say
+from service.run.show import one_line
 from service.run.told import Told
-from service.web.texts import texts
 from world.actions import WALK
+from world.life import Because
 from world.time import WorldTime, clock_label, parse_time
 
 
@@ -23,20 +24,20 @@ class Feed:
             "decided": self._decided,
             "planned": self._planned,
             "departed": self._departed,
-            "arrived": lambda told: self._say("arrived", told, place=self._place(told.event.data)),
+            "arrived": lambda told: self._say("run.arrived", told, place=self._place(told.event.data)),
             "activity_started": self._started,
             "activity_ended": self._ended,
             "action_failed": self._failed,
-            "slept": lambda told: self._say("slept", told, cleared=told.event.data["cleared"]),
+            "slept": lambda told: self._say("run.slept", told, cleared=told.event.data["cleared"]),
             "conversation_started": self._met,
             "conversation_closed": self._remembered,
             "closing_failed": lambda told: self._say(
-                "closing_failed", told, partner=self._name(told.partner_id), error=told.event.data["error"]
+                "run.closing_failed", told, partner=self._name(told.partner_id), error=told.event.data["error"]
             ),
             "fact_rejected": self._rejected,
-            "memory_expired": lambda told: self._say("memory_expired", told, **_plain(told.event.data)),
-            "announced": lambda told: self._say("announced", told, **_plain(told.event.data)),
-            "weather": lambda told: self._say("weather", told, **_plain(told.event.data)),
+            "memory_expired": lambda told: self._say("run.memory_expired", told, **_plain(told.event.data)),
+            "announced": lambda told: self._say("run.announced", told, **_plain(told.event.data)),
+            "weather": lambda told: self._say("run.weather", told, **_plain(told.event.data)),
         }
 
     def lines(self, told: Told) -> list[str]:
@@ -44,56 +45,56 @@ class Feed:
         event = told.event
         at = WorldTime(event.at)
         if event.kind == "day_began":
-            return ["", say("day_began", self._world.language, label=clock_label(at, self._world.language))]
+            return ["", self._world.say("run.day_began", label=clock_label(at, self._world.language))]
         if event.person_id is not None and not self._followed.intersection((event.person_id, told.partner_id)):
             return []
         if event.kind == "conversation_ended":
             return [f"{clock_of(at)}  {line}" if i == 0 else line for i, line in enumerate(self._dialogue(told))]
         words = self._words.get(event.kind)
-        text = words(told) if words else self._say("other", told, kind=event.kind)
+        text = words(told) if words else self._say("run.other", told, kind=event.kind)
         return [f"{clock_of(at)}  {text}"] if text else []
 
-    def _say(self, text: str, told: Told, /, **values: object) -> str:
-        return say(text, self._world.language, name=self._name(told.event.person_id), **values)
+    def _say(self, key: str, told: Told, /, **values: object) -> str:
+        return self._world.say(key, name=self._name(told.event.person_id), **values)
 
     def _name(self, person_id: str | None) -> str:
-        return say("world", self._world.language) if person_id is None else self._world.name_of(person_id)
+        return self._world.say("run.world") if person_id is None else self._world.name_of(person_id)
 
     def _decided(self, told: Told) -> str | None:
         data = told.event.data
         if data.get("by") in ("routine", "plan", "client"):
             return None  # what it does then is told
-        text = self._say("decided", told, what=self._what(data))
+        text = self._say("run.decided", told, what=self._what(data))
         if data.get("thought"):
-            text += say("thought", self._world.language, thought=one_line(str(data["thought"])))
+            text += self._world.say("run.thought", thought=one_line(str(data["thought"])))
         if data.get("by") == "fallback":
-            text += say("fallback", self._world.language, failure=data.get("failure", ""))
+            text += self._world.say("run.fallback", failure=data.get("failure", ""))
         return text
 
     def _rejected(self, told: Told) -> str:
         data = _plain(told.event.data)
-        reason = texts(self._world.language)[f"reason_{data['reason']}"]
-        return self._say("fact_rejected", told, **{**data, "reason": reason})
+        reason = Phrase(f"web.reason_{data['reason']}")
+        return self._say("run.fact_rejected", told, **{**data, "reason": reason})
 
     def _planned(self, told: Told) -> str:
         blocks = (f"{block['starts']} {one_line(str(block['activity']))}" for block in told.event.data["blocks"])
-        return self._say("planned", told, blocks=("、" if self._world.language == "ja" else "; ").join(blocks))
+        return self._say("run.planned", told, blocks=self._world.say("run.block_joint").join(blocks))
 
     def _departed(self, told: Told) -> str:
         data = told.event.data
         minutes = parse_time(data["arrives_at"]) - told.event.at
-        return self._say("departed", told, place=self._world.map.label(data["to_node_id"]), minutes=minutes)
+        return self._say("run.departed", told, place=self._world.map.label(data["to_node_id"]), minutes=minutes)
 
     def _started(self, told: Told) -> str:
         data = told.event.data
-        return self._say("activity_started", told, what=self._what(data), until=data["until"][-5:])
+        return self._say("run.activity_started", told, what=self._what(data), until=data["until"][-5:])
 
     def _ended(self, told: Told) -> str | None:
         data = told.event.data
-        because = BECAUSE.get(str(data["because"]))
-        if because is None or data["action_id"] == WALK:
+        if data["because"] == Because.DONE or data["action_id"] == WALK:
             return None
-        return self._say("activity_ended", told, what=self._what(data), because=because[self._world.language])
+        because = Phrase(f"run.because.{data['because']}")
+        return self._say("run.activity_ended", told, what=self._what(data), because=because)
 
     def _failed(self, told: Told) -> str:
         data = told.event.data
@@ -103,26 +104,26 @@ class Feed:
             facility_id=data.get("facility_id"),
             target_id=data.get("target_id"),
         )
-        return self._say("action_failed", told, failed=failed_line(self._world, failed))
+        return self._say("run.action_failed", told, failed=failed_line(self._world, failed))
 
     def _met(self, told: Told) -> str:
         data = told.event.data
-        return self._say("conversation_started", told, partner=self._name(data["npc_id"]), place=self._place(data))
+        return self._say("run.conversation_started", told, partner=self._name(data["npc_id"]), place=self._place(data))
 
     def _dialogue(self, told: Told) -> list[str]:
-        language, talk = self._world.language, told.conversation
-        goal = say("goal", language, goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
-        head = self._say("conversation_ended", told, partner=self._name(told.event.data["npc_id"]), goal=goal)
-        turns = [say("turn", language, name=turn.speaker_name, text=one_line(turn.text)) for turn in told.turns]
-        reason = ENDS[told.event.data["reason"]][language]
+        say, talk = self._world.say, told.conversation
+        goal = say("run.goal", goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
+        head = self._say("run.conversation_ended", told, partner=self._name(told.event.data["npc_id"]), goal=goal)
+        turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in told.turns]
+        reason = say(f"ends.{told.event.data['reason']}")
         if talk is not None and talk.failure is not None:
-            reason = f"{reason}: {one_line(str(talk.failure[language]))}"
-        return [head, *turns, say("over", language, reason=reason)]
+            reason = f"{reason}: {one_line(str(talk.failure[self._world.language]))}"
+        return [head, *turns, say("run.over", reason=reason)]
 
     def _remembered(self, told: Told) -> str | None:
         found = {row.person_id: row.summary for row in told.summaries}
         summary = found.get(told.event.person_id or "")
-        return self._say("conversation_closed", told, summary=one_line(summary)) if summary else None
+        return self._say("run.conversation_closed", told, summary=one_line(summary)) if summary else None
 
     def _what(self, data: Mapping[str, Any]) -> str:
         name, place = action_name(self._world, data["action_id"]), ""
@@ -133,7 +134,7 @@ class Feed:
             place = facility.name
         if not place:
             return name
-        return f"{name}({place})" if self._world.language == "ja" else f"{name} ({place})"
+        return self._world.say("common.aside", what=name, inside=place)
 
     def _place(self, data: Mapping[str, Any]) -> str:
         node_id = str(data["node_id"])

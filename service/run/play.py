@@ -12,10 +12,10 @@ from sqlmodel import Session
 from service.api.deps import House
 from service.app import create_app
 from service.llm.choose import LocalServer
+from service.locales import Listed, sentence
 from service.people.worlds import WorldView
 from service.run.show import Show, shown
 from service.run.summary import summary
-from service.run.texts import say
 from service.run.watch import Run, Watch
 from service.settings import Settings
 from service.store.tables import WorldRow
@@ -79,17 +79,17 @@ class _Play:
                 self._now = watch.now
             self._tell(*summary(await watch.outcome()))
             if self._run.keeps:
-                self._say("kept", data=self._settings.data_dir)
+                self._say("run.kept", data=self._settings.data_dir)
 
     def tell_stop(self) -> None:
         """The user has stopped it."""
         if self._now is not None:
-            self._say("stopped", now=clock_label(self._now, self._language))
+            self._say("run.stopped", now=clock_label(self._now, self._language))
         if self._run.keeps:
             world = "" if self._run.world_id == "main" else f" --world {self._run.world_id}"
-            self._say("go_on", data=self._settings.data_dir, more=world)
+            self._say("run.go_on", data=self._settings.data_dir, more=world)
         else:
-            self._say("gone")
+            self._say("run.gone")
 
     async def _begin(self, house: House, offers: Sequence[LocalServer]) -> "Watch":
         """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
@@ -100,13 +100,13 @@ class _Play:
         there = list(world.cast.characters)
         deciding = there[: self._run.characters]
         if self._run.characters > len(there):
-            self._say("fewer", there=len(there), asked=self._run.characters)
+            self._say("run.fewer", there=len(there), asked=self._run.characters)
         if len(there) > FEW:
-            self._say("crowd", there=len(there))
+            self._say("run.crowd", there=len(there))
         told = await database.read(lambda s: _told_to_go(s, world))
         until = WorldTime(max(told, world.now + self._run.days * MINUTES_PER_DAY))
         self._say(
-            "begins",
+            "run.begins",
             world=world.cast.world_name,
             since=world.label,
             until=clock_label(until, world.language),
@@ -120,21 +120,20 @@ class _Play:
         return watch
 
     def _names(self, world: WorldView, people: Sequence[str]) -> str:
-        joint = "、" if world.language == "ja" else ", "
-        names = joint.join(world.name_of(person_id) for person_id in people[:FEW])
-        return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or say("nobody", world.language)
+        names = Listed(world.name_of(person_id) for person_id in people[:FEW]).of(world.language)
+        return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or world.say("run.nobody")
 
     def _say_who_speaks(self, house: House, offers: Sequence[LocalServer]) -> None:
         names = sorted(set(house.room.models.names().values()))
         if names == ["rehearsal"]:
-            self._say("rehearsal")
+            self._say("run.rehearsal")
         else:
-            self._say("model", models=", ".join(names))
+            self._say("run.model", models=", ".join(names))
         for server in offers:
-            self._say("offer", name=server.name, url=server.base_url)
+            self._say("run.offer", name=server.name, url=server.base_url)
 
-    def _say(self, text: str, **values: object) -> None:
-        self._tell(*say(text, self._language, **values).split("\n"))
+    def _say(self, key: str, /, **values: object) -> None:
+        self._tell(*sentence(self._language, key, **values).split("\n"))
 
     def _tell(self, *lines: str) -> None:
         for line in lines:

@@ -16,6 +16,11 @@ BAR_CELLS = 60
 REFRESHES_A_SECOND = 8
 
 
+def one_line(text: str) -> str:
+    """What a model or an author wrote, without line breaks and without anything a terminal would obey."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:
     """What is going on: a line about world and cost, how much of the way is done (0..1), utterances in the making."""

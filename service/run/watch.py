@@ -15,9 +15,8 @@ from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import Feed
 from service.run.ledger import Ledger
-from service.run.show import Show, Status
+from service.run.show import Show, Status, one_line
 from service.run.summary import Outcome
-from service.run.texts import one_line, say
 from service.run.told import PAGE, told_after
 from service.runtime.act import set_decision
 from service.runtime.world_session import WorldSession
@@ -122,12 +121,10 @@ class Watch:
     def _hear(self, conversation_id: str, moment: Moment) -> None:
         if isinstance(moment, Speaking):
             text = one_line(moment.text)
-            self._speaking[conversation_id] = say("making", self._world.language, name=moment.speaker_name, text=text)
+            self._speaking[conversation_id] = self._world.say("run.making", name=moment.speaker_name, text=text)
         elif isinstance(moment, Said):
             text = one_line(moment.row.text)
-            self._speaking[conversation_id] = say(
-                "making", self._world.language, name=moment.row.speaker_name, text=text
-            )
+            self._speaking[conversation_id] = self._world.say("run.making", name=moment.row.speaker_name, text=text)
         elif isinstance(moment, Ended | Settled):
             self._speaking.pop(conversation_id, None)
 
@@ -149,9 +146,8 @@ class Watch:
             self.now = exact_run.settled
         spent, language = total(await self._spent()), self._world.language
         done = (self.now - self._world.now) / max(1, self._until - self._world.now)
-        line = say(
-            "status",
-            language,
+        line = self._world.say(
+            "run.status",
             label=clock_label(self.now, language),
             percent=round(100 * done),
             days=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}",
@@ -160,7 +156,7 @@ class Watch:
             tokens=f"{spent.prompt_tokens + spent.completion_tokens:,}",
         )
         if self._run.prices is not None:
-            line += say("money", language, money=self._run.prices.of(spent))
+            line += self._world.say("run.money", money=self._run.prices.of(spent))
         return Status(line=line, done=min(1.0, max(0.0, done)), speaking=tuple(self._speaking.values()))
 
     async def _spent(self) -> dict[str, Spent]:

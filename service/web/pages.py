@@ -17,11 +17,10 @@ from service.conversation.room import Room
 from service.conversation.transcript import conversation_of
 from service.decision.wording import action_name
 from service.errors import NotFound
+from service.locales import Language, languages, room, sentence
 from service.people.worlds import WorldView
-from service.web.texts import texts
 from world.actions import BUILT_IN
 from world.ids import is_slug
-from world.time import Language
 
 router = APIRouter(include_in_schema=False)
 
@@ -85,19 +84,24 @@ class Page:
         if not self.valid:
             template, status = "missing.html", 404
         language = self.language(world)
-        script = {"lang": language, "asked": self.asked, "world": self.world_id, "texts": texts(language)}
+        texts = room(language, "web")
+        script = {"lang": language, "asked": self.asked, "world": self.world_id, "texts": dict(texts)}
         data = more.pop("data", {})
         assert isinstance(data, dict)  # noqa: S101 - ours alone
         html = _TEMPLATES.get_template(template).render(
             page=self,
             world=world,
             lang=language,
-            t=texts(language),
+            t=texts,
             script=script | data,
-            here_in={code: urlencode(dict(self.request.query_params) | {"lang": code}) for code in ("en", "ja")},
+            tongues=[(code, sentence(code, "common.own_name"), self._here_in(code)) for code in languages()],
             **more,
         )
         return HTMLResponse(html, status, dict(HEADERS))
+
+    def _here_in(self, language: Language) -> str:
+        """The query of this page in that language."""
+        return urlencode(dict(self.request.query_params) | {"lang": language})
 
     def missing(self, world: WorldView) -> HTMLResponse:
         """The page for what is not there."""
@@ -110,7 +114,12 @@ def _page(
     lang: Annotated[str | None, Query()] = None,
 ) -> Page:
     valid = is_slug(world)
-    return Page(request=request, world_id=world if valid else MAIN_WORLD, asked=_known(lang), valid=valid)
+    return Page(
+        request=request,
+        world_id=world if valid else MAIN_WORLD,
+        asked=lang if lang in languages() else None,
+        valid=valid,
+    )
 
 
 Asked = Annotated[Page, Depends(_page)]
@@ -126,7 +135,7 @@ async def world_page(page: Asked) -> Response:
 @router.get("/docs")
 async def docs_page() -> Response:
     """The HTTP API, to read and to try."""
-    html = _TEMPLATES.get_template("docs.html").render(en=texts("en"), ja=texts("ja"))
+    html = _TEMPLATES.get_template("docs.html").render(texts={code: room(code, "web") for code in languages()})
     return HTMLResponse(html, headers=dict(DOCS_HEADERS))
 
 
@@ -194,12 +203,6 @@ async def nothing_there(rest: str, page: Asked) -> Response:
     if rest.startswith("static/"):
         raise HTTPException(404)
     return page.missing(await _world(page))
-
-
-def _known(language: str | None) -> Language | None:
-    if language == "ja":
-        return "ja"
-    return "en" if language == "en" else None
 
 
 def _actions(world: WorldView) -> dict[str, str]:

@@ -51,6 +51,10 @@ def test_every_language_has_the_same_sentences() -> None:
     assert {language: set(read(language)) ^ set(read("en")) for language in languages()} == {"en": set(), "ja": set()}
 
 
+def test_no_sentence_is_empty() -> None:
+    assert [(language, key) for language in languages() for key, text in read(language).items() if not text] == []
+
+
 @pytest.mark.parametrize("language", languages())
 def test_a_sentence_needs_the_same_facts_in_every_language(language: str) -> None:
     english = read("en")

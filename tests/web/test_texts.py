@@ -8,27 +8,16 @@ from typing import get_args
 from service.api.life_schemas import How
 from service.content.profile import Importance, Mood
 from service.conversation.prompt import Emotion
+from service.locales import room
 from service.memory.validate import Reason
 from service.runtime.halted import Stopped
 from service.store.events import IN_A_MINUTE
 from service.store.phase import EndReason, Phase
-from service.web import texts as module
-from service.web.texts import TEXTS, texts
+from service.web import pages
 from world.option import Reason as Refused
 
-_HERE = Path(module.__file__).parent
-
-
-def test_every_text_is_there_in_both_languages() -> None:
-    assert {key: set(row) for key, row in TEXTS.items()} == {key: {"en", "ja"} for key in TEXTS}
-    assert all(text for row in TEXTS.values() for text in row.values())
-
-
-def test_both_languages_name_the_same_facts() -> None:
-    def names(text: str) -> set[str]:
-        return set(re.findall(r"\{(\w+)\}", text))
-
-    assert [key for key, row in TEXTS.items() if names(row["en"]) != names(row["ja"])] == []
+_HERE = Path(pages.__file__).parent
+TEXTS = room("en", "web")
 
 
 def test_every_text_a_script_or_template_asks_for_exists() -> None:
@@ -68,8 +57,3 @@ def test_no_text_is_left_over() -> None:
     used = "".join(path.read_text("utf-8") for path in ours)
     built = tuple(re.findall(r"`(\w+_)\$\{", used))
     assert [key for key in TEXTS if not re.search(rf"\b{key}\b", used) and not key.startswith(built)] == []
-
-
-def test_a_language_is_one_flat_table() -> None:
-    assert texts("ja")["talk"] == "話しかける"
-    assert texts("en")["talk"] == "Talk"

@@ -17,13 +17,14 @@ from service.decision.wording import (
     clock_of,
     ended_line,
     failed_line,
+    gains_line,
     in_short,
     offer_line,
     refusal_lines,
 )
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
-from world.actions import BUILT_IN, WAIT, Where
+from world.actions import BUILT_IN, WAIT, ActionDef, Where
 from world.distance import FAR
 from world.option import Option
 from world.perceive import Snapshot
@@ -96,7 +97,7 @@ class Look:
         return PlanScene(
             **self._waking(),
             places=self._places(),
-            at_home=tuple(Doing(action_id=action.id, name=action.name or action.id) for action in home),
+            at_home=tuple(map(self._doing, home)),
             broken=broken,
         )
 
@@ -105,10 +106,11 @@ class Look:
         action = None if option.action_id in BUILT_IN else catalogue.action(option.action_id)
         seen = next((one for one in self.snapshot.people if one.id == option.target_id), None)
         doing = action_name(self.world, seen.doing) if seen and seen.doing and seen.doing != WAIT else ""
+        talked = [talk.partner_id for talk in self.recent.today].count(option.target_id or "")
         return Offer(
             number=number,
             option=option,
-            text=offer_line(self.world, option, doing),
+            text=offer_line(self.world, option, doing=doing, talked=talked),
             partner_name=self.world.name_of(option.target_id) if option.target_id else "",
             is_planned=is_planned,
             helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
@@ -196,6 +198,7 @@ class Look:
                 minutes=self._minutes(place),
                 open=place.hours,
                 actions=self._doings(place),
+                people=self._people_of(place),
             )
             for i, place in enumerate(known.values(), 1)
             if self._minutes(place) < FAR
@@ -207,7 +210,24 @@ class Look:
 
     def _doings(self, place: Facility) -> tuple[Doing, ...]:
         return tuple(
-            Doing(action_id=action.id, name=action.name or action.id)
+            self._doing(action)
             for action in self.world.setting.catalogue.actions
             if action.where is Where.FACILITY and action.tags & place.tags
+        )
+
+    def _doing(self, action: ActionDef) -> Doing:
+        return Doing(
+            action_id=action.id,
+            name=action.name or action.id,
+            minutes=action.minutes,
+            gains=gains_line(self.world, action),
+        )
+
+    def _people_of(self, place: Facility) -> tuple[str, ...]:
+        """Who stands there, or within a step of it."""
+        here = self.world.map
+        return tuple(
+            self.world.name_of(npc_id)
+            for npc_id, post in here.posts.items()
+            if any(post == node_id or here.next_to(node_id, post) for node_id in place.node_ids)
         )

@@ -139,15 +139,19 @@ class DecisionScene(Waking):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Doing:
-    """An action a plan may name."""
+    """An action a plan may name: how long it takes, and what it costs and brings, in words ("": nothing)."""
 
     action_id: str
     name: str
+    minutes: int
+    gains: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanPlace:
-    """A facility a plan may name: its number, the way there in minutes, when it is open, and what can be done there."""
+    """A facility a plan may name: its number, the way there in minutes, when it is open, what can be done there, and who
+    stands there.
+    """
 
     number: int
     facility_id: str
@@ -155,6 +159,7 @@ class PlanPlace:
     minutes: int
     open: tuple[Hours, ...]
     actions: tuple[Doing, ...]
+    people: tuple[str, ...] = ()
 
     @property
     def hours(self) -> str:
@@ -175,3 +180,9 @@ class PlanScene(Waking):
     places: tuple[PlanPlace, ...]
     at_home: tuple[Doing, ...]
     broken: str = ""
+
+    @property
+    def actions(self) -> tuple[Doing, ...]:
+        """Every action that may be named, once."""
+        everywhere = (*self.at_home, *(doing for place in self.places for doing in place.actions))
+        return tuple({doing.action_id: doing for doing in everywhere}.values())

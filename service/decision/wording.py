@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from service.decision.agent_state import Failed
 from service.people.worlds import WorldView
-from world.actions import GO, HOLD, TALK, WAIT, WALK
+from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, WALK, ActionDef
 from world.life import Because
 from world.option import Option, Reason, Refusal
 from world.perceive import Snapshot
@@ -48,6 +48,7 @@ _WHY: Mapping[Language, Mapping[str, str]] = {
         Reason.GONE: "もういない",
     },
 }
+_TIMES = {1: "once", 2: "twice"}
 _ENDED: Mapping[Language, Mapping[str, str]] = {
     "en": {
         Because.DONE: "{what}: done.",
@@ -94,30 +95,54 @@ def in_short(text: str, language: Language) -> str:
     return whole[-1].strip() if whole else f"{text[: longest - 1].rstrip()}…"
 
 
-def offer_line(world: WorldView, option: Option, doing: str = "") -> str:
-    """``Work: Shionoyu Inn (5+60)``; `doing` is what the person to talk to does."""
+def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int = 0) -> str:
+    """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and what it does to whom
+    chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today.
+    """
     ja = world.language == "ja"
-    if option.minutes and option.walk_minutes:
-        times = f"{option.walk_minutes}+{option.minutes}"
-        return f"{_what(world, option)}({times}分)" if ja else f"{_what(world, option)} ({times})"
-    if not doing:
-        return option_line(world, option)
-    walk = f"徒歩{option.walk_minutes}分、" if ja else f"walk {option.walk_minutes} min, "
-    told = f"{walk if option.walk_minutes else ''}{f'「{doing}」の最中' if ja else f'now: {doing}'}"
-    return f"{_what(world, option)}({told})" if ja else f"{_what(world, option)} ({told})"
+    about = [_times(world, option, in_short=True)]
+    if doing:
+        about.append(f"「{doing}」の最中" if ja else f"now: {doing}")
+    if talked:
+        about.append(f"今日{talked}回話した" if ja else f"talked {_TIMES.get(talked, f'{talked} times')} today")
+    if option.action_id not in BUILT_IN:
+        about.append(gains_line(world, world.setting.catalogue.action(option.action_id)))
+    return _with(world, option, "、" if ja else "; ", about)
 
 
 def option_line(world: WorldView, option: Option) -> str:
     """``Work: Shionoyu Inn (walk 5, 60 min)``."""
+    return _with(world, option, "", [_times(world, option, in_short=False)])
+
+
+def gains_line(world: WorldView, action: ActionDef) -> str:
+    """``Money -300, Satiety +40``: what it costs and brings, in points of needs, over the whole of it."""
+    joint = "、" if world.language == "ja" else ", "
+    gained = {
+        need: action.effects.get(need.id, 0) - action.cost.get(need.id, 0) for need in world.setting.catalogue.needs.all
+    }
+    return joint.join(f"{need.name or need.id} {round(points):+d}" for need, points in gained.items() if round(points))
+
+
+def _with(world: WorldView, option: Option, joint: str, about: list[str]) -> str:
+    told = joint.join(filter(None, about))
+    if not told:
+        return _what(world, option)
+    return f"{_what(world, option)}({told})" if world.language == "ja" else f"{_what(world, option)} ({told})"
+
+
+def _times(world: WorldView, option: Option, *, in_short: bool) -> str:
+    """``5+60`` in short, else ``walk 5, 60 min``."""
     ja = world.language == "ja"
+    if in_short and option.minutes and option.walk_minutes:
+        return f"{option.walk_minutes}+{option.minutes}{'分' if ja else ''}"
     walk = f"徒歩{option.walk_minutes}分" if ja else f"walk {option.walk_minutes}"
     times = [walk] if option.walk_minutes else []
     if option.minutes:
         times.append(f"{option.minutes}分" if ja else f"{option.minutes} min")
     elif times and not ja:
         times[-1] += " min"
-    told = f"({'、'.join(times)})" if ja else f" ({', '.join(times)})"
-    return f"{_what(world, option)}{told if times else ''}"
+    return ("、" if ja else ", ").join(times)
 
 
 def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Deciding with a model: checked, repaired once, else by routine; the day planned once, and revised when it breaks."""
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -358,3 +359,34 @@ def test_what_is_not_possible_is_said_with_its_reason(room: Room, script: Script
     assert any("Work" in line and "too little Energy (24, takes 25)" in line for line in rich), rich
     assert any("too little Money (0, takes" in line for line in poor), poor
     assert max(len(rich), len(poor)) <= MAX_REFUSALS
+
+
+@pytest.mark.parametrize(
+    ("language", "price", "talked"),
+    [("en", r"\((\d+\+)?\d+( min)?; .*Money -\d+.*\)", "talked twice today"), ("ja", r"所持金 -\d+", "今日2回話した")],
+)
+def test_an_option_shows_price_effect_and_how_often_one_has_talked(
+    room: Room, script: ScriptedModel, language: Language, price: str, talked: str
+) -> None:
+    world = world_of(room, language)
+
+    def have_talked(session: Session) -> None:
+        for conversation_id in ("c1", "c2"):
+            remember_talk(session, "aoi", "npc_fumi", "Tea.", NINE - 60, conversation_id=conversation_id)
+
+    room.database.write_now(have_talked)
+    sits = sitting(room, language)
+    script.enqueue(decides(1), decides(1))
+    sits.choose(snapshot_of(world))
+    offers = decision_scene(script.history[-1]).offers
+    assert any(re.search(price, offer.text) for offer in offers if offer.option.action_id == "eat_out")
+    assert [offer.option.target_id for offer in offers if talked in offer.text] == ["npc_fumi"]
+
+
+def test_a_plan_is_told_what_an_action_means_and_who_stands_where(room: Room, script: ScriptedModel) -> None:
+    script.enqueue(PLAN, decides(1))
+    sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
+    system = script.history[0].messages[0].content
+    work = next(line for line in system.split("\n") if line.startswith("work: "))
+    assert re.fullmatch(r"work: .+ \d+ min; .*Money \+\d+.*", work)
+    assert any(line.startswith(("1 ", "2 ")) and " there)" in line for line in system.split("\n"))

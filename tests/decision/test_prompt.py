@@ -51,7 +51,14 @@ WORDS: dict[Language, dict[str, Any]] = {
         "ended": "Work: done.",
         "others": (("Nagi", "Work", ""), ("Taro", "", "Mio"), ("Kohei", "Sleep", ""), ("Fumi", "", "")),
         "refusals": ("Chidori Tavern: closed (open 17:00-01:00)", "Take a nap: no need of it (Energy 63)"),
-        "offers": ("Study: Archive (16+60)", "Eat out: Shionoyu Inn (40 min)", "Talk: Fumi", "Wait (30 min)"),
+        "offers": (
+            "Study: Archive (16+60)",
+            "Eat out: Shionoyu Inn (40 min; Money -300)",
+            "Talk: Fumi",
+            "Wait (30 min)",
+        ),
+        "gains": "Money -300, Satiety +60",
+        "posted": ("Harue", "Umekichi"),
         "places": ("Shionoyu Inn", "Archive"),
         "doings": ("Eat out", "Work", "Study", "Sleep"),
         "broken": "Archive: closed (open 09:00-17:00).",
@@ -80,6 +87,8 @@ WORDS: dict[Language, dict[str, Any]] = {
         "ended": "「働く」が終わった。",
         "others": (("凪", "働く", ""), ("太郎", "", "澪"), ("航平", "眠る", ""), ("ふみ", "", "")),
         "refusals": ("酒場「ちどり」: 閉まっている(営業 17:00-01:00)", "昼寝をする: まだ必要ない(体力 63)"),
+        "gains": "所持金 -300、満腹 +60",
+        "posted": ("春江", "梅吉"),
         "offers": (
             "勉強する: 郷土文庫(16+60分)",
             "外で食べる: 旅館「汐の湯」(40分)",
@@ -183,7 +192,7 @@ def _full(language: Language, **changed: Any) -> DecisionScene:
 def _plan(language: Language, **changed: Any) -> PlanScene:
     words = WORDS[language]
     eat, work, study, sleep = (
-        Doing(action_id=action_id, name=name)
+        Doing(action_id=action_id, name=name, minutes=60, gains=words["gains"] if action_id == "eat_out" else "")
         for action_id, name in zip(("eat_out", "work", "study", "sleep"), words["doings"], strict=True)
     )
     inn, archive = words["places"]
@@ -191,7 +200,15 @@ def _plan(language: Language, **changed: Any) -> PlanScene:
     scene = PlanScene(
         **_waking(language),
         places=(
-            PlanPlace(number=1, facility_id="inn", name=inn, minutes=3, open=ALWAYS_OPEN, actions=(eat, work)),
+            PlanPlace(
+                number=1,
+                facility_id="inn",
+                name=inn,
+                minutes=3,
+                open=ALWAYS_OPEN,
+                actions=(eat, work),
+                people=words["posted"],
+            ),
             PlanPlace(number=2, facility_id="archive", name=archive, minutes=17, open=hours, actions=(study,)),
         ),
         at_home=(sleep,),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session, col, select
 
-from service.api.life_schemas import ActivityOut, BlockOut, LifeOut, NeedOut
+from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
 from service.content.profile import RoutineBlock
 from service.decision.agent_state import AgentState, PlanBlock, read_agent_state
 from service.decision.wording import action_name, clock
@@ -13,6 +13,7 @@ from service.people.life_record import read_person, read_talk
 from service.people.needs import levels_of
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
+from service.store.event_kinds import Decided, PlannedBlock
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
@@ -92,10 +93,10 @@ class Lives:
         if agent_state.decided_at is None or agent_state.decided_at <= self.world.now:
             return agent_state.thought
         told = select(EventRow).where(
-            EventRow.world_id == self.world.id, EventRow.person_id == character_id, EventRow.kind == "decided"
+            EventRow.world_id == self.world.id, EventRow.person_id == character_id, EventRow.kind == Decided.kind
         )
         last = session.exec(told.order_by(col(EventRow.id).desc()).limit(1)).first()
-        return str(last.data.get("thought", "")) if last else ""
+        return (Decided.model_validate(last.data).thought or "") if last else ""
 
 
 def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: str | None = None) -> Lives:
@@ -131,8 +132,8 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     return found
 
 
-def _block(block: RoutineBlock | PlanBlock) -> BlockOut:
-    return BlockOut(
+def _block(block: RoutineBlock | PlanBlock) -> PlannedBlock:
+    return PlannedBlock(
         starts=clock(block.starts),
         activity=block.activity,
         facility_id=block.facility_id,

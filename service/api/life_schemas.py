@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
 from service.locales import Language
-from service.runtime.halted import Stopped
+from service.store.event_kinds import PlannedBlock, Stopped
 
 How = Literal["model", "routine", "client"]
 Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]
@@ -159,15 +159,6 @@ class ActivityOut(BaseModel):
     talking_in: str | None = Field(description="id of the conversation")
 
 
-class BlockOut(BaseModel):
-    """What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home."""
-
-    starts: str = Field(examples=["07:30"])
-    activity: str
-    facility_id: str | None
-    action_id: str | None
-
-
 class OptionOut(BaseModel):
     """Something possible now: `walk_minutes` to `node_id`, then it for `minutes` (0: until it is over)."""
 
@@ -215,6 +206,6 @@ class LifeOut(BaseModel):
     needs: list[NeedOut]
     activity: ActivityOut | None = Field(description="null: it decides next")
     thought: str = Field(description="what it thought when it last decided")
-    plan: list[BlockOut]
-    routine: list[BlockOut]
+    plan: list[PlannedBlock]
+    routine: list[PlannedBlock]
     items: list[str]

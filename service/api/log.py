@@ -8,13 +8,13 @@ from sqlmodel import Session, col, select
 from service.api import views
 from service.api.schemas import EventPage
 from service.runtime.world_runner import Step
-from service.store.events import IN_A_MINUTE
+from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.tables import EventRow
 from world.time import WorldTime
 
 LIMIT_MAX = 1000
 
-_AT_ONCE = IN_A_MINUTE[: IN_A_MINUTE.index("activity_ended")]
+_AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(ActivityEnded)]]
 """Told when the clock comes to their minute; the others of that minute follow when it goes on."""
 
 

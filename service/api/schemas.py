@@ -1,14 +1,15 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
 from service.conversation.prompt import Emotion
 from service.locales import Language
+from service.store.event_kinds import Payload, RejectionReason, for_every_kind
 from service.store.phase import EndReason, Phase
 
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
@@ -108,8 +109,14 @@ class MidTermOut(BaseModel):
     importance: Importance
     expires_at: WorldTimeText
     created_at: WorldTimeText | None = None
-    source_npc_id: str | None = None
+    partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
     conversation_id: str | None = None
+
+    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
+    @property
+    def source_npc_id(self) -> str | None:
+        """An older name of `partner_id`."""
+        return self.partner_id
 
 
 class RejectedOut(BaseModel):
@@ -117,7 +124,7 @@ class RejectedOut(BaseModel):
 
     statement: str
     turn: int | None
-    reason: str
+    reason: RejectionReason
 
 
 class PartnerChangesOut(BaseModel):
@@ -213,19 +220,28 @@ class ConversationPage(Page):
 
 
 class EventOut(BaseModel):
-    """Something that happened."""
+    """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
     id: int
     at: WorldTimeText
     kind: str
     person_id: str | None
-    data: dict[str, Any]
+    data: Payload
+
+
+EVENTS = for_every_kind(EventOut)
+"""How an event of each kind travels."""
+
+if TYPE_CHECKING:
+    AnyEventOut = EventOut
+else:
+    AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
 
 
 class EventPage(Page):
     """Events in the order asked for. `next` is the `after` of the next page, or in descending order its `before`."""
 
-    items: list[EventOut]
+    items: list[AnyEventOut]
 
 
 class TickOut(Page):
@@ -237,7 +253,7 @@ class TickOut(Page):
     now: WorldTimeText
     until: WorldTimeText
     ticks: int
-    events: list[EventOut]
+    events: list[AnyEventOut]
 
 
 class PositionOut(BaseModel):
@@ -389,10 +405,22 @@ class TodayOut(BaseModel):
     """A conversation of the character's current day."""
 
     conversation_id: str
-    npc_id: str
-    npc_name: str
+    partner_id: str
+    partner_name: str
     summary: str
     at: WorldTimeText
+
+    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
+    @property
+    def npc_id(self) -> str:
+        """An older name of `partner_id`."""
+        return self.partner_id
+
+    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
+    @property
+    def npc_name(self) -> str:
+        """An older name of `partner_name`."""
+        return self.partner_name
 
 
 class LastMeetingOut(BaseModel):

@@ -5,6 +5,7 @@ from typing import get_args
 from sqlmodel import Session
 
 from service.api.schemas import (
+    EVENTS,
     ChangesOut,
     ConversationDetail,
     ConversationOut,
@@ -21,13 +22,13 @@ from service.api.schemas import (
     TodayOut,
     TurnOut,
 )
-from service.content.profile import Importance
 from service.conversation.prompt import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.memory.store import Recalled
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
+from service.store.events import told_in
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
@@ -118,7 +119,8 @@ def turn_out(row: TurnRow) -> TurnOut:
 
 def event(row: EventRow) -> EventOut:
     """Something that happened."""
-    return EventOut(id=row.id or 0, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=row.data)
+    model = EVENTS[row.kind]
+    return model(id=row.id or 0, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=told_in(row))
 
 
 def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
@@ -137,13 +139,12 @@ def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:
 
 def mid_term(row: MidTermRow) -> MidTermOut:
     """Something that affects the next days."""
-    importance: Importance = next(i for i in get_args(Importance) if i == row.importance)
     return MidTermOut(
         content=row.content,
-        importance=importance,
+        importance=row.importance,
         expires_at=iso(WorldTime(row.expires_at)),
         created_at=iso(WorldTime(row.created_at)),
-        source_npc_id=row.partner_id,
+        partner_id=row.partner_id,
         conversation_id=row.conversation_id,
     )
 
@@ -152,8 +153,8 @@ def today(row: SummaryRow, world: WorldView) -> TodayOut:
     """A conversation of the day."""
     return TodayOut(
         conversation_id=row.conversation_id,
-        npc_id=row.partner_id,
-        npc_name=world.name_of(row.partner_id),
+        partner_id=row.partner_id,
+        partner_name=world.name_of(row.partner_id),
         summary=row.summary,
         at=iso(WorldTime(row.at)),
     )

@@ -33,9 +33,10 @@ from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.runtime.author import announce, set_weather
 from service.runtime.forget import forget_world
-from service.runtime.halted import SENTENCES, Stopped
+from service.runtime.halted import SENTENCES
 from service.runtime.outbox import waiting
 from service.runtime.world_session import WorldSession
+from service.store.event_kinds import Stopped
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility

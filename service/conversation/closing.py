@@ -16,6 +16,7 @@ from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
 from service.people.worlds import WorldView
+from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
@@ -110,7 +111,8 @@ def _settle(
         session, world, row, extracted.turns, extracted.question, extracted.valid, room.settings.memory, remember
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
-    publish(session, row, _no_earlier(world, row), "conversation_closed", row.opener_id, npc_id=row.partner_id)
+    closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
+    publish(session, row, _no_earlier(world, row), closed, row.opener_id)
     return row
 
 
@@ -123,8 +125,8 @@ async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: U
         current.phase = Phase.CLOSING_FAILED
         current.failure = failure_of(error, "closing")
         world = world_at(session, room.stage, current, current.ended_at)
-        at, slug = _no_earlier(world, current), error.slug
-        publish(session, current, at, "closing_failed", current.opener_id, npc_id=current.partner_id, error=slug)
+        failed = ClosingFailed(conversation_id=current.id, partner_id=current.partner_id, error=error.slug)
+        publish(session, current, _no_earlier(world, current), failed, current.opener_id)
         return current
 
     return await room.database.write(work)

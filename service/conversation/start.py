@@ -10,6 +10,7 @@ from service.llm.chat import Role
 from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
+from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
 from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
@@ -114,7 +115,8 @@ def _insert(
     )
     session.add(row)
     session.flush()
-    publish(session, row, world.now, "conversation_started", row.opener_id, npc_id=row.partner_id, node_id=node_id)
+    began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=node_id)
+    publish(session, row, world.now, began, row.opener_id)
     return row
 
 

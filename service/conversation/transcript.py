@@ -14,6 +14,7 @@ from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Message, Role, Usage
 from service.people.worlds import WorldRepository, WorldView
+from service.store.event_kinds import ConversationEnded
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, ParticipantRow, PromptRow, TurnRow
@@ -189,16 +190,10 @@ def end(
     row.ended_at = world.now
     row.closed_at = None if said else world.now
     release(session, row)
-    publish(
-        session,
-        row,
-        world.now,
-        "conversation_ended",
-        row.opener_id,
-        npc_id=row.partner_id,
-        reason=reason.value,
-        goal_achieved=row.goal_achieved,
+    ended = ConversationEnded(
+        conversation_id=row.id, partner_id=row.partner_id, reason=reason, goal_achieved=row.goal_achieved
     )
+    publish(session, row, world.now, ended, row.opener_id)
     return row
 
 

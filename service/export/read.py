@@ -10,11 +10,12 @@ from sqlalchemy import insert
 from sqlmodel import Session, select
 
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
-from service.export.record import FORMAT, LINES, ConversationLine, EventLine, Header, parsed, require_ids
+from service.export.record import EVENT_LINES, FORMAT, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS, suffix_of
 from service.locales import Phrase
 from service.memory.owners import next_epoch
 from service.memory.store import Group
+from service.store.event_kinds import OfConversation
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
@@ -89,7 +90,6 @@ class _Reader:
             if not header.since <= at <= header.until:
                 raise Unreadable(Phrase("export.not_within"))
             if isinstance(line, EventLine):
-                require_ids(line.data)
                 events += 1
                 self._keep(line)
             else:
@@ -119,12 +119,17 @@ class _Reader:
         return header
 
     def _keep(self, line: EventLine) -> None:
-        data = dict(line.data)
-        mentioned = data.get("conversation_id")
-        if isinstance(mentioned, str):
-            data["conversation_id"] = mentioned + self._suffix
+        payload = line.data
+        if isinstance(payload, OfConversation):
+            payload = payload.model_copy(update={"conversation_id": payload.conversation_id + self._suffix})
         self._events.append(
-            {"world_id": self._world_id, "at": line.at, "kind": line.kind, "person_id": line.person_id, "data": data}
+            {
+                "world_id": self._world_id,
+                "at": line.at,
+                "kind": line.kind,
+                "person_id": line.person_id,
+                "data": payload.stored(),
+            }
         )
         if len(self._events) == ROWS:
             self._flush()
@@ -166,11 +171,15 @@ class _Reader:
 
 def _read_line(raw: bytes) -> EventLine | ConversationLine:
     record = parsed(raw)
-    kind = record.get("type")
-    model = LINES.get(kind) if isinstance(kind, str) else None
-    if model is None:
-        raise Unreadable(Phrase("export.type", type=kind, known=", ".join(LINES)))
-    return model.model_validate(record)
+    match record:
+        case {"type": "conversation"}:
+            return ConversationLine.model_validate(record)
+        case {"type": "event", "kind": str(kind)} if kind in EVENT_LINES:
+            require_ids(record.get("data"))
+            return EVENT_LINES[kind].model_validate(record)
+        case {"type": "event"}:
+            raise Unreadable(Phrase("export.kind", kind=record.get("kind"), known=", ".join(EVENT_LINES)))
+    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation"))
 
 
 def _times(line: ConversationLine) -> dict[str, int | None]:

@@ -6,7 +6,6 @@ The first line is the `Header`; then an `EventLine` for everything that happened
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
@@ -15,6 +14,7 @@ from service.content.fields import refusal
 from service.content.problem import Key
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase
+from service.store.event_kinds import Payload, for_every_kind
 from service.store.phase import EndReason
 from world.errors import BadWorldTime
 from world.ids import is_slug
@@ -83,13 +83,17 @@ class Header(_Line):
 
 
 class EventLine(_Line):
-    """Something that happened; `data` is what GET /world/events shows of its kind."""
+    """Something that happened; `data` is what GET /world/events shows of its `kind`."""
 
     type: Literal["event"] = "event"
     at: Minute
-    kind: Annotated[Words, Field(min_length=1, max_length=64)]
+    kind: str
     person_id: Id | None
-    data: dict[str, Any]
+    data: Payload
+
+
+EVENT_LINES = for_every_kind(EventLine)
+"""The line of an event of each kind."""
 
 
 class TurnLine(_Line):
@@ -164,9 +168,6 @@ class ConversationLine(_Line):
         if len({summary.character_id for summary in self.summaries}) != len(self.summaries):
             raise refusal("two_summaries")
         return self
-
-
-LINES: Mapping[str, type[EventLine] | type[ConversationLine]] = {"event": EventLine, "conversation": ConversationLine}
 
 
 def written(line: BaseModel) -> bytes:

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
 from service.export.problem import NoSuchWorld, NothingThen
-from service.export.record import ConversationLine, EventLine, Header, SummaryLine, TurnLine
+from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, SummaryLine, TurnLine
+from service.store.event_kinds import OfConversation, payload_of
 from service.store.ids import derived_id
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
@@ -91,10 +92,10 @@ def _events(session: Session, world_id: str, since: int, before: int) -> Iterato
         .order_by(col(EventRow.id))
     )
     for at, kind, person_id, data in session.exec(query.execution_options(yield_per=ROWS)):
-        told = dict(data)
-        if isinstance(mentioned := told.get("conversation_id"), str):
-            told["conversation_id"] = own_id(mentioned, world_id)
-        yield EventLine.model_construct(at=at, kind=kind, person_id=person_id, data=told)
+        payload = payload_of(kind, data)
+        if isinstance(payload, OfConversation):
+            payload = payload.model_copy(update={"conversation_id": own_id(payload.conversation_id, world_id)})
+        yield EVENT_LINES[kind].model_construct(at=at, kind=kind, person_id=person_id, data=payload)
 
 
 def _conversations(session: Session, world: WorldRow, since: int, before: int) -> Iterator[ConversationLine]:

@@ -9,6 +9,7 @@ from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
 from service.people.worlds import WorldView
+from service.store.event_kinds import MemoryExpired
 from service.store.events import schedule_event
 from service.store.tables import MidTermRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
@@ -55,6 +56,5 @@ def add_mid_term(session: Session, rows: Iterable[MidTermRow], now: WorldTime) -
 
 def _tell(session: Session, expired: Iterable[MidTermRow]) -> None:
     for row in expired:
-        told = {"content": row.content, "importance": row.importance}
-        key, at = row.id, WorldTime(row.expires_at)
-        schedule_event(session, row.world_id, at, "memory_expired", row.person_id, key=key, **told)
+        told = MemoryExpired(content=row.content, importance=row.importance)
+        schedule_event(session, row.world_id, WorldTime(row.expires_at), told, row.person_id, key=row.id)

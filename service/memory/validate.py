@@ -8,7 +8,6 @@ duplicates are merged; a later contradiction of something known closes it.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from typing import TypeVar
 
@@ -29,25 +28,12 @@ from service.memory.grounding import are_same, contradict, is_grounded, occurs, 
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.utterance import of_itself
 from service.people.attitude import moved_affinity
+from service.store.event_kinds import RejectionReason
 from world.time import Language
 
 ClaimT = TypeVar("ClaimT", SelfClaim, Claim, CommitmentDraft)
 ValidT = TypeVar("ValidT")
 DraftT = TypeVar("DraftT", SelfClaim, Claim, CommitmentDraft, MidTermDraft, AttitudeDraft)
-
-
-class Reason(StrEnum):
-    """Why something was not stored."""
-
-    NO_SUCH_TURN = "no_such_turn"
-    NOT_SAID_BY_ITSELF = "not_said_by_npc"
-    NOT_HEARD = "not_heard"
-    NOT_IN_THE_TURN = "not_in_the_turn"
-    NOT_OF_ITSELF = "not_of_itself"
-    CONTRADICTS_AUTHOR = "contradicts_author"
-    KNOWN_ALREADY = "known_already"
-    TAKEN_BACK = "taken_back"
-    EMPTY = "empty"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +42,7 @@ class Rejected:
 
     statement: str
     turn: int | None
-    reason: Reason
+    reason: RejectionReason
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -197,37 +183,37 @@ def _side(side: SideExtraction, view: _View, affinity_step: int) -> ValidSide:
     )
 
 
-def _self_fact(view: _View, claim: SelfClaim, later: Sequence[ValidSelfFact]) -> ValidSelfFact | Reason:
+def _self_fact(view: _View, claim: SelfClaim, later: Sequence[ValidSelfFact]) -> ValidSelfFact | RejectionReason:
     speaker = view.speaker(claim.turn)
     if speaker is None:
-        return Reason.NO_SUCH_TURN
+        return RejectionReason.NO_SUCH_TURN
     if speaker != view.owner.person_id:
-        return Reason.NOT_SAID_BY_ITSELF
+        return RejectionReason.NOT_SAID_BY_ITSELF
     said, before = view.said(claim.turn), view.said(claim.turn - 1)
     if not is_grounded(claim.statement, said, view.names, before=before):
-        return Reason.NOT_IN_THE_TURN
+        return RejectionReason.NOT_IN_THE_TURN
     claimed = states(before, claim.statement, view.names)
     own = of_itself(said, view.others, claimed=claimed)
     if not is_grounded(claim.statement, own, view.names, before=before):
-        return Reason.NOT_OF_ITSELF
+        return RejectionReason.NOT_OF_ITSELF
     denied = _denied(claim, view.owner.facts, view.names)
     if any(known.authored for known in denied):
-        return Reason.CONTRADICTS_AUTHOR
+        return RejectionReason.CONTRADICTS_AUTHOR
     if verdict := _repeats(claim.statement, view.owner.facts, [one.claim.statement for one in later], view.names):
         return verdict
     return ValidSelfFact(claim=claim, replaces=tuple(known.ref for known in denied))
 
 
-def _fact(view: _View, claim: Claim, later: Sequence[ValidFact]) -> ValidFact | Reason:
+def _fact(view: _View, claim: Claim, later: Sequence[ValidFact]) -> ValidFact | RejectionReason:
     speaker = view.speaker(claim.turn)
     if speaker is None:
-        return Reason.NO_SUCH_TURN
+        return RejectionReason.NO_SUCH_TURN
     if speaker == view.owner.person_id and squeezed(claim.subject) != squeezed(view.owner.name):
-        return Reason.NOT_HEARD
+        return RejectionReason.NOT_HEARD
     if not is_grounded(claim.statement, view.said(claim.turn), view.names, before=view.said(claim.turn - 1)):
-        return Reason.NOT_IN_THE_TURN
+        return RejectionReason.NOT_IN_THE_TURN
     if any(contradict(written, claim.statement, view.names) for written in view.settled):
-        return Reason.CONTRADICTS_AUTHOR
+        return RejectionReason.CONTRADICTS_AUTHOR
     known = view.owner.memories
     if verdict := _repeats(claim.statement, known, [one.claim.statement for one in later], view.names):
         return verdict
@@ -242,20 +228,22 @@ def _found(view: _View, found: FoundFact, turn: int, later: Sequence[ValidFact])
         claim = _clean(Claim.model_validate({**texts, **meant, "turn": turn}))
     except ValueError:
         return None
-    verdict = _fact(view, claim, later) if all(map(squeezed, _texts(claim))) else Reason.EMPTY
-    return None if isinstance(verdict, Reason) else verdict
+    verdict = _fact(view, claim, later) if all(map(squeezed, _texts(claim))) else RejectionReason.EMPTY
+    return None if isinstance(verdict, RejectionReason) else verdict
 
 
-def _commitment(view: _View, draft: CommitmentDraft, later: Sequence[CommitmentDraft]) -> CommitmentDraft | Reason:
+def _commitment(
+    view: _View, draft: CommitmentDraft, later: Sequence[CommitmentDraft]
+) -> CommitmentDraft | RejectionReason:
     """Who promises says so itself; what it promises may have been said over many turns."""
     speaker = view.speaker(draft.turn)
     if speaker is None:
-        return Reason.NO_SUCH_TURN
+        return RejectionReason.NO_SUCH_TURN
     if speaker != view.owner.person_id:
-        return Reason.NOT_SAID_BY_ITSELF
+        return RejectionReason.NOT_SAID_BY_ITSELF
     if not occurs(draft.what, view.everything, view.names):
-        return Reason.NOT_HEARD
-    return Reason.KNOWN_ALREADY if any(are_same(draft.what, one.what, view.names) for one in later) else draft
+        return RejectionReason.NOT_HEARD
+    return RejectionReason.KNOWN_ALREADY if any(are_same(draft.what, one.what, view.names) for one in later) else draft
 
 
 def _mid_term(drafts: Sequence[MidTermDraft], view: _View) -> tuple[tuple[MidTermDraft, ...], tuple[Rejected, ...]]:
@@ -263,13 +251,13 @@ def _mid_term(drafts: Sequence[MidTermDraft], view: _View) -> tuple[tuple[MidTer
     kept: list[MidTermDraft] = []
     rejected: list[Rejected] = []
     for draft in map(_clean, drafts):
-        verdict: Reason | None = None
+        verdict: RejectionReason | None = None
         if not squeezed(draft.content):
-            verdict = Reason.EMPTY
+            verdict = RejectionReason.EMPTY
         elif not occurs(draft.content, view.everything, view.names):
-            verdict = Reason.NOT_HEARD
+            verdict = RejectionReason.NOT_HEARD
         elif any(are_same(draft.content, other.content, view.names) for other in kept):
-            verdict = Reason.KNOWN_ALREADY
+            verdict = RejectionReason.KNOWN_ALREADY
         if verdict is None:
             kept.append(draft)
         else:
@@ -278,14 +266,14 @@ def _mid_term(drafts: Sequence[MidTermDraft], view: _View) -> tuple[tuple[MidTer
 
 
 def _sift(
-    claims: Sequence[ClaimT], judge: Callable[[ClaimT, Sequence[ValidT]], ValidT | Reason]
+    claims: Sequence[ClaimT], judge: Callable[[ClaimT, Sequence[ValidT]], ValidT | RejectionReason]
 ) -> tuple[tuple[ValidT, ...], tuple[Rejected, ...]]:
     """Judge each claim with what was kept of later turns: who corrects himself within a talk means the last word."""
     kept: list[ValidT] = []
     rejected: list[Rejected] = []
     for claim in sorted(map(_clean, claims), key=lambda one: one.turn, reverse=True):
-        verdict = judge(claim, kept) if all(map(squeezed, _texts(claim))) else Reason.EMPTY
-        if isinstance(verdict, Reason):
+        verdict = judge(claim, kept) if all(map(squeezed, _texts(claim))) else RejectionReason.EMPTY
+        if isinstance(verdict, RejectionReason):
             rejected.append(Rejected(statement=_texts(claim)[0], turn=claim.turn, reason=verdict))
         else:
             kept.append(verdict)
@@ -311,11 +299,13 @@ def _denied(claim: SelfClaim | Claim, known: Sequence[KnownFact], names: frozens
     return [k for k in known if k.ref == claim.replaces or contradict(k.statement, claim.statement, names)]
 
 
-def _repeats(statement: str, known: Sequence[KnownFact], later: Sequence[str], names: frozenset[str]) -> Reason | None:
+def _repeats(
+    statement: str, known: Sequence[KnownFact], later: Sequence[str], names: frozenset[str]
+) -> RejectionReason | None:
     if any(contradict(statement, other, names) for other in later):
-        return Reason.TAKEN_BACK
+        return RejectionReason.TAKEN_BACK
     if any(are_same(statement, other, names) for other in (*(fact.statement for fact in known), *later)):
-        return Reason.KNOWN_ALREADY
+        return RejectionReason.KNOWN_ALREADY
     return None
 
 

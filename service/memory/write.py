@@ -14,6 +14,7 @@ from service.memory.validate import ValidExtraction
 from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
+from service.store.event_kinds import FactRejected
 from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
 
@@ -61,17 +62,13 @@ def _tell_rejected(
     for side in sides:
         person_id = side.partner_id if side.partner_id in world.cast.npcs else side.person_id
         for rejected in (*side.valid.rejected_self_facts, *side.valid.rejected):
-            publish(
-                session,
-                conversation,
-                side.at,
-                "fact_rejected",
-                person_id,
-                index=told[person_id],
+            event = FactRejected(
+                conversation_id=conversation.id,
                 statement=rejected.statement,
                 turn=rejected.turn,
-                reason=rejected.reason.value,
+                reason=rejected.reason,
             )
+            publish(session, conversation, side.at, event, person_id, index=told[person_id])
             told[person_id] += 1
 
 

@@ -6,6 +6,15 @@ from dataclasses import dataclass, field
 
 from service.people.worlds import WorldView
 from service.run.told import Told
+from service.store.event_kinds import (
+    ActivityEnded,
+    ActivityStarted,
+    Arrived,
+    ConversationClosed,
+    ConversationEnded,
+    ConversationStarted,
+    Departed,
+)
 from world.actions import TALK, WALK
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
@@ -41,19 +50,24 @@ class Ledger:
 
     def take(self, told: Told) -> None:
         """Count it."""
-        event = told.event
-        if event.kind in ("activity_started", "departed"):
-            self._begin(event.person_id or "", event.data.get("action_id", WALK), event.at)
-        elif event.kind in ("activity_ended", "arrived"):
-            self._end(event.person_id or "", event.data.get("action_id", WALK), event.at)
-        elif event.kind == "conversation_started":
-            for person_id in self._characters(event.person_id, event.data["npc_id"]):
-                self._begin(person_id, TALK, event.at)
-        elif event.kind == "conversation_ended":
-            for person_id in self._characters(event.person_id, event.data["npc_id"]):
-                self._end(person_id, TALK, event.at)
-        elif event.kind == "conversation_closed":
-            self._remember(told)
+        event, at = told.event, told.event.at
+        match told.payload:
+            case ActivityStarted(action_id=action_id):
+                self._begin(event.person_id or "", action_id, at)
+            case Departed():
+                self._begin(event.person_id or "", WALK, at)
+            case ActivityEnded(action_id=action_id):
+                self._end(event.person_id or "", action_id, at)
+            case Arrived():
+                self._end(event.person_id or "", WALK, at)
+            case ConversationStarted(partner_id=partner_id):
+                for person_id in self._characters(event.person_id, partner_id):
+                    self._begin(person_id, TALK, at)
+            case ConversationEnded(partner_id=partner_id):
+                for person_id in self._characters(event.person_id, partner_id):
+                    self._end(person_id, TALK, at)
+            case ConversationClosed():
+                self._remember(told)
 
     def finish(self, now: WorldTime) -> None:
         """The run ends at `now`, whatever goes on."""

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from service.store.events import events_after
+from service.store.event_kinds import ClosingFailed, ConversationClosed, ConversationEnded, ConversationStarted, Payload
+from service.store.events import events_after, told_in
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow
 
 PAGE = 300
-_TALKS = ("conversation_started", "conversation_ended", "conversation_closed", "closing_failed")
+_Talk = ConversationStarted | ConversationEnded | ConversationClosed | ClosingFailed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +20,11 @@ class Told:
     conversation: ConversationRow | None = None
     turns: tuple[TurnRow, ...] = ()
     summaries: tuple[SummaryRow, ...] = ()
+
+    @property
+    def payload(self) -> Payload:
+        """What the event tells."""
+        return told_in(self.event)
 
     @property
     def partner_id(self) -> str | None:
@@ -32,16 +38,17 @@ def told_after(session: Session, world_id: str, after: int) -> list[Told]:
 
 
 def _told(session: Session, event: EventRow) -> Told:
-    if event.kind not in _TALKS:
+    payload = told_in(event)
+    if not isinstance(payload, _Talk):
         return Told(event=event)
-    talk = session.get(ConversationRow, event.data["conversation_id"])
+    talk = session.get(ConversationRow, payload.conversation_id)
     if talk is None:  # the author has made its character forget
         return Told(event=event)
     turns: tuple[TurnRow, ...] = ()
     summaries: tuple[SummaryRow, ...] = ()
-    if event.kind == "conversation_ended":
+    if isinstance(payload, ConversationEnded):
         of_talk = select(TurnRow).where(TurnRow.conversation_id == talk.id)
         turns = tuple(session.exec(of_talk.order_by(col(TurnRow.turn))))
-    if event.kind == "conversation_closed":
+    if isinstance(payload, ConversationClosed):
         summaries = tuple(session.exec(select(SummaryRow).where(SummaryRow.conversation_id == talk.id)))
     return Told(event=event, conversation=talk, turns=turns, summaries=summaries)

@@ -14,6 +14,7 @@ from service.people.worlds import WorldView
 from service.runtime.free import require_free, require_no_leave_taking
 from service.runtime.publish import Why, fall_asleep, publish
 from service.runtime.world_session import WorldSession
+from service.store.event_kinds import Slept
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import simulation
@@ -161,7 +162,7 @@ def sleep(session: Session, living: WorldSession, character_id: str) -> int:
     """
     take_in_hand(session, living, character_id)
     cleared = fall_asleep(session, living.world.id, character_id)
-    note(session, living.world.id, living.world.now, "slept", character_id, cleared=cleared)
+    note(session, living.world.id, living.world.now, Slept(cleared=cleared), character_id)
     return cleared
 
 

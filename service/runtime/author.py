@@ -13,6 +13,7 @@ from service.people.whereabouts import move
 from service.runtime.free import require_free
 from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
+from service.store.event_kinds import Announced, Carries, Changed, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow
@@ -69,8 +70,7 @@ def amend_npc(
     for character_id, level in affinity.items():
         world.character(character_id)
         set_affinity(session, world, npc_id, character_id, level, new_id())
-    changed = {"mood": mood, "affinity": dict(affinity)}
-    note(session, world.id, world.now, "changed", npc_id, **{name: value for name, value in changed.items() if value})
+    note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity) or None), npc_id)
 
 
 def announce(session: Session, living: WorldSession, text: str, minutes: int) -> NoticeRow:
@@ -79,7 +79,7 @@ def announce(session: Session, living: WorldSession, text: str, minutes: int) ->
     until = WorldTime(min(world.now + minutes, LATEST))
     row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
     session.add(row)
-    note(session, world.id, world.now, "announced", None, text=text, until=iso(until))
+    note(session, world.id, world.now, Announced(text=text, until=iso(until)))
     _interrupt_all(session, living)
     return row
 
@@ -90,7 +90,7 @@ def set_weather(session: Session, living: WorldSession, weather: str) -> None:
     if row.weather == weather:
         return
     row.weather = weather
-    note(session, living.world.id, living.world.now, "weather", None, weather=weather)
+    note(session, living.world.id, living.world.now, WeatherSet(weather=weather))
     _interrupt_all(session, living)
 
 
@@ -115,8 +115,8 @@ def _carry(session: Session, living: WorldSession, character_id: str, wanted: Am
     if len(items) > ITEMS_MAX:
         raise Invalid(field="give", reason=f"{len(items)} > {ITEMS_MAX}")
     row.items = items
-    told = {"given": list(wanted.give), "taken": list(wanted.take)}
-    note(session, living.world.id, living.world.now, "carries", character_id, **told)
+    carries = Carries(given=tuple(wanted.give), taken=tuple(wanted.take))
+    note(session, living.world.id, living.world.now, carries, character_id)
 
 
 def _require_known(living: WorldSession, wanted: Amendment) -> None:

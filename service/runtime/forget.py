@@ -11,6 +11,7 @@ from service.errors import WorldInUse
 from service.memory.store import Group, MemoryStore
 from service.runtime.free import require_free
 from service.runtime.world_session import WorldSession
+from service.store.event_kinds import Forgot
 from service.store.events import note
 from service.store.phase import ClockPolicy
 from service.store.tables import (
@@ -104,7 +105,7 @@ def forget_character(session: Session, memory: MemoryStore, living: WorldSession
     living.agent_states[character_id] = AgentState()
     living.core.changed_people.add(character_id)
     memory.forget(session, Group(world_id=world.id, person_id=character_id))
-    note(session, world.id, world.now, "forgot", character_id)
+    note(session, world.id, world.now, Forgot(), character_id)
 
 
 def _let_npcs_forget(session: Session, memory: MemoryStore, living: WorldSession, character_id: str) -> None:

@@ -1,18 +1,15 @@
 """Owns the stop of a running clock by the service itself: no model may be asked any more, and somebody would ask one."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 from sqlmodel import Session, select
 
 from service.people.worlds import WorldRepository
 from service.runtime.world_session import how_of
+from service.store.event_kinds import ClockStopped, Stopped
 from service.store.events import note
 from service.store.tables import PersonRow, WorldRow
 from world.time import Language
-
-Stopped = Literal["budget_exhausted"]
-"""Why the service has stopped a clock."""
 
 SENTENCES: Mapping[Stopped, Mapping[Language, str]] = {
     "budget_exhausted": {
@@ -40,4 +37,4 @@ def stop_unpaid(session: Session, stage: WorldRepository, world_id: str) -> None
         return  # a client has stopped it in the same moment
     reason: Stopped = "budget_exhausted"
     row.clock_mode, row.clock_stopped, row.target = "manual", reason, None
-    note(session, world_id, world.now, "clock_stopped", reason=reason)
+    note(session, world_id, world.now, ClockStopped(reason=reason))

@@ -4,6 +4,7 @@ from sqlmodel import Session
 
 from service.memory.mid_term import tell_expired
 from service.people.worlds import WorldView
+from service.store.event_kinds import DayBegan
 from service.store.events import flush_due, schedule_event
 from service.store.tables import WorldRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
@@ -25,4 +26,4 @@ def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
     days = range(world.day + 1, day_of(now, day_starts=day_starts) + 1)
     for day in days if len(days) <= LEAP_DAYS else days[-1:]:
         began = WorldTime(day * MINUTES_PER_DAY + day_starts)
-        schedule_event(session, world.id, began, "day_began", day=iso(began)[:10])
+        schedule_event(session, world.id, began, DayBegan(day=iso(began)[:10]))

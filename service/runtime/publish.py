@@ -10,30 +10,36 @@ from sqlmodel import Session, func, select
 from service.decision.agent_state import PlanBlock
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
-from service.store.events import IN_A_MINUTE, note
+from service.store.event_kinds import (
+    ActionFailed,
+    ActivityEnded,
+    ActivityStarted,
+    Arrived,
+    Changed,
+    Decided,
+    DecidedBy,
+    Departed,
+    Payload,
+    Planned,
+    PlannedBlock,
+    Slept,
+)
+from service.store.events import note, rank_of
 from service.store.tables import MovementRow, PendingEventRow, SummaryRow
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.people import Segment
 from world.time import LATEST, WorldTime, iso
 
-_KINDS = {
-    Kind.ENDED: "activity_ended",
-    Kind.ARRIVED: "arrived",
-    Kind.DECIDED: "decided",
-    Kind.DEPARTED: "departed",
-    Kind.STARTED: "activity_started",
-    Kind.FAILED: "action_failed",
-    Kind.CHANGED: "changed",
-}
-"""What the log calls them. Of talks the conversation itself tells."""
+_TALKS = (Kind.TALK_STARTED, Kind.TURN, Kind.TALK_ENDED)
+"""Of these the conversation itself tells."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Why:
     """What a decision was made with, beside what it was: told in its event."""
 
-    by: str
+    by: DecidedBy
     thought: str = ""
     failure: str = ""
     plan: tuple[PlanBlock, ...] = ()
@@ -51,27 +57,25 @@ def publish(
     """Write the events down, to be told when the clock has passed them; those until `at_once` are told now. The caller
     commits.
     """
-    rows: list[dict[str, Any]] = []
+    happened: list[tuple[Event, Payload]] = []
     walks: list[dict[str, Any]] = []
     for event in events:
-        if event.kind not in _KINDS or event.data.get("action_id") == HOLD:
+        if event.kind in _TALKS or event.data.get("action_id") == HOLD:
             continue
+        made = why.get((event.person_id, event.time))
         if event.kind is Kind.DEPARTED:
-            walk = _walk(living, event)
-            walks.append(_movement(living, event.person_id, walk))
-            data: dict[str, Any] = _departed(walk)
-        else:
-            data = _data(event, why)
-        if event.kind is Kind.DECIDED and (plan := _plan(event, why)):
-            rows.append(_row(living.world.id, event, "planned", {"blocks": plan}))
-        rows.append(_row(living.world.id, event, _KINDS[event.kind], data))
+            walks.append(_movement(living, event))
+        if event.kind is Kind.DECIDED and made is not None and made.plan:
+            happened.append((event, Planned(blocks=tuple(map(_block, made.plan)))))
+        happened.append((event, _payload(living, event, made)))
         if event.kind is Kind.STARTED and _ends_day(living, event):
-            cleared = fall_asleep(session, living.world.id, event.person_id)
-            rows.append(_row(living.world.id, event, "slept", {"cleared": cleared}))
-    for row in rows:
-        if at_once is not None and row["at"] <= at_once:
-            note(session, living.world.id, row["at"], row["kind"], row["person_id"], **row["data"])
-    later = [row for row in rows if at_once is None or row["at"] > at_once]
+            happened.append((event, Slept(cleared=fall_asleep(session, living.world.id, event.person_id))))
+    later: list[dict[str, Any]] = []
+    for event, payload in happened:
+        if at_once is not None and event.time <= at_once:
+            note(session, living.world.id, event.time, payload, event.person_id)
+        else:
+            later.append(_pending(living.world.id, event, payload))
     if later:
         session.execute(insert(PendingEventRow), later)
     if walks:
@@ -88,41 +92,49 @@ def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
     return session.exec(day).one()
 
 
-def _row(world_id: str, event: Event, kind: str, data: dict[str, Any]) -> dict[str, Any]:
+def _payload(living: WorldSession, event: Event, made: Why | None) -> Payload:
+    """What the log tells of what the core has worked out."""
+    data: dict[str, Any] = dict(event.data)
+    match event.kind:
+        case Kind.ARRIVED:
+            return Arrived(**data)
+        case Kind.ENDED:
+            return ActivityEnded(**data)
+        case Kind.DECIDED:
+            said = {} if made is None else {"by": made.by, "thought": made.thought, "failure": made.failure or None}
+            return Decided(**data, **said)
+        case Kind.DEPARTED:
+            walk = _walk(living, event)
+            return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
+        case Kind.STARTED:
+            until = iso(WorldTime(min(int(data.pop("until")), LATEST)))
+            return ActivityStarted(**data, until=until)
+        case Kind.FAILED:
+            return ActionFailed(**data)
+        case Kind.CHANGED:
+            return Changed(**data)
+    raise ValueError(event.kind)
+
+
+def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
     return {
         "world_id": world_id,
         "at": event.time,
-        "rank": IN_A_MINUTE.index(kind),
+        "rank": rank_of(payload),
         "person_id": event.person_id,
         "key": "",
-        "kind": kind,
-        "data": data,
+        "kind": payload.kind,
+        "data": payload.stored(),
     }
 
 
-def _data(event: Event, why: Mapping[tuple[str, WorldTime], Why]) -> dict[str, Any]:
-    data: dict[str, Any] = dict(event.data)
-    if event.kind is Kind.STARTED:
-        data["until"] = iso(WorldTime(min(int(data["until"]), LATEST)))
-    if event.kind is Kind.DECIDED:
-        made = why.get((event.person_id, event.time))
-        if made is not None:
-            data |= {"by": made.by, "thought": made.thought}
-            data |= {"failure": made.failure} if made.failure else {}
-    return data
-
-
-def _plan(event: Event, why: Mapping[tuple[str, WorldTime], Why]) -> list[dict[str, Any]]:
-    made = why.get((event.person_id, event.time))
-    return [
-        {
-            "starts": f"{block.starts // 60:02d}:{block.starts % 60:02d}",
-            "activity": block.activity,
-            "facility_id": block.facility_id,
-            "action_id": block.action_id,
-        }
-        for block in (made.plan if made else ())
-    ]
+def _block(block: PlanBlock) -> PlannedBlock:
+    return PlannedBlock(
+        starts=f"{block.starts // 60:02d}:{block.starts % 60:02d}",
+        activity=block.activity,
+        facility_id=block.facility_id,
+        action_id=block.action_id,
+    )
 
 
 def _walk(living: WorldSession, event: Event) -> Segment:
@@ -130,17 +142,14 @@ def _walk(living: WorldSession, event: Event) -> Segment:
     return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
 
 
-def _departed(walk: Segment) -> dict[str, Any]:
-    return {"from_node_id": walk.path[0], "to_node_id": walk.path[-1], "arrives_at": iso(walk.arrival)}
-
-
-def _movement(living: WorldSession, character_id: str, segment: Segment) -> dict[str, Any]:
+def _movement(living: WorldSession, event: Event) -> dict[str, Any]:
+    walk = _walk(living, event)
     return {
         "world_id": living.world.id,
-        "character_id": character_id,
-        "starts_at": segment.start,
-        "path": list(segment.path),
-        "times": list(segment.times),
+        "character_id": event.person_id,
+        "starts_at": walk.start,
+        "path": list(walk.path),
+        "times": list(walk.times),
     }
 
 

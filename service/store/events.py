@@ -4,62 +4,64 @@ import sqlalchemy as sa
 from sqlalchemy import delete, insert, literal
 from sqlmodel import Session, col, func, select
 
+from service.store.event_kinds import (
+    IN_A_MINUTE,
+    ActionFailed,
+    ActivityEnded,
+    ActivityStarted,
+    Arrived,
+    Decided,
+    Departed,
+    Payload,
+    Slept,
+    payload_of,
+)
 from service.store.tables import EventRow, PendingEventRow
 from world.time import WorldTime
 
 _LOCK = 7203915
 """Namespace of PostgreSQL's advisory locks on a world's log."""
 
-IN_A_MINUTE = (
-    "day_began",
-    "memory_expired",
-    "arrived",
-    "activity_ended",
-    "conversation_ended",
-    "conversation_closed",
-    "closing_failed",
-    "fact_rejected",
-    "planned",
-    "decided",
-    "departed",
-    "action_failed",
-    "activity_started",
-    "slept",
-    "conversation_started",
-    "changed",
-)
-"""The order in which a story tells what happens in one minute."""
-
 _OWN_DOING = frozenset(
-    {"arrived", "activity_ended", "decided", "departed", "slept", "activity_started", "action_failed"}
+    payload.kind for payload in (Arrived, ActivityEnded, Decided, Departed, Slept, ActivityStarted, ActionFailed)
 )
 """What does not happen when the person is stopped before."""
 
-_RANKS = {kind: rank for rank, kind in enumerate(IN_A_MINUTE)}
-_KNOWN_BEFORE = _RANKS["activity_ended"]
+_RANKS = {payload: rank for rank, payload in enumerate(IN_A_MINUTE)}
+_KNOWN_BEFORE = _RANKS[ActivityEnded]
 """Events of a lower rank are all known when the world has come to their minute: no decision of that minute makes one."""
 
 
-def note(
-    session: Session, world_id: str, at: WorldTime, kind: str, person_id: str | None = None, **data: object
-) -> None:
+def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
     """Add an event to the log."""
     _hold_log(session, world_id)
-    session.add(EventRow(world_id=world_id, at=at, kind=kind, person_id=person_id, data=data))
+    session.add(EventRow(world_id=world_id, at=at, kind=payload.kind, person_id=person_id, data=payload.stored()))
 
 
 def schedule_event(
-    session: Session, world_id: str, at: WorldTime, kind: str, person_id: str = "", *, key: str = "", **data: object
+    session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str = "", *, key: str = ""
 ) -> None:
-    """Keep an event until the world's clock has passed it (`settle`). `key` parts two of one kind, person and minute.
+    """Keep an event until the world's clock has passed it. `key` parts two of one kind, person and minute.
 
     Raises:
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).
     """
-    rank = _RANKS[kind]
     session.add(
-        PendingEventRow(world_id=world_id, at=at, rank=rank, person_id=person_id, key=key, kind=kind, data=data)
+        PendingEventRow(
+            world_id=world_id,
+            at=at,
+            rank=rank_of(payload),
+            person_id=person_id,
+            key=key,
+            kind=payload.kind,
+            data=payload.stored(),
+        )
     )
+
+
+def rank_of(payload: Payload) -> int:
+    """The event's place among those of its minute. Raises: KeyError: it has none."""
+    return _RANKS[type(payload)]
 
 
 def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -> None:
@@ -121,6 +123,11 @@ def events_after(
     if person_id is not None:
         query = query.where(EventRow.person_id == person_id)
     return list(session.exec(query.order_by(col(EventRow.id)).limit(limit)))
+
+
+def told_in(event: EventRow) -> Payload:
+    """What the event tells."""
+    return payload_of(event.kind, event.data)
 
 
 def last_event(session: Session, world_id: str) -> int:

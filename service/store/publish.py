@@ -2,6 +2,7 @@
 
 from sqlmodel import Session
 
+from service.store.event_kinds import Payload
 from service.store.events import note, schedule_event
 from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
@@ -11,21 +12,19 @@ def publish(
     session: Session,
     conversation: ConversationRow,
     at: WorldTime,
-    kind: str,
+    payload: Payload,
     person_id: str,
     *,
     index: int | None = None,
-    **data: object,
 ) -> None:
     """Tell that something happened in the conversation. `index` parts several of one kind, person and minute.
 
     What comes too late for `at`, because the world's clock did not wait for it, happens now.
     """
-    data = {"conversation_id": conversation.id, **data}
     if conversation.clock_policy == "none":
-        note(session, conversation.world_id, at, kind, person_id, **data)
+        note(session, conversation.world_id, at, payload, person_id)
         return
     world = session.get_one(WorldRow, conversation.world_id)
     at = max(at, WorldTime(world.now))
     key = str(conversation.talk_id) if index is None else f"{conversation.talk_id}/{index:03}"
-    schedule_event(session, conversation.world_id, at, kind, person_id, key=key, **data)
+    schedule_event(session, conversation.world_id, at, payload, person_id, key=key)

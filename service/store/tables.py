@@ -3,7 +3,9 @@
 from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
-from sqlmodel import Field, Relationship, SQLModel
+from sqlmodel import AutoString, Field, Relationship, SQLModel
+
+from service.content.profile import Importance
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -381,7 +383,7 @@ class MidTermRow(SQLModel, table=True):
     person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     content: str
-    importance: str
+    importance: Importance = Field(sa_type=AutoString)
     created_at: int = Field(sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
     partner_id: str | None = None

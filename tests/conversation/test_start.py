@@ -28,7 +28,7 @@ def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
         ("npc_taro", conversation_id),
     ]
     (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 10))
-    assert (event.kind, event.person_id, event.data["npc_id"]) == ("conversation_started", "aoi", "npc_taro")
+    assert (event.kind, event.person_id, event.data["partner_id"]) == ("conversation_started", "aoi", "npc_taro")
 
 
 def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:

@@ -125,7 +125,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
     assert rows(room, EventRow) == []
     (event,) = rows(room, PendingEventRow)
     assert (event["kind"], event["at"], event["person_id"]) == ("conversation_started", starts, "aoi")
-    assert event["data"] == {"conversation_id": "c1", "npc_id": "npc_taro", "node_id": BESIDE_TARO}
+    assert event["data"] == {"conversation_id": "c1", "partner_id": "npc_taro", "node_id": BESIDE_TARO}
 
 
 def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Room) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 from sqlmodel import Session
 
+from service.store.event_kinds import Arrived, Changed, ConversationStarted, DayBegan, Decided, Payload
 from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
@@ -25,13 +26,18 @@ JSON = st.recursive(
 )
 OBJECTS = st.dictionaries(st.text(max_size=6), JSON, max_size=3)
 
-EVENTS = st.fixed_dictionaries(
-    {
-        "at": TIMES,
-        "kind": st.sampled_from(["decided", "arrived", "conversation_started", "day_began"]),
-        "person_id": st.none() | PEOPLE,
-        "data": OBJECTS | IDS.map(lambda one: {"conversation_id": one, "npc_id": "npc_taro"}),
-    }
+PAYLOADS: st.SearchStrategy[Payload] = (
+    st.builds(Decided, action_id=IDS, node_id=IDS, thought=st.none() | WORDS, by=st.sampled_from(["model", "client"]))
+    | st.builds(Arrived, node_id=IDS)
+    | st.builds(ConversationStarted, conversation_id=IDS, partner_id=PEOPLE, node_id=IDS)
+    | st.builds(Changed, affinity=st.none() | st.dictionaries(PEOPLE, st.integers(-100, 100), max_size=2))
+    | st.builds(DayBegan, day=WORDS)
+)
+EVENTS = st.builds(
+    lambda at, person_id, payload: {"at": at, "kind": payload.kind, "person_id": person_id, "data": payload.stored()},
+    TIMES,
+    st.none() | PEOPLE,
+    PAYLOADS,
 )
 TURNS = st.fixed_dictionaries(
     {

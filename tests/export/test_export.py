@@ -54,9 +54,14 @@ TURN: dict[str, Any] = {
 }
 STORY: dict[str, Any] = {
     "events": [
-        {"at": BEGUN + 1, "kind": "departed", "person_id": "aoi", "data": {"to_node_id": "quay"}},
-        {"at": BEGUN + 10, "kind": "conversation_started", "person_id": "aoi", "data": {"conversation_id": "a1"}},
-        {"at": BEGUN + 2000, "kind": "day_began", "person_id": None, "data": {}},
+        {"at": BEGUN + 1, "kind": "arrived", "person_id": "aoi", "data": {"node_id": "quay"}},
+        {
+            "at": BEGUN + 10,
+            "kind": "conversation_closed",
+            "person_id": "aoi",
+            "data": {"conversation_id": "a1", "partner_id": "npc_taro"},
+        },
+        {"at": BEGUN + 2000, "kind": "day_began", "person_id": None, "data": {"day": "2026-04-02"}},
     ],
     "conversations": {"a1": (TALK, [TURN], {"aoi": ("They spoke of the tide.", BEGUN + 12)})},
 }
@@ -116,8 +121,8 @@ def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_close
         "to": "2026-04-03T09:00",
     }
     assert [line.get("kind", line["type"]) for line in lines] == [
-        "departed",
-        "conversation_started",
+        "arrived",
+        "conversation_closed",
         "conversation",
         "day_began",
     ]
@@ -249,16 +254,32 @@ def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tm
     assert told(settings, "looked")[1:] == told(settings)[1:]
 
 
+DECIDED = {"action_id": "work", "node_id": "inn"}
+
+
 def test_half_a_letter_of_a_model_does_not_stop_an_export(tmp_path: Path) -> None:
-    thought = {"at": BEGUN, "kind": "decided", "person_id": "aoi", "data": {"thought": "\ud83d…"}}
+    thought = {"at": BEGUN, "kind": "decided", "person_id": "aoi", "data": {**DECIDED, "thought": "\ud83d…"}}
     settings = lived(tmp_path / "data", {"events": [thought], "conversations": {}})
     export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
     import_from(settings, "other", tmp_path / "story.jsonl")
-    assert told(settings, "other")[1]["data"] == {"thought": "\ud83d…"}
+    assert told(settings, "other")[1]["data"] == {**DECIDED, "thought": "\ud83d…"}
+
+
+def test_a_story_of_an_older_version_names_the_partner_as_it_did(settings: Settings, tmp_path: Path) -> None:
+    header, *lines = told(settings)
+    older = [
+        {**line, "data": {"conversation_id": "a1", "npc_id": "npc_taro"}}
+        if line.get("kind") == "conversation_closed"
+        else line
+        for line in lines
+    ]
+    import_from(settings, "other", write(tmp_path, header, *older))
+    assert told(settings, "other")[1:] == lines
+    assert lines[1]["data"] == {"conversation_id": "a1", "partner_id": "npc_taro", "npc_id": "npc_taro"}
 
 
 HEADER = '{"type":"kataribe","version":1,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'
-EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{}}'
+EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{"cleared":1}}'
 
 
 @pytest.mark.parametrize(
@@ -273,14 +294,16 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([HEADER.replace('"name":"S",', "")], 1, "name is missing", "name がありません"),
         ([HEADER, EVENT, "{"], 3, "no JSON", "JSON"),
         ([HEADER, EVENT, ""], 3, "no JSON", "JSON"),
+        ([HEADER, EVENT.replace("slept", "sneezed")], 2, "kind 'sneezed'", "kind 'sneezed'"),
+        ([HEADER, EVENT.replace("cleared", "clear")], 2, "data.cleared is missing", "data.cleared がありません"),
         ([HEADER, EVENT.replace("event", "dream")], 2, "'dream'", "'dream'"),
         ([HEADER, EVENT.replace('"event"', "[]")], 2, "[]", "[]"),
         ([HEADER, EVENT.replace("T08:00", "T8")], 2, "at: found", "at: "),
         ([HEADER, EVENT.replace("T08:00", "T08:00:30")], 2, "world time", "世界の時刻"),
         ([HEADER, EVENT.replace("2026-04-01T08", "2026-04-03T08")], 2, "from and to", "from と to"),
-        ([HEADER, EVENT.replace('"data":{}', '"data":[]')], 2, "an object", "オブジェクト"),
-        ([HEADER, EVENT.replace('"data":{}', '"data":{"x":NaN}')], 2, "NaN", "NaN"),
-        ([HEADER, EVENT.replace('"data":{}', '"data":{"x":1e999}')], 2, "1e999", "1e999"),
+        ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":[]')], 2, "an object", "オブジェクト"),
+        ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":{"x":NaN}')], 2, "NaN", "NaN"),
+        ([HEADER, EVENT.replace('"data":{"cleared":1}', '"data":{"x":1e999}')], 2, "1e999", "1e999"),
         ([HEADER.replace('"main"', '"a b"')], 1, "world_id: found", "world_id: "),
         (
             [HEADER, EVENT.replace('"aoi"', '"aoi--mio"')],
@@ -291,8 +314,13 @@ EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi
         ([HEADER, EVENT.replace('"aoi"', '"../aoi"')], 2, "person_id: found", "person_id: "),
         ([HEADER, EVENT.replace('"aoi"', f'"{"a" * 65}"')], 2, "person_id: found", "person_id: "),
         ([HEADER, EVENT.replace('"aoi"', '"aoi\\n"')], 2, "person_id: found", "person_id: "),
-        ([HEADER, EVENT.replace("{}", '{"npc_id":"葵"}')], 2, 'data.npc_id: found "葵"', "data.npc_id: "),
-        ([HEADER, EVENT.replace("{}", '{"blocks":[{"action_id":""}]}')], 2, "data.blocks[0].action_id", "action_id: "),
+        ([HEADER, EVENT.replace('{"cleared":1}', '{"npc_id":"葵"}')], 2, 'data.npc_id: found "葵"', "data.npc_id: "),
+        (
+            [HEADER, EVENT.replace('{"cleared":1}', '{"blocks":[{"action_id":""}]}')],
+            2,
+            "data.blocks[0].action_id",
+            "action_id: ",
+        ),
         ([HEADER, EVENT.replace('"aoi"', '"\\u0000"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"aoi"', '"\\ud800"')], 2, "person_id", "person_id"),
         ([HEADER, EVENT.replace('"data"', '"more":1,"data"')], 2, "more is not known", "more"),
@@ -434,7 +462,10 @@ def test_an_export_that_fails_leaves_no_file_and_no_half_of_one(settings: Settin
 def test_a_long_story_is_read_and_written_in_pieces(tmp_path: Path) -> None:
     """More rows than one piece holds, events and conversations."""
     story = {
-        "events": [{**STORY["events"][1], "at": BEGUN + n, "data": {"conversation_id": f"{n:x}"}} for n in range(1200)],
+        "events": [
+            {**STORY["events"][1], "at": BEGUN + n, "data": {**STORY["events"][1]["data"], "conversation_id": f"{n:x}"}}
+            for n in range(1200)
+        ],
         "conversations": {f"{n:x}": ({**TALK, "closed_at": BEGUN + 7 * n}, [TURN], {}) for n in range(120)},
     }
     settings = lived(tmp_path / "data", story)

@@ -20,7 +20,6 @@ from service.memory.extraction import (
 from service.memory.grounding import contradict
 from service.memory.validate import (
     FoundFact,
-    Reason,
     Rejected,
     ValidFact,
     ValidSelfFact,
@@ -29,6 +28,7 @@ from service.memory.validate import (
     validate_extraction,
     validate_found,
 )
+from service.store.event_kinds import RejectionReason
 from tests.memory.answers import commitment, extraction
 from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
 from world.time import Language
@@ -72,14 +72,14 @@ def sides(answered: ClosingExtraction, where: ClosingScene) -> tuple[ValidSide, 
     return mio, taro
 
 
-def reason_of(fact: SelfClaim, where: ClosingScene) -> Reason | None:
+def reason_of(fact: SelfClaim, where: ClosingScene) -> RejectionReason | None:
     """Why the fact that Taro told of himself is kept out, or None when it is kept."""
     kept = judged(answer(fact), where)
     assert len(kept.learned) + len(kept.rejected) == 1
     return kept.rejected[0].reason if kept.rejected else None
 
 
-def memory_reason(fact: Claim, where: ClosingScene) -> Reason | None:
+def memory_reason(fact: Claim, where: ClosingScene) -> RejectionReason | None:
     """Why Mio's memory is kept out, or None when it is remembered."""
     kept = judged(answer(remembered=(fact,)), where)
     assert len(kept.remembered) + len(kept.rejected) == 1
@@ -100,50 +100,53 @@ def test_what_the_npc_told_of_itself_is_learned_with_its_turn(language: str, sta
 )
 def test_an_accusation_by_the_character_never_becomes_an_npc_fact(language: str, statement: str) -> None:
     where = scene("ja" if language == "ja" else "en")
-    assert reason_of(told(statement, 0), where) is Reason.NOT_SAID_BY_ITSELF
-    assert reason_of(told(statement, 1), where) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told(statement, 0), where) is RejectionReason.NOT_SAID_BY_ITSELF
+    assert reason_of(told(statement, 1), where) is RejectionReason.NOT_IN_THE_TURN
 
 
 def test_what_the_character_says_of_itself_never_becomes_an_npc_fact() -> None:
-    assert reason_of(told("is the king's messenger", 2), scene()) is Reason.NOT_SAID_BY_ITSELF
-    assert reason_of(told("is the king's messenger", 3), scene()) is Reason.NOT_IN_THE_TURN
-    assert reason_of(told("王の使者である", 3), scene("ja")) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("is the king's messenger", 2), scene()) is RejectionReason.NOT_SAID_BY_ITSELF
+    assert reason_of(told("is the king's messenger", 3), scene()) is RejectionReason.NOT_IN_THE_TURN
+    assert reason_of(told("王の使者である", 3), scene("ja")) is RejectionReason.NOT_IN_THE_TURN
 
 
 @pytest.mark.parametrize("turn", [6, 50, 99])
 def test_a_turn_that_was_never_spoken_proves_nothing(turn: int) -> None:
-    assert reason_of(told("Taro has twin daughters", turn), scene()) is Reason.NO_SUCH_TURN
-    assert memory_reason(heard("Taro has twin daughters", turn), scene()) is Reason.NO_SUCH_TURN
+    assert reason_of(told("Taro has twin daughters", turn), scene()) is RejectionReason.NO_SUCH_TURN
+    assert memory_reason(heard("Taro has twin daughters", turn), scene()) is RejectionReason.NO_SUCH_TURN
 
 
 def test_a_rejection_names_the_statement_the_turn_and_the_reason() -> None:
     kept = judged(answer(told("Taro is a king", 2)), scene())
-    assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=Reason.NOT_SAID_BY_ITSELF),)
+    assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=RejectionReason.NOT_SAID_BY_ITSELF),)
 
 
 @pytest.mark.parametrize(("language", "statement"), [("en", "is a spy"), ("ja", "間者である")])
 def test_what_the_npc_only_asks_is_no_fact_about_itself(language: str, statement: str) -> None:
-    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_IN_THE_TURN
 
 
 @pytest.mark.parametrize(("language", "statement"), [("en", "Taro has seven brothers"), ("ja", "太郎は兄弟が七人いる")])
 def test_what_the_npc_only_gives_back_is_no_fact_about_itself(language: str, statement: str) -> None:
-    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is Reason.NOT_OF_ITSELF
+    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_OF_ITSELF
 
 
 def test_what_the_npc_says_of_the_character_is_no_fact_about_itself() -> None:
-    assert reason_of(told("is a liar", 1), scene(lines=("I am a king.", "You are a liar."))) is Reason.NOT_OF_ITSELF
+    assert (
+        reason_of(told("is a liar", 1), scene(lines=("I am a king.", "You are a liar.")))
+        is RejectionReason.NOT_OF_ITSELF
+    )
     where = scene("ja", lines=("私は王だ。", "君は嘘つきだ。"))
-    assert reason_of(told("嘘つきだ", 1), where) is Reason.NOT_OF_ITSELF
+    assert reason_of(told("嘘つきだ", 1), where) is RejectionReason.NOT_OF_ITSELF
 
 
 def test_a_denied_accusation_is_not_turned_into_a_confession() -> None:
     lines = ("Are you a thief, Taro?", "No, I am no thief.", "Are you married?", "No. It never came to that.")
-    assert reason_of(told("Taro is a thief", 1), scene(lines=lines)) is Reason.NOT_IN_THE_TURN
-    assert reason_of(told("Taro is married", 3), scene(lines=lines)) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("Taro is a thief", 1), scene(lines=lines)) is RejectionReason.NOT_IN_THE_TURN
+    assert reason_of(told("Taro is married", 3), scene(lines=lines)) is RejectionReason.NOT_IN_THE_TURN
     assert reason_of(told("Taro is not married", 3), scene(lines=lines)) is None
     japanese = ("太郎さんは結婚しているんですか?", "いいえ、縁がなくてね。")
-    assert reason_of(told("太郎は結婚している", 1), scene("ja", lines=japanese)) is Reason.NOT_IN_THE_TURN
+    assert reason_of(told("太郎は結婚している", 1), scene("ja", lines=japanese)) is RejectionReason.NOT_IN_THE_TURN
     assert reason_of(told("太郎は結婚していない", 1), scene("ja", lines=japanese)) is None
 
 
@@ -160,20 +163,22 @@ def test_a_denied_accusation_is_not_turned_into_a_confession() -> None:
 )
 @pytest.mark.parametrize("turn", [1, 5])
 def test_a_number_or_thing_that_was_not_said_is_kept_out(language: str, statement: str, turn: int) -> None:
-    assert reason_of(told(statement, turn), scene("ja" if language == "ja" else "en")) is Reason.NOT_IN_THE_TURN
+    assert (
+        reason_of(told(statement, turn), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_IN_THE_TURN
+    )
 
 
 @pytest.mark.parametrize("statement", [" ", "\u3000\u3000", "...", "\n\t", "。"])
 def test_a_statement_of_nothing_is_dropped(statement: str) -> None:
-    assert reason_of(told(statement, 1), scene()) is Reason.EMPTY
-    assert memory_reason(heard(statement, 1), scene()) is Reason.EMPTY
+    assert reason_of(told(statement, 1), scene()) is RejectionReason.EMPTY
+    assert memory_reason(heard(statement, 1), scene()) is RejectionReason.EMPTY
     kept = judged(answer(mid_term=(MidTermDraft(content=statement, importance="high"),)), scene())
     assert kept.mid_term == ()
-    assert [rejected.reason for rejected in kept.rejected] == [Reason.EMPTY]
+    assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.EMPTY]
 
 
 def test_a_memory_about_nobody_is_dropped() -> None:
-    assert memory_reason(heard("Taro has twin daughters", 1, subject="  "), scene()) is Reason.EMPTY
+    assert memory_reason(heard("Taro has twin daughters", 1, subject="  "), scene()) is RejectionReason.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -193,12 +198,12 @@ def test_what_the_author_wrote_wins_over_what_the_npc_says(
     language: str, fact: str, statement: str, lines: tuple[str, ...]
 ) -> None:
     where = scene("ja" if language == "ja" else "en", lines=lines, npc_facts=authored(fact))
-    assert reason_of(told(statement, 1), where) is Reason.CONTRADICTS_AUTHOR
+    assert reason_of(told(statement, 1), where) is RejectionReason.CONTRADICTS_AUTHOR
 
 
 def test_an_authored_fact_cannot_be_replaced_by_naming_it() -> None:
     where = scene(npc_facts=authored("is a baker"))
-    assert reason_of(told("went to the capital once", 5, replaces="n1"), where) is Reason.CONTRADICTS_AUTHOR
+    assert reason_of(told("went to the capital once", 5, replaces="n1"), where) is RejectionReason.CONTRADICTS_AUTHOR
 
 
 @pytest.mark.parametrize("replaces", ["n7", "m1", "x", "n"])
@@ -219,7 +224,7 @@ def test_a_later_contradiction_of_a_learned_fact_closes_it_named_or_not() -> Non
 @pytest.mark.parametrize("statement", ["has twin daughters", "Taro has ２ daughters.", "TWIN daughters, Taro has"])
 def test_what_is_known_already_is_not_learned_again(known: object, statement: str) -> None:
     facts = authored("has twin daughters") if known is authored else learned("has twin daughters")
-    assert reason_of(told(statement, 1), scene(npc_facts=facts)) is Reason.KNOWN_ALREADY
+    assert reason_of(told(statement, 1), scene(npc_facts=facts)) is RejectionReason.KNOWN_ALREADY
 
 
 def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
@@ -228,14 +233,14 @@ def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
         scene("ja"),
     )
     assert len(kept.learned) == 1
-    assert [rejected.reason for rejected in kept.rejected] == [Reason.KNOWN_ALREADY]
+    assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.KNOWN_ALREADY]
 
 
 def test_who_corrects_himself_within_a_talk_means_his_last_word() -> None:
     where = scene(lines=("Family?", "I have two sons.", "Two?", "Wait, I have three sons now."))
     kept = judged(answer(told("has two sons", 1), told("has three sons", 3)), where)
     assert [one.claim.statement for one in kept.learned] == ["has three sons"]
-    assert [rejected.reason for rejected in kept.rejected] == [Reason.TAKEN_BACK]
+    assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.TAKEN_BACK]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +249,7 @@ def test_who_corrects_himself_within_a_talk_means_his_last_word() -> None:
 def test_the_characters_own_claim_about_the_npc_is_no_memory_of_the_npc(language: str, statement: str) -> None:
     subject = "太郎" if language == "ja" else "Taro"
     where = scene("ja" if language == "ja" else "en")
-    assert memory_reason(heard(statement, 0, subject=subject), where) is Reason.NOT_HEARD
+    assert memory_reason(heard(statement, 0, subject=subject), where) is RejectionReason.NOT_HEARD
 
 
 @pytest.mark.parametrize("subject", ["Mio", " mio ", "ＭＩＯ"])
@@ -254,7 +259,7 @@ def test_what_one_said_of_oneself_may_be_remembered(subject: str) -> None:
 
 def test_a_memory_of_what_the_partner_told_is_kept_but_not_what_it_only_asked() -> None:
     assert memory_reason(heard("Taro has twin daughters", 1), scene()) is None
-    assert memory_reason(heard("Mio is a spy", 3, subject="Mio"), scene()) is Reason.NOT_IN_THE_TURN
+    assert memory_reason(heard("Mio is a spy", 3, subject="Mio"), scene()) is RejectionReason.NOT_IN_THE_TURN
 
 
 def test_a_memory_that_contradicts_an_older_one_closes_it_and_unknown_refs_close_nothing() -> None:
@@ -265,7 +270,7 @@ def test_a_memory_that_contradicts_an_older_one_closes_it_and_unknown_refs_close
 
 def test_a_memory_one_has_already_is_not_made_again() -> None:
     where = scene(memories=memories("Taro has twin daughters"))
-    assert memory_reason(heard("Taro has ２ daughters", 1), where) is Reason.KNOWN_ALREADY
+    assert memory_reason(heard("Taro has ２ daughters", 1), where) is RejectionReason.KNOWN_ALREADY
 
 
 @pytest.mark.parametrize(
@@ -283,7 +288,7 @@ def test_a_plan_nobody_made_does_not_affect_the_next_days(language: str, content
     draft = MidTermDraft(content=content, importance="high")
     result = judged(answer(mid_term=(draft, draft)), scene("ja" if language == "ja" else "en"))
     assert result.mid_term == ((draft,) if kept else ())
-    expected = [Reason.KNOWN_ALREADY] if kept else [Reason.NOT_HEARD, Reason.NOT_HEARD]
+    expected = [RejectionReason.KNOWN_ALREADY] if kept else [RejectionReason.NOT_HEARD, RejectionReason.NOT_HEARD]
     assert [rejected.reason for rejected in result.rejected] == expected
 
 
@@ -390,19 +395,19 @@ def test_what_anybody_tells_of_itself_is_kept_whoever_it_is() -> None:
     stolen = told("Taro has twin daughters", 1)
     mio, _ = sides(answer(first={"self_facts": [own, stolen]}), scene(facts=authored("plays the flute")))
     assert [one.claim for one in mio.self_facts] == [own]
-    assert [rejected.reason for rejected in mio.rejected_self_facts] == [Reason.NOT_SAID_BY_ITSELF]
+    assert [rejected.reason for rejected in mio.rejected_self_facts] == [RejectionReason.NOT_SAID_BY_ITSELF]
 
 
 def test_nobody_is_told_of_the_other_by_its_own_words() -> None:
     claim = heard("Taro stole the silver bell", 0, subject="Taro")
     mio, taro = sides(both(claim), scene())
-    assert [rejected.reason for rejected in mio.rejected] == [Reason.NOT_HEARD]
+    assert [rejected.reason for rejected in mio.rejected] == [RejectionReason.NOT_HEARD]
     assert [kept.claim.statement for kept in taro.facts] == ["Taro stole the silver bell"]  # he has heard it
 
 
 def test_what_one_of_the_two_remembered_before_is_no_news_to_it_alone() -> None:
     mio, taro = sides(both(heard(CAPITAL, 5, subject="Taro")), scene(memories=memories(CAPITAL)))
-    assert [rejected.reason for rejected in mio.rejected] == [Reason.KNOWN_ALREADY]
+    assert [rejected.reason for rejected in mio.rejected] == [RejectionReason.KNOWN_ALREADY]
     assert len(taro.facts) == 1
 
 
@@ -415,7 +420,7 @@ def test_the_author_wins_in_everybodys_memory(liar: str, turn: int) -> None:
     )
     statement = ("Mio does not play the flute", "Taro does not bake bread")[turn]
     for side in sides(both(heard(statement, turn, subject=liar)), where):
-        assert [rejected.reason for rejected in side.rejected] == [Reason.CONTRADICTS_AUTHOR]
+        assert [rejected.reason for rejected in side.rejected] == [RejectionReason.CONTRADICTS_AUTHOR]
 
 
 def test_how_each_likes_the_other_moves_by_the_step_from_where_it_was() -> None:
@@ -428,18 +433,20 @@ def test_how_each_likes_the_other_moves_by_the_step_from_where_it_was() -> None:
     ("what", "turn", "reason"),
     [
         ("Show Mio the boat at the pier tomorrow at six", 5, None),
-        ("Show Mio the boat at the pier tomorrow at six", 4, Reason.NOT_SAID_BY_ITSELF),
-        ("Show Mio the boat at the pier tomorrow at six", 9, Reason.NO_SUCH_TURN),
-        ("Repair the roof of the chapel", 5, Reason.NOT_HEARD),
-        (" ", 5, Reason.EMPTY),
+        ("Show Mio the boat at the pier tomorrow at six", 4, RejectionReason.NOT_SAID_BY_ITSELF),
+        ("Show Mio the boat at the pier tomorrow at six", 9, RejectionReason.NO_SUCH_TURN),
+        ("Repair the roof of the chapel", 5, RejectionReason.NOT_HEARD),
+        (" ", 5, RejectionReason.EMPTY),
     ],
 )
-def test_a_promise_is_kept_if_the_one_who_makes_it_said_so(what: str, turn: int, reason: Reason | None) -> None:
+def test_a_promise_is_kept_if_the_one_who_makes_it_said_so(
+    what: str, turn: int, reason: RejectionReason | None
+) -> None:
     promised = commitment(what, turn, to="a")
     _, taro = sides(answer(commitments=[promised, promised]), scene())
     if reason is None:
         assert taro.commitments == (CommitmentDraft.model_validate(promised),)
-        assert [rejected.reason for rejected in taro.rejected] == [Reason.KNOWN_ALREADY]
+        assert [rejected.reason for rejected in taro.rejected] == [RejectionReason.KNOWN_ALREADY]
     else:
         assert taro.commitments == ()
         assert [rejected.reason for rejected in taro.rejected] == [reason, reason]

@@ -65,7 +65,14 @@ def turn(text: str) -> TurnRow:
 
 THOUGHT = {"action_id": "work", "node_id": "inn", "by": "model", "thought": "Off\nI go.\x1b[31m"}
 FAILED = {"action_id": "talk", "target_id": "npc_taro", "reason": "busy"}
-ENDED = {"conversation_id": "a1", "npc_id": "npc_taro", "reason": "model_failure", "goal_achieved": False}
+BLOCK = {"starts": "08:00", "activity": "tea", "facility_id": None, "action_id": None}
+STARTED = {"action_id": "work", "node_id": "inn", "until": "2026-04-01T08:30"}
+EXPIRED = {"content": "Bring a letter", "importance": "low"}
+ANNOUNCED = {"text": "Festival", "until": "2026-04-02T00:00"}
+CLOSED = {"conversation_id": "a1", "partner_id": "npc_taro"}
+NOT_SAVED = {"conversation_id": "a1", "partner_id": "npc_taro", "error": "e"}
+REJECTED = {"conversation_id": "a1", "statement": "x", "reason": "not_heard", "turn": 1}
+ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_failure", "goal_achieved": False}
 
 
 @pytest.mark.parametrize(
@@ -73,17 +80,17 @@ ENDED = {"conversation_id": "a1", "npc_id": "npc_taro", "reason": "model_failure
     [
         ("decided", THOUGHT, "Aoi decides: Work — Off I go.[31m", "葵は決めた: 働く――Off I go.[31m"),
         ("decided", {**THOUGHT, "by": "fallback", "failure": "model-timeout"}, "model-timeout", "model-timeout"),
-        ("planned", {"blocks": [{"starts": "08:00", "activity": "tea"}]}, "plans the day: 08:00 tea", "08:00 tea"),
+        ("planned", {"blocks": [BLOCK]}, "plans the day: 08:00 tea", "08:00 tea"),
         ("activity_ended", {"action_id": "work", "because": "cut"}, "stops: Work (spoken to)", "話しかけられた"),
-        ("activity_started", {"action_id": "work", "until": "2026-04-01T08:30"}, "until 08:30", "08:30 まで"),
+        ("activity_started", STARTED, "until 08:30", "08:30 まで"),
         ("action_failed", FAILED, "Talk: Taro", "太郎"),
         ("slept", {"cleared": 2}, "put away: 2", "2 件"),
-        ("memory_expired", {"content": "Bring a letter"}, "lets go of: Bring a letter", "Bring a letter"),
-        ("announced", {"text": "Festival"}, "Announced: Festival", "お知らせ: Festival"),
+        ("memory_expired", EXPIRED, "lets go of: Bring a letter", "Bring a letter"),
+        ("announced", ANNOUNCED, "Announced: Festival", "お知らせ: Festival"),
         ("weather", {"weather": "rain"}, "Weather: rain", "天気: rain"),
-        ("closing_failed", {"conversation_id": "a1", "npc_id": "npc_taro", "error": "e"}, "could not be", "記憶"),
-        ("fact_rejected", {"statement": "x", "reason": "not_heard", "turn": 1}, "Not kept of Aoi", "不採用"),
-        ("sneezed", {}, "Aoi: sneezed", "葵: sneezed"),
+        ("closing_failed", NOT_SAVED, "could not be", "記憶"),
+        ("fact_rejected", REJECTED, "Not kept of Aoi", "不採用"),
+        ("forgot", {}, "Aoi: forgot", "葵: forgot"),
     ],
 )
 def test_every_event_is_a_line_with_its_time_in_both_languages(
@@ -121,14 +128,14 @@ def test_what_a_character_remembers_is_its_own_summary(village: Content) -> None
         )
         for who in ("mio", "aoi")
     )
-    told = happened("conversation_closed", {"conversation_id": "a1"}, conversation=talk(), summaries=rows)
+    told = happened("conversation_closed", CLOSED, conversation=talk(), summaries=rows)
     assert Feed(opened(village, "en"), ["aoi"]).lines(told) == ["07:30  Aoi remembers: as aoi"]
 
 
 def test_who_is_not_followed_is_told_of_only_with_somebody_who_is(village: Content) -> None:
     feed = Feed(opened(village, "en"), ["mio"])
     assert feed.lines(happened("slept", {"cleared": 0})) == []
-    met = {"conversation_id": "a1", "npc_id": "mio", "node_id": "quay"}
+    met = {"conversation_id": "a1", "partner_id": "mio", "node_id": "quay"}
     assert feed.lines(happened("conversation_started", met, conversation=talk(npc_id="mio"))) != []
     assert feed.lines(happened("day_began", {"day": "2026-04-01"}, None)) == ["", "— Wed 1 Apr, 7:30 —"]
 
@@ -136,18 +143,21 @@ def test_who_is_not_followed_is_told_of_only_with_somebody_who_is(village: Conte
 def test_what_a_routine_decides_and_what_simply_is_done_needs_no_line(village: Content) -> None:
     feed = Feed(opened(village, "en"), ["aoi"])
     for by in ("routine", "plan"):
-        assert feed.lines(happened("decided", {"action_id": "work", "by": by, "thought": ""})) == []
+        assert feed.lines(happened("decided", {"action_id": "work", "node_id": "inn", "by": by, "thought": ""})) == []
     assert feed.lines(happened("activity_ended", {"action_id": "work", "because": "done"})) == []
+
+
+DEPARTED = {"from_node_id": "inn", "to_node_id": "quay", "arrives_at": "2026-04-01T08:10"}
 
 
 def test_hours_are_counted_by_action_and_split_where_a_day_begins(village: Content) -> None:
     ledger = Ledger(opened(village, "en"), NOW)
     ledger.take(happened("activity_ended", {"action_id": "work", "because": "done"}, at=NOW + 30))
-    ledger.take(happened("departed", {"arrives_at": "2026-04-01T08:10"}, at=NOW + 30))
+    ledger.take(happened("departed", DEPARTED, at=NOW + 30))
     ledger.take(happened("arrived", {"node_id": "quay"}, at=NOW + 40))
-    ledger.take(happened("conversation_started", {"conversation_id": "a1", "npc_id": "mio"}, at=NOW + 40))
-    ledger.take(happened("conversation_ended", ENDED | {"npc_id": "mio"}, at=NOW + 45))
-    ledger.take(happened("activity_started", {"action_id": "sleep", "until": ""}, at=NOW + 900))
+    ledger.take(happened("conversation_started", {**CLOSED, "partner_id": "mio", "node_id": "quay"}, at=NOW + 40))
+    ledger.take(happened("conversation_ended", ENDED | {"partner_id": "mio"}, at=NOW + 45))
+    ledger.take(happened("activity_started", {**STARTED, "action_id": "sleep"}, at=NOW + 900))
     ledger.finish(WorldTime(NOW + 1100))
     first, second = (ledger.days["aoi"][NOW // MINUTES_PER_DAY + n].minutes for n in (0, 1))
     assert dict(first) == {"work": 30, "walk": 10, "talk": 5, "sleep": 90}
@@ -167,7 +177,7 @@ def test_of_two_characters_each_learns_what_it_learned(village: Content) -> None
     )
     ledger = Ledger(opened(village, "en"), NOW)
     row = talk(npc_id="mio", changes=changes)
-    ledger.take(happened("conversation_closed", {"conversation_id": "a1"}, conversation=row, summaries=rows))
+    ledger.take(happened("conversation_closed", CLOSED, conversation=row, summaries=rows))
     aoi, mio = (ledger.days[who][NOW // MINUTES_PER_DAY] for who in ("aoi", "mio"))
     assert (aoi.learned, aoi.mid_term, aoi.talks[0].partner_id) == (["Mio sings."], [], "mio")
     assert (mio.learned, mio.mid_term, mio.talks[0].partner_id) == ([], ["Visit Aoi"], "aoi")

@@ -6,14 +6,15 @@ from functools import partial
 
 from sqlmodel import Session
 
+from service.store.event_kinds import Arrived, Slept
 from service.store.events import events_after, note
 from service.store.session import Database
 from service.store.tables import EventRow
 from world.time import WorldTime
 
 
-def _note(session: Session, number: int, world_id: str = "main", kind: str = "x", person_id: str | None = None) -> None:
-    note(session, world_id, WorldTime(number), kind, person_id, number=number)
+def _note(session: Session, number: int, world_id: str = "main", person_id: str | None = None) -> None:
+    note(session, world_id, WorldTime(number), Slept(cleared=number), person_id)
 
 
 def _page(database: Database, after: int, limit: int, **only: str) -> list[EventRow]:
@@ -28,21 +29,21 @@ def test_pages_follow_each_other_without_gap_or_repetition(database: Database) -
     after = 0
     while page := _page(database, after, 3):
         assert len(page) <= 3
-        seen += [event.data["number"] for event in page]
+        seen += [event.data["cleared"] for event in page]
         after = page[-1].id or 0
     assert seen == list(range(7))
 
 
 def test_events_can_be_asked_for_by_kind_and_person(database: Database) -> None:
     def work(session: Session) -> None:
-        _note(session, 1, kind="slept", person_id="aoi")
-        _note(session, 2, kind="slept", person_id="mio")
-        _note(session, 3, kind="departed", person_id="aoi")
+        _note(session, 1, person_id="aoi")
+        _note(session, 2, person_id="mio")
+        note(session, "main", WorldTime(3), Arrived(node_id="quay"), "aoi")
 
     database.write_now(work)
-    assert [event.data["number"] for event in _page(database, 0, 9, kind="slept")] == [1, 2]
-    assert [event.data["number"] for event in _page(database, 0, 9, person_id="aoi")] == [1, 3]
-    assert [event.data["number"] for event in _page(database, 0, 9, kind="slept", person_id="aoi")] == [1]
+    assert [event.at for event in _page(database, 0, 9, kind="slept")] == [1, 2]
+    assert [event.at for event in _page(database, 0, 9, person_id="aoi")] == [1, 3]
+    assert [event.at for event in _page(database, 0, 9, kind="slept", person_id="aoi")] == [1]
 
 
 def test_a_reader_who_pages_misses_no_event_of_a_slower_writer(database: Database) -> None:
@@ -63,4 +64,4 @@ def test_a_reader_who_pages_misses_no_event_of_a_slower_writer(database: Databas
         early = _page(database, 0, 9)
         read.set()
     late = _page(database, early[-1].id or 0 if early else 0, 9)
-    assert [event.data["number"] for event in (*early, *late)] == [1, 2]
+    assert [event.data["cleared"] for event in (*early, *late)] == [1, 2]

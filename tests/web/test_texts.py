@@ -9,9 +9,7 @@ from service.api.life_schemas import How
 from service.content.profile import Importance, Mood
 from service.conversation.prompt import Emotion
 from service.locales import room
-from service.memory.validate import Reason
-from service.runtime.halted import Stopped
-from service.store.events import IN_A_MINUTE
+from service.store.event_kinds import PAYLOADS, RejectionReason, Stopped
 from service.store.phase import EndReason, Phase
 from service.web import pages
 from world.option import Reason as Refused
@@ -33,7 +31,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
         "phase": list(Phase),
         "end": list(EndReason),
         "stopped": get_args(Stopped),
-        "reason": list(Reason),
+        "reason": list(RejectionReason),
         "mood": get_args(Mood),
         "importance": get_args(Importance),
         "why": list(Refused),
@@ -45,10 +43,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
 
 
 def test_every_kind_of_event_has_a_text() -> None:
-    sources = "".join(path.read_text("utf-8") for path in (_HERE.parent / "runtime").glob("*.py"))
-    noted = set(re.findall(r'\bnote\([^"]*\bnow, "(\w+)"', sources))
-    assert {"slept", "forgot", "announced", "weather", "carries", "changed"} <= noted
-    assert {f"event_{kind}" for kind in {*IN_A_MINUTE, *noted}} - set(TEXTS) == set()
+    assert {f"event_{payload.kind}" for payload in PAYLOADS} - set(TEXTS) == set()
 
 
 def test_no_text_is_left_over() -> None:

@@ -282,7 +282,7 @@ async function readEvents() {
 
 function eventRow({ at, kind, person_id, data }) {
   const key = `event_${kind}`;
-  const facts = { ...data, person: nameOf(person_id), npc: nameOf(data.npc_id) };
+  const facts = { ...data, person: nameOf(person_id), npc: nameOf(data.partner_id) };
   facts.place = nodeName(data.to_node_id ?? data.node_id);
   facts.what = whatOf(data);
   if (kind === "action_failed") facts.why = t(`why_${data.reason}`);

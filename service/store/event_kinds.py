@@ -1,0 +1,327 @@
+"""Owns what may happen in a world: a class for every kind of event, with what is told of it. The log, the API, the feed,
+exports and docs/events.md share them.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, computed_field, create_model, model_validator
+
+from service.content.profile import Importance, Mood
+from service.store.phase import EndReason
+from world.life import Because
+from world.option import Reason
+
+Envelope = TypeVar("Envelope", bound=BaseModel)
+
+DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
+Stopped = Literal["budget_exhausted"]
+"""Why the service has stopped a clock."""
+
+ActionId = Annotated[str, Field(description="of actions.json, or built in (walk, talk, wait)", examples=["work"])]
+NodeId = Annotated[str, Field(description="the node where it is then", examples=["quay"])]
+ConversationId = Annotated[str, Field(description="of GET /conversations/{id}", examples=["6f1c0a94d2b7"])]
+
+
+class RejectionReason(StrEnum):
+    """Why something was not stored."""
+
+    NO_SUCH_TURN = "no_such_turn"
+    NOT_SAID_BY_ITSELF = "not_said_by_npc"
+    NOT_HEARD = "not_heard"
+    NOT_IN_THE_TURN = "not_in_the_turn"
+    NOT_OF_ITSELF = "not_of_itself"
+    CONTRADICTS_AUTHOR = "contradicts_author"
+    KNOWN_ALREADY = "known_already"
+    TAKEN_BACK = "taken_back"
+    EMPTY = "empty"
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+def _left_out(description: str, example: object) -> Any:
+    """A field that is not there where there is nothing to say."""
+    return Field(default=None, exclude_if=_is_none, description=description, examples=[example])
+
+
+class Payload(BaseModel):
+    """What is told of an event beside its kind, its world time and its person."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ClassVar[str]
+
+    def stored(self) -> dict[str, Any]:
+        """As its row keeps it."""
+        return self.model_dump(mode="json", exclude_computed_fields=True)
+
+
+class DayBegan(Payload):
+    """A world day began, at the hour the settings say. Nobody's event."""
+
+    kind = "day_began"
+    day: str = Field(description="the date", examples=["2026-04-02"])
+
+
+class MemoryExpired(Payload):
+    """A mid-term memory of the person is over."""
+
+    kind = "memory_expired"
+    content: str = Field(description="what it was", examples=["Bring Taro the net before the tide turns."])
+    importance: Importance = Field(description="how long it was to last", examples=["high"])
+
+
+class Arrived(Payload):
+    """The person has come to where it went."""
+
+    kind = "arrived"
+    node_id: NodeId
+
+
+class ActivityEnded(Payload):
+    """The person does something no longer."""
+
+    kind = "activity_ended"
+    action_id: ActionId
+    because: Because = Field(
+        description="it was done; somebody spoke to it (cut); a need became critical; a time that it had set itself "
+        "came (alarm); an author, a client or the clock stopped it (roused)",
+        examples=["done"],
+    )
+    facility_id: str | None = _left_out("where, if it was in a facility", "inn")
+
+
+class OfConversation(Payload):
+    """What happens in a conversation."""
+
+    conversation_id: ConversationId
+
+
+class _OfTwo(OfConversation):
+    partner_id: str = Field(description="whom the person speaks with, of whatever kind", examples=["npc_taro"])
+
+    @computed_field(description="an older name of `partner_id`", examples=["npc_taro"])  # type: ignore[prop-decorator]
+    @property
+    def npc_id(self) -> str:
+        """An older name of `partner_id`."""
+        return self.partner_id
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_its_older_name(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "npc_id" not in data:
+            return data
+        return {"partner_id": data["npc_id"], **{key: value for key, value in data.items() if key != "npc_id"}}
+
+
+class ConversationEnded(_OfTwo):
+    """Nothing more is said in a conversation; what is remembered of it comes next. The person opened it."""
+
+    kind = "conversation_ended"
+    reason: EndReason = Field(description="why it ended", examples=["goal_achieved"])
+    goal_achieved: bool = Field(description="what the person wanted of it has been reached", examples=[True])
+
+
+class ConversationClosed(_OfTwo):
+    """Both remember the conversation. The person opened it."""
+
+    kind = "conversation_closed"
+
+
+class ClosingFailed(_OfTwo):
+    """Nothing could be remembered of the conversation: the model failed. The person opened it."""
+
+    kind = "closing_failed"
+    error: str = Field(
+        description="the `type` of the problem, as problems of the API have it", examples=["model-timeout"]
+    )
+
+
+class FactRejected(OfConversation):
+    """A statement that the model wanted remembered was kept out of the person's memory."""
+
+    kind = "fact_rejected"
+    statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
+    turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
+    reason: RejectionReason = Field(description="why it was not kept", examples=["not_heard"])
+
+
+class PlannedBlock(BaseModel):
+    """What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    starts: str = Field(description="the time of day", examples=["07:30"])
+    activity: str = Field(description="in the words of the plan", examples=["Mend the nets"])
+    facility_id: str | None = Field(description="null: at home", examples=["inn"])
+    action_id: str | None = Field(description="null: what fits the place", examples=["work"])
+
+
+class Planned(Payload):
+    """The person has made, or changed, its plan of the day."""
+
+    kind = "planned"
+    blocks: tuple[PlannedBlock, ...] = Field(description="from now to the end of the day, in order")
+
+
+class Decided(Payload):
+    """The person has decided what it does next."""
+
+    kind = "decided"
+    action_id: ActionId
+    node_id: str = Field(description="where it will do it", examples=["quay"])
+    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
+    target_id: str | None = _left_out("whom it will speak to", "npc_taro")
+    by: DecidedBy | None = _left_out(
+        "who decided: its model, its plan or routine with which it goes on unasked, a client, or the routine as a "
+        "fallback because the model failed",
+        "model",
+    )
+    thought: str | None = _left_out("what it thought, empty where no model was asked", "The tide is low.")
+    failure: str | None = _left_out("the `type` of the problem it fell back for", "model-timeout")
+
+
+class Departed(Payload):
+    """The person sets out."""
+
+    kind = "departed"
+    from_node_id: str = Field(description="the node it leaves", examples=["quay"])
+    to_node_id: str = Field(description="the node it goes to", examples=["inn_door"])
+    arrives_at: str = Field(description="the world time at which it will be there", examples=["2026-04-01T07:36"])
+
+
+class ActionFailed(Payload):
+    """The person could not have what it had chosen; it waits a little and decides anew."""
+
+    kind = "action_failed"
+    action_id: ActionId
+    reason: Reason = Field(description="why it could not", examples=["busy"])
+    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
+    target_id: str | None = _left_out("whom it wanted to speak to", "npc_taro")
+
+
+class ActivityStarted(Payload):
+    """The person begins to do something."""
+
+    kind = "activity_started"
+    action_id: ActionId
+    node_id: NodeId
+    until: str = Field(
+        description="the world time at which it is done, if nothing cuts it", examples=["2026-04-01T12:00"]
+    )
+    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
+
+
+class Slept(Payload):
+    """The person went to sleep: the next day of its life begins without this one's conversations."""
+
+    kind = "slept"
+    cleared: int = Field(description="how many conversations it no longer has in mind", examples=[2])
+
+
+class ConversationStarted(_OfTwo):
+    """Two people begin to speak. The person opened it."""
+
+    kind = "conversation_started"
+    node_id: str = Field(description="where the person stands", examples=["quay"])
+
+
+class Changed(Payload):
+    """An author has changed the person: what is left out stayed as it was."""
+
+    kind = "changed"
+    node_id: str | None = _left_out("a character stands there now", "quay")
+    needs: str | None = _left_out("ids of a character's needs that were set, with commas between", "energy, hunger")
+    mood: Mood | None = _left_out("an NPC's mood from now on", "happy")
+    affinity: dict[str, int] | None = _left_out("an NPC's affinity by character id, -100..100", {"aoi": 20})
+
+
+class Announced(Payload):
+    """An author has announced something that everybody knows of. Nobody's event."""
+
+    kind = "announced"
+    text: str = Field(description="what everybody knows", examples=["The harbour festival begins at dusk."])
+    until: str = Field(description="the world time before which it holds", examples=["2026-04-02T00:00"])
+
+
+class WeatherSet(Payload):
+    """An author has set the weather. Nobody's event."""
+
+    kind = "weather"
+    weather: str = Field(description="in words; empty: there is nothing to say of it", examples=["rain"])
+
+
+class Carries(Payload):
+    """An author has given the person things, or taken them."""
+
+    kind = "carries"
+    given: tuple[str, ...] = Field(description="what it has got", examples=[["a net"]])
+    taken: tuple[str, ...] = Field(description="what it has no longer", examples=[["a letter"]])
+
+
+class Forgot(Payload):
+    """An author made the person forget all that it remembered, and others what they remembered of it."""
+
+    kind = "forgot"
+
+
+class ClockStopped(Payload):
+    """The service itself has stopped the running clock. Nobody's event."""
+
+    kind = "clock_stopped"
+    reason: Stopped = Field(
+        description="budget_exhausted: the day's budget of model calls is used up", examples=["budget_exhausted"]
+    )
+
+
+IN_A_MINUTE: tuple[type[Payload], ...] = (
+    DayBegan,
+    MemoryExpired,
+    Arrived,
+    ActivityEnded,
+    ConversationEnded,
+    ConversationClosed,
+    ClosingFailed,
+    FactRejected,
+    Planned,
+    Decided,
+    Departed,
+    ActionFailed,
+    ActivityStarted,
+    Slept,
+    ConversationStarted,
+    Changed,
+)
+"""The order in which a story tells what happens in one minute."""
+
+PAYLOADS: tuple[type[Payload], ...] = (*IN_A_MINUTE, Announced, WeatherSet, Carries, Forgot, ClockStopped)
+"""Every kind of event. The last ones happen at once, when an author or the service acts."""
+
+_BY_KIND = {payload.kind: payload for payload in PAYLOADS}
+
+
+def payload_of(kind: str, data: Mapping[str, Any]) -> Payload:
+    """What a row holds.
+
+    Raises:
+        KeyError: there is no such kind.
+        ValidationError: it has no such payload.
+    """
+    return _BY_KIND[kind].model_validate(data)
+
+
+def for_every_kind(envelope: type[Envelope]) -> dict[str, type[Envelope]]:
+    """By kind: the model of what an event is told in, its `kind` that word and its `data` that payload."""
+    return {
+        kind: create_model(
+            payload.__name__ + envelope.__name__,
+            __base__=envelope,
+            __doc__=payload.__doc__,
+            kind=(Literal[kind], ...),  # type: ignore[arg-type]
+            data=(payload, ...),
+        )
+        for kind, payload in _BY_KIND.items()
+    }

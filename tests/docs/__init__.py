@@ -1,0 +1,1 @@
+"""What documents say, made from the code and held against it."""

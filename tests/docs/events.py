@@ -1,0 +1,102 @@
+"""Owns docs/events.md, made from the events' own classes. `python -m tests.docs.events` writes it anew."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from service.store.event_kinds import IN_A_MINUTE, PAYLOADS, Payload
+
+FILE = Path(__file__).parents[2] / "docs" / "events.md"
+
+_HEAD = """# Events
+
+What happens in a world is told by `GET /world/events`, by the answer of a tick, and by an export. Each event is an object:
+
+| field | type | meaning |
+|---|---|---|
+| `id` | integer | grows within a world; `after=` asks for what is later (not in an export) |
+| `at` | string | the world time, `YYYY-MM-DDTHH:MM` |
+| `kind` | string | one of those below; it says what `data` is |
+| `person_id` | string or null | whose event it is; null: nobody's |
+| `data` | object | the fields below; those marked (may be left out) are there only where there is something to say |
+
+Made from `service/store/event_kinds.py` by `python -m tests.docs.events`; a test fails where this page says something else.
+
+Within one minute of the world a story tells what happens in the order of this page, up to `{last}`. The kinds after that
+one are told at once, when an author or the service acts.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [_HEAD.format(last=IN_A_MINUTE[-1].kind), *("\n".join(_section(payload)) + "\n" for payload in PAYLOADS)]
+    return "\n".join(parts)
+
+
+def example(payload: type[Payload]) -> dict[str, Any]:
+    """An event as it travels, made of its fields' examples."""
+    schema = payload.model_json_schema(mode="serialization")
+    fields = schema.get("properties", {})
+    data = {name: _example(schema, field) for name, field in fields.items()}
+    return {"id": 42, "at": "2026-04-01T07:30", "kind": payload.kind, "person_id": _person(payload), "data": data}
+
+
+def _person(payload: type[Payload]) -> str | None:
+    return None if "Nobody's event." in (payload.__doc__ or "") else "aoi"
+
+
+def _section(payload: type[Payload]) -> Iterator[str]:
+    schema = payload.model_json_schema(mode="serialization")
+    yield f"## {payload.kind}\n"
+    yield " ".join((payload.__doc__ or "").split()) + "\n"
+    if fields := schema.get("properties", {}):
+        yield from ("| field | type | meaning |", "|---|---|---|")
+        for name, field in fields.items():
+            yield f"| `{name}` | {_type(schema, field)} | {_meaning(schema, name, field)} |"
+        yield ""
+    yield "```json\n" + json.dumps(example(payload), ensure_ascii=False) + "\n```"
+
+
+def _meaning(schema: Mapping[str, Any], name: str, field: Mapping[str, Any]) -> str:
+    words = field.get("description", "").replace("|", "\\|")
+    return words if name in schema.get("required", ()) else f"{words} (may be left out)"
+
+
+def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        return _type(schema, _referred(schema, field))
+    if "anyOf" in field:
+        given = [one for one in field["anyOf"] if one != _NULL or "default" not in field]
+        return " or ".join(_type(schema, one) for one in given)
+    if words := field.get("enum") or ([field["const"]] if "const" in field else []):
+        return ", ".join(f"`{word}`" for word in words)
+    if field["type"] == "array":
+        return f"list of {_type(schema, field['items'])}"
+    if "properties" in field:
+        inside = ", ".join(f"`{name}`: {_type(schema, one)}" for name, one in field["properties"].items())
+        return f"object ({inside})"
+    return str(field["type"])
+
+
+_NULL = {"type": "null"}
+
+
+def _example(schema: Mapping[str, Any], field: Mapping[str, Any]) -> Any:
+    if "examples" in field:
+        return field["examples"][0]
+    if field.get("type") == "array":
+        return [_example(schema, field["items"])]
+    if "$ref" in field:
+        fields = _referred(schema, field)["properties"]
+        return {name: _example(schema, one) for name, one in fields.items()}
+    raise LookupError(f"a field without an example: {field}")
+
+
+def _referred(schema: Mapping[str, Any], field: Mapping[str, Any]) -> Mapping[str, Any]:
+    referred: Mapping[str, Any] = schema["$defs"][field["$ref"].rsplit("/", 1)[-1]]
+    return referred
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")

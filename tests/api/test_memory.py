@@ -83,11 +83,13 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         ("Bring a letter for Lotte tomorrow", "high", "2026-04-04T07:00"),
         ("Hanna sells rye early", "low", "2026-04-02T00:00"),
     ]
-    assert {row["source_npc_id"] for row in told["mid_term"]} == {"baker"}
+    assert {(row["partner_id"], row["source_npc_id"]) for row in told["mid_term"]} == {("baker", "baker")}
     assert {row["conversation_id"] for row in told["mid_term"]} == {held["id"]}
     assert told["today"] == [
         {
             "conversation_id": held["id"],
+            "partner_id": "baker",
+            "partner_name": "Hanna",
             "npc_id": "baker",
             "npc_name": "Hanna",
             "summary": SISTER["en"]["summary"][0]["text"],

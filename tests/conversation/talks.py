@@ -8,9 +8,10 @@ from typing import Any
 from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.context import Goal
+from service.conversation.engine import Engine
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.room import Room
-from service.conversation.start import Start, start
+from service.conversation.start import Start, start, start_talk
 from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -22,8 +23,9 @@ from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
 from tests.store.conversations import conversation_row
+from world.life import Talk
 from world.people import Segment
-from world.time import WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
 
 GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")
 
@@ -34,6 +36,9 @@ FAREWELL = "Any time at all. Mind the step on your way out."
 
 BESIDE_TARO = "tavern_door"
 """Next to Taro's bench and to Hamako's counter."""
+
+AHEAD = 2 * MINUTES_PER_DAY + 3 * 60
+"""Minutes that a talk of the living world is ahead of the world's clock."""
 
 
 def limited(room: Room, script: ScriptedModel, *, now: Callable[[], datetime] = utc_now, **limits: int) -> Room:
@@ -194,6 +199,42 @@ def begin(
     names = room.models.names()
     row = room.database.write_now(lambda s: start(s, room.stage.open(s, world_id, lock=True), wanted, names))
     return row.id
+
+
+def begin_living(
+    room: Room,
+    conversation_id: str = "c1",
+    *,
+    ahead: int = AHEAD,
+    partner_id: str = "npc_taro",
+    goal: Goal | None = GOAL,
+    max_turns: int = 10,
+) -> WorldTime:
+    """A talk of Aoi's begins `ahead` minutes after what the clock shows; the answer is when."""
+
+    def work(session: Session) -> WorldTime:
+        world = room.stage.open(session, "main", lock=True)
+        starts = WorldTime(world.now + ahead)
+        held = Talk(
+            id=f"aoi@{starts}",
+            start=starts,
+            shortest=3,
+            person_id="aoi",
+            partner_id=partner_id,
+            with_npc=partner_id.startswith("npc_"),
+        )
+        wanted = Start(character_id="aoi", partner_id=partner_id, goal=goal, max_turns=max_turns)
+        start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names(), conversation_id)
+        return starts
+
+    return room.database.write_now(work)
+
+
+async def hold_living(engine: Engine, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
+    """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
+    while not await engine.turn(conversation_id, index, WorldTime(starts + index)):
+        index += 1
+    return index + 1
 
 
 def meet(

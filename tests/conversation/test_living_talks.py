@@ -1,21 +1,18 @@
 """Owns the tests of the living world's talks: turn by turn at their own world time, hours ahead of the world's clock."""
 
 import asyncio
-from typing import Any
 
 import pytest
-from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.closing import close, reopen
-from service.conversation.context import Goal, PromptContext
+from service.conversation.context import PromptContext
 from service.conversation.engine import Engine
 from service.conversation.gather import KNOWN_TOKENS
 from service.conversation.room import Room
-from service.conversation.start import Start, start_talk
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
-from service.llm.chat import Prompt, estimate_tokens
+from service.llm.chat import estimate_tokens
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.store import Embedded, Episode, FactDraft, Group
@@ -25,7 +22,6 @@ from service.store.tables import (
     ConversationRow,
     EngagementRow,
     EventRow,
-    FactRow,
     MidTermRow,
     PendingEventRow,
     PersonRow,
@@ -35,14 +31,16 @@ from service.store.tables import (
     WorldRow,
 )
 from tests.conversation.talks import (
+    AHEAD,
     BESIDE_TARO,
     FAMILY,
     FAREWELL,
     GOAL,
     HELLO,
     THANKS,
+    begin_living,
+    hold_living,
     meet,
-    opens,
     pair_recollection,
     pass_minutes,
     place,
@@ -57,49 +55,9 @@ from tests.conversation.talks import (
 )
 from tests.conversation.talks import begin as start_of_a_client
 from tests.memory.answers import claim, extraction, self_claim
-from world.life import Talk
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
-AHEAD = 2 * MINUTES_PER_DAY + 3 * 60
-"""Minutes that the talk is ahead of the world's clock."""
-
 FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
-
-
-def _begun(
-    room: Room,
-    conversation_id: str = "c1",
-    *,
-    ahead: int = AHEAD,
-    partner_id: str = "npc_taro",
-    goal: Goal | None = GOAL,
-    max_turns: int = 10,
-) -> WorldTime:
-    """A talk of Aoi's begins `ahead` minutes after what the clock shows; the answer is when."""
-
-    def work(session: Session) -> WorldTime:
-        world = room.stage.open(session, "main", lock=True)
-        starts = WorldTime(world.now + ahead)
-        held = Talk(
-            id=f"aoi@{starts}",
-            start=starts,
-            shortest=3,
-            person_id="aoi",
-            partner_id=partner_id,
-            with_npc=partner_id.startswith("npc_"),
-        )
-        wanted = Start(character_id="aoi", partner_id=partner_id, goal=goal, max_turns=max_turns)
-        start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names(), conversation_id)
-        return starts
-
-    return room.database.write_now(work)
-
-
-async def _hold(engine: Engine, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
-    """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
-    while not await engine.turn(conversation_id, index, WorldTime(starts + index)):
-        index += 1
-    return index + 1
 
 
 def _foretold(room: Room) -> list[tuple[str, int, str, str]]:
@@ -112,7 +70,7 @@ def _clock(room: Room) -> int:
 
 def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
     room.database.write_now(lambda s: s.add(PersonRow(world_id="main", person_id="aoi", sleeps=4)))
-    starts = _begun(room)
+    starts = begin_living(room)
     row = talk(room, "c1")
     assert (row.phase, row.started_at, row.talk_id, row.node_id) == (
         Phase.RUNNING,
@@ -129,7 +87,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
 
 
 def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Room) -> None:
-    _begun(room, ahead=0)
+    begin_living(room, ahead=0)
     place(room, "mio")
     with pytest.raises(Busy) as refused:
         start_of_a_client(room, character_id="mio")
@@ -138,7 +96,7 @@ def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Ro
 
 def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
     first = meet(room, character_id="mio")
-    _begun(room)
+    begin_living(room)
     assert {r["person_id"]: r["conversation_id"] for r in rows(room, EngagementRow)} == {
         "mio": first,
         "npc_taro": first,
@@ -147,9 +105,9 @@ def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
 
 
 def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR)
-    assert asyncio.run(_hold(Engine(room), starts)) == 4
+    assert asyncio.run(hold_living(Engine(room), starts)) == 4
     row = talk(room, "c1")
     assert [turn.at for turn in turns(room, "c1")] == [starts, starts + 1, starts + 2, starts + 3]
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
@@ -163,9 +121,9 @@ def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedMo
 
 
 def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(says(HELLO, leaves=True))
-    assert asyncio.run(_hold(Engine(room), starts)) == 1
+    assert asyncio.run(hold_living(Engine(room), starts)) == 1
     assert talk(room, "c1").ended_at == starts + 3
 
 
@@ -189,7 +147,7 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
     if caller == "client":
         asyncio.run(Engine(room).converse(meet(room)))
     else:
-        asyncio.run(_hold(Engine(room), _begun(room)))
+        asyncio.run(hold_living(Engine(room), begin_living(room)))
     heard = [prompt for prompt in script.history if prompt.role == "npc"]
     assert heard
     assert all(LOST in prompt.messages[1].content for prompt in heard)
@@ -212,14 +170,14 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room:
 
 
 def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR)
 
     async def run() -> None:
         engine = Engine(room)
         await engine.turn("c1", 0, starts)
         room.database.write_now(_carries)
-        await _hold(engine, starts, index=1)
+        await hold_living(engine, starts, index=1)
 
     asyncio.run(run())
     seen = [context.items for context in _contexts(script) if context.begins]
@@ -232,22 +190,22 @@ def _carries(session: Session) -> None:
 
 def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, script: ScriptedModel) -> None:
     room.database.write_now(_carries)
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR)
-    asyncio.run(_hold(Engine(room), starts))
+    asyncio.run(hold_living(Engine(room), starts))
     character, npc = script.history[:2]
     assert "You carry: a lantern\n" in character.messages[1].content + "\n"
     assert "lantern" not in npc.messages[0].content
 
 
 def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     failing = ModelTimeout(model="m", seconds=60)
     script.enqueue(says(HELLO), failing, recollection())
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         await engine.close("c1")
 
     asyncio.run(run())
@@ -257,16 +215,16 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
 
 
 def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: ScriptedModel) -> None:
-    first = _begun(room, ahead=60)
-    second = _begun(room, "c2", ahead=AHEAD)
+    first = begin_living(room, ahead=60)
+    second = begin_living(room, "c2", ahead=AHEAD)
     angered = recollection(second={"mood": "angry", "self_facts": []})
     script.enqueue(*FOUR, angered, says("It is me again."), replies("So it is.", leaves=True))
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, first)
+        await hold_living(engine, first)
         await engine.close("c1")
-        await _hold(engine, second, "c2")
+        await hold_living(engine, second, "c2")
 
     asyncio.run(run())
     character, npc = (prompt.given for prompt in script.history[-2:])
@@ -282,12 +240,12 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
 
 
 def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR, recollection())
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         await engine.close("c1")
 
     asyncio.run(run())
@@ -307,7 +265,7 @@ def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: Sc
 @pytest.mark.parametrize("killed_at", range(4))
 def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: ScriptedModel, killed_at: int) -> None:
     """The driver dies between the commit of a turn and its own: it asks for the same turn of a new process."""
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR)
 
     async def run() -> None:
@@ -317,7 +275,7 @@ def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: Script
         assert await again.turn("c1", killed_at, WorldTime(starts + killed_at)) == answers[-1]
         assert len(script.history) == killed_at + 1
         if not answers[-1]:
-            await _hold(again, starts, index=killed_at + 1)
+            await hold_living(again, starts, index=killed_at + 1)
 
     asyncio.run(run())
     assert [turn.text for turn in turns(room, "c1")] == [HELLO, FAMILY, THANKS, FAREWELL]
@@ -326,7 +284,7 @@ def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: Script
 
 
 def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room, max_turns=2)
+    starts = begin_living(room, max_turns=2)
     script.enqueue(says(HELLO), replies(FAMILY))
 
     async def run() -> bool:
@@ -348,46 +306,27 @@ def _as_if_it_ran(session: Session) -> None:
 
 
 def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR)
 
     async def run() -> None:
         await Engine(room).turn("c1", 0, starts)
         await Engine(room).turn("c1", 1, WorldTime(starts + 1))
         pass_minutes(room, 90)
-        await _hold(Engine(room), starts, index=2)
+        await hold_living(Engine(room), starts, index=2)
 
     asyncio.run(run())
     assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
 
 
 def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     with pytest.raises(ValueError, match="turn 1"):
         asyncio.run(Engine(room).turn("c1", 1, WorldTime(starts + 1)))
 
 
-def test_a_character_without_a_goal_sets_one_with_its_first_turn(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room, goal=None)
-    script.enqueue(opens(HELLO), *FOUR[1:])
-    asyncio.run(_hold(Engine(room), starts))
-    assert [prompt.name for prompt in script.history] == ["speaker"] * 4
-    assert (talk(room, "c1").goal, talk(room, "c1").goal_given) == (GOAL.goal, False)
-
-
-def test_a_model_failure_ends_the_talk_and_never_leaves_it(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
-    script.enqueue(*FOUR[:3], ModelTimeout(model="m", seconds=60))
-    assert asyncio.run(_hold(Engine(room), starts)) == 4
-    row = talk(room, "c1")
-    assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.MODEL_FAILURE, starts + 4)
-    assert len(turns(room, "c1")) == 3
-    assert row.failure is not None
-    assert row.failure["role"] == "npc"
-
-
 def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(ModelTimeout(model="m", seconds=60))
 
     async def run() -> None:
@@ -401,7 +340,7 @@ def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Roo
 
 
 def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR[:2])
 
     async def run() -> bool:
@@ -417,18 +356,6 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: Scrip
     assert script.unused == 0
 
 
-def test_a_client_ends_a_living_talk_while_the_model_speaks(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
-
-    def ended(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
-        return replies(FAMILY)
-
-    script.enqueue(says(HELLO), ended)
-    assert asyncio.run(_hold(Engine(room), starts)) == 2
-    assert [turn.text for turn in turns(room, "c1")] == [HELLO]
-
-
 def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
     engine = Engine(room)
     assert asyncio.run(engine.turn("gone", 0, room.stage.start))
@@ -438,13 +365,13 @@ def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(
     room: Room, script: ScriptedModel
 ) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     lies = [self_claim("Taro is a king", 0), self_claim("Taro is a pirate", 0)]
     script.enqueue(*FOUR, recollection(second={"self_facts": lies}))
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         await engine.close("c1")
 
     asyncio.run(run())
@@ -471,29 +398,13 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4] * 2
 
 
-def test_a_second_closing_asks_nobody(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
-    script.enqueue(*FOUR, recollection())
-
-    async def run() -> None:
-        engine = Engine(room)
-        await _hold(engine, starts)
-        await engine.close("c1")
-        await Engine(room).close("c1")
-
-    asyncio.run(run())
-    assert len(script.history) == 5
-    assert len(rows(room, SummaryRow)) == 2
-    assert len(rows(room, FactRow)) == 1
-
-
 def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"))
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         await engine.close("c1")
 
     asyncio.run(run())
@@ -503,12 +414,12 @@ def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: Scr
 
 
 def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: ScriptedModel) -> None:
-    starts = _begun(room)
+    starts = begin_living(room)
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"), recollection())
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         await engine.close("c1")
         room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, "c1")))
         await close(room, "c1")
@@ -524,12 +435,12 @@ def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: S
 
 @pytest.mark.parametrize("sleeper", ["aoi", "mio"])
 def test_of_two_characters_each_has_the_talk_in_its_own_day(room: Room, script: ScriptedModel, sleeper: str) -> None:
-    starts = _begun(room, partner_id="mio")
+    starts = begin_living(room, partner_id="mio")
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), pair_recollection())
 
     async def run() -> None:
         engine = Engine(room)
-        await _hold(engine, starts)
+        await hold_living(engine, starts)
         sleeps(room, sleeper)
         await engine.close("c1")
 

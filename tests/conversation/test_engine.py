@@ -1,7 +1,8 @@
-"""Owns the tests of the turns: whole conversations with scripted models."""
+"""Owns the tests of the engine: whole conversations with scripted models, under both clock policies."""
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,6 +28,8 @@ from tests.conversation.talks import (
     GOAL,
     HELLO,
     THANKS,
+    begin_living,
+    hold_living,
     limited,
     meet,
     opens,
@@ -45,11 +48,28 @@ AGAIN = "Hello! I am sorry to bother you. May I ask about your family, Taro?"
 AS_AI = "As an AI language model I have no family."
 
 
+Hold = Callable[..., str]
+"""Let Aoi and another talk to the end of it; each answers what is given in turn. The answer is the conversation's id."""
+
+
+@pytest.fixture(params=["a client's", "the living world's"])
+def hold(request: pytest.FixtureRequest, room: Room, script: ScriptedModel) -> Hold:
+    """Under either clock policy: whoever has begun it, all that is tested with this holds."""
+    return partial(_hold if request.param == "a client's" else _hold_living, room, script)
+
+
 def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
     script.enqueue(*answers)
     conversation_id = meet(room, **begin)
     asyncio.run(Engine(room).converse(conversation_id))
     return conversation_id
+
+
+def _hold_living(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
+    script.enqueue(*answers)
+    starts = begin_living(room, **begin)
+    asyncio.run(hold_living(Engine(room), starts))
+    return "c1"
 
 
 def _texts(room: Room, conversation_id: str) -> list[str]:
@@ -61,8 +81,10 @@ def _scene(prompt: Prompt[Any]) -> PromptContext:
     return prompt.given
 
 
-def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
+def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(
+    room: Room, script: ScriptedModel, hold: Hold
+) -> None:
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert (row.phase, row.end_reason, row.goal_achieved) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, True)
@@ -70,8 +92,8 @@ def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(room: Room, sc
     assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, True)
 
 
-def test_the_turns_say_who_spoke_and_what_it_cost(room: Room, script: ScriptedModel) -> None:
-    first, second = turns(room, _hold(room, script, says(HELLO), replies(FAMILY, leaves=True)))
+def test_the_turns_say_who_spoke_and_what_it_cost(room: Room, hold: Hold) -> None:
+    first, second = turns(room, hold(says(HELLO), replies(FAMILY, leaves=True)))
     assert [(t.turn, t.speaker_id, t.speaker_name) for t in (first, second)] == [
         (0, "aoi", "Aoi"),
         (1, "npc_taro", "Taro"),
@@ -106,9 +128,9 @@ def test_a_goal_achieved_on_the_first_turn_does_not_count(room: Room, script: Sc
 
 
 @pytest.mark.parametrize("max_turns", [1, 2, 3])
-def test_a_talk_stops_at_its_limit(room: Room, script: ScriptedModel, max_turns: int) -> None:
+def test_a_talk_stops_at_its_limit(room: Room, hold: Hold, max_turns: int) -> None:
     words = [says(HELLO), replies(FAMILY), says("And your wife, how did the two of you meet?")]
-    conversation_id = _hold(room, script, *words[:max_turns], max_turns=max_turns)
+    conversation_id = hold(*words[:max_turns], max_turns=max_turns)
     assert len(turns(room, conversation_id)) == max_turns
     assert talk(room, conversation_id).end_reason == EndReason.TURN_LIMIT
 
@@ -122,8 +144,8 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script
     assert last.data["reason"] == "wants_to_end"
 
 
-def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO, leaves=True))
+def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO, leaves=True))
     asyncio.run(Engine(room).converse(conversation_id))
     assert len(turns(room, conversation_id)) == 1
 
@@ -142,8 +164,8 @@ def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: Script
     assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
 
 
-def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, ModelTimeout(model="m", seconds=60))
+def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: Room, hold: Hold) -> None:
+    conversation_id = hold(ModelTimeout(model="m", seconds=60))
     row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
     assert row.closed_at is not None
@@ -159,10 +181,8 @@ def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: 
         (ModelUnreachable(model="m", base_url="http://127.0.0.1:1", reason="refused"), "model-unreachable"),
     ],
 )
-def test_a_model_failure_never_becomes_dialogue(
-    room: Room, script: ScriptedModel, error: ModelTimeout, slug: str
-) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(THANKS), error)
+def test_a_model_failure_never_becomes_dialogue(room: Room, hold: Hold, error: ModelTimeout, slug: str) -> None:
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS), error)
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.MODEL_FAILURE)
@@ -170,35 +190,35 @@ def test_a_model_failure_never_becomes_dialogue(
     assert row.failure["en"] != row.failure["ja"]
 
 
-def test_who_repeats_itself_is_asked_for_something_else(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(THANKS, leaves=True))
+def test_who_repeats_itself_is_asked_for_something_else(room: Room, script: ScriptedModel, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(THANKS, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
     assert [_scene(prompt).nudge for prompt in script.history] == [None, None, None, "repeated"]
     assert turns(room, conversation_id)[2].calls == 2
 
 
-def test_who_repeats_itself_again_stalls_the_talk(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
+def test_who_repeats_itself_again_stalls_the_talk(room: Room, script: ScriptedModel, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
     assert (row.phase, row.end_reason, row.failure) == (Phase.CLOSING, EndReason.STALLED, None)
     assert script.unused == 0
 
 
-def test_words_of_the_other_may_be_repeated(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(HELLO, leaves=True))
+def test_words_of_the_other_may_be_repeated(room: Room, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), replies(HELLO, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, HELLO]
 
 
-def test_who_steps_out_of_its_role_is_asked_once_more(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY, leaves=True))
+def test_who_steps_out_of_its_role_is_asked_once_more(room: Room, script: ScriptedModel, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), replies(AS_AI), replies(FAMILY, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
     assert _scene(script.history[2]).nudge == "broke_character"
 
 
-def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, script: ScriptedModel) -> None:
+def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, hold: Hold) -> None:
     other = "I am just an AI and cannot say."
-    conversation_id = _hold(room, script, says(HELLO), replies(AS_AI), replies(other))
+    conversation_id = hold(says(HELLO), replies(AS_AI), replies(other))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO]
     assert row.end_reason == EndReason.MODEL_FAILURE
@@ -210,8 +230,8 @@ def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, script: Scri
 
 
 @pytest.mark.parametrize("blank", ["   ", "\n\t", "　　"])
-def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, script: ScriptedModel, blank: str) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(blank))
+def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, hold: Hold, blank: str) -> None:
+    conversation_id = hold(says(HELLO), replies(blank))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO]
     assert row.end_reason == EndReason.MODEL_FAILURE
@@ -220,8 +240,8 @@ def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, script: Sc
     assert row.calls == 2
 
 
-def test_spaces_around_an_utterance_are_dropped(room: Room, script: ScriptedModel) -> None:
-    assert _texts(room, _hold(room, script, says(f"  {HELLO}\n", leaves=True))) == [HELLO]
+def test_spaces_around_an_utterance_are_dropped(room: Room, hold: Hold) -> None:
+    assert _texts(room, hold(says(f"  {HELLO}\n", leaves=True))) == [HELLO]
 
 
 def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: ScriptedModel) -> None:
@@ -298,8 +318,8 @@ def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: Room, script: Scri
     ]
 
 
-def test_a_stalled_talk_pays_for_both_attempts(room: Room, script: ScriptedModel) -> None:
-    conversation_id = _hold(room, script, says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
+def test_a_stalled_talk_pays_for_both_attempts(room: Room, hold: Hold) -> None:
+    conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert usage["character"].calls == 3
     assert talk(room, conversation_id).calls == 4

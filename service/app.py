@@ -140,7 +140,7 @@ def _stage(settings: Settings) -> WorldRepository:
         stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
         raise Misconfigured(
-            setting="KATARIBE_WORLD__START", reason=Phrase("settings.no_world_time", text=exc.text)
+            setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.text)
         ) from exc
     return stage
 

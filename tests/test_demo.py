@@ -10,11 +10,11 @@ from service import demo
 from service.content.files import bundled_content
 from service.demo import run_demo
 from service.llm.choose import LocalServer, find_local_servers
+from service.locales import Language
 from service.memory.lexical import tokens
 from tests.api.play import settings_for, write_village
 from tests.end_to_end.test_kill import speak_by_script
 from tests.servers.fake_openai import FakeOpenAI
-from world.time import Language
 
 REMEMBERED: dict[Language, str] = {"en": r"^  remembered  (.+) \(turn \d+\)$", "ja": r"^  記憶     (.+).発言 \d+.$"}
 MEETING: dict[Language, str] = {"en": r"— Meeting {n}, .+ —", "ja": r"— {n}度目の会話 .+ —"}

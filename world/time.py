@@ -1,12 +1,9 @@
-"""Owns world time: minutes on the game's own calendar, its days, and how long ago something was."""
+"""Owns world time: minutes on the game's own calendar, and its days."""
 
 from datetime import datetime, timedelta
 from typing import NewType
 
 from world.errors import BadWorldTime
-
-Language = str
-"""The code of a language: en, ja, or another that the service has a file for."""
 
 WorldTime = NewType("WorldTime", int)
 """Minutes since 0001-01-01T00:00 of the world's calendar (proleptic Gregorian, no time zone)."""
@@ -58,44 +55,3 @@ def day_end(t: WorldTime, *, day_starts: int = 0) -> WorldTime:
 def minute_of_day(t: WorldTime) -> int:
     """Minutes since midnight, 0..1439."""
     return t % MINUTES_PER_DAY
-
-
-def clock_label(t: WorldTime, language: Language) -> str:
-    """Date, weekday and hour as a person would say them, for prompts and pages."""
-    moment = to_datetime(t)
-    hour = f"{moment.hour}:{moment.minute:02d}"
-    if language == "ja":
-        return f"{moment.month}月{moment.day}日({'月火水木金土日'[moment.weekday()]}) {hour}"
-    weekday = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
-    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[moment.month - 1]
-    return f"{weekday} {moment.day} {month}, {hour}"
-
-
-def ago(then: WorldTime, now: WorldTime, language: Language, *, day_starts: int = 0) -> str:
-    """How long ago `then` was, in words: by the minute, then by the hour, then by world days ("2日前").
-
-    A moment that is not past is "just now".
-    """
-    minutes = now - then
-    days = day_of(now, day_starts=day_starts) - day_of(then, day_starts=day_starts)
-    if minutes < 1:
-        return "たった今" if language == "ja" else "just now"
-    if minutes < MINUTES_PER_HOUR:
-        return _count(minutes, "分前", "minute", language)
-    if days == 0 or minutes < 6 * MINUTES_PER_HOUR:
-        return _count(minutes // MINUTES_PER_HOUR, "時間前", "hour", language)
-    if days == 1:
-        return "昨日" if language == "ja" else "yesterday"
-    if days < 14:
-        return _count(days, "日前", "day", language)
-    if days < 60:
-        return _count(days // 7, "週間前", "week", language)
-    if days < 730:
-        return _count(days // 30, "か月前", "month", language)
-    return _count(days // 365, "年前", "year", language)
-
-
-def _count(number: int, ja: str, en: str, language: Language) -> str:
-    if language == "ja":
-        return f"{number}{ja}"
-    return f"{number} {en}{'' if number == 1 else 's'} ago"

@@ -21,10 +21,11 @@ from service.api.life_schemas import (
 )
 from service.api.possible import possibilities_out
 from service.api.problem import describe
+from service.locales import language_named
 from service.runtime.act import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from world.time import Language, WorldTime, iso
+from world.time import WorldTime, iso
 
 router = APIRouter(tags=["people"])
 
@@ -48,7 +49,7 @@ async def read_actions(
     def work(session: Session) -> PossibilitiesOut:
         living = load(session, house.room.stage, world_id, models_missing=house.models_missing)
         found = possibilities(session, living, character_id)
-        language = _language(accept_language) or living.world.language
+        language = language_named(accept_language) or living.world.language
         return possibilities_out(house.room.stage, living.world, language, character_id, found)
 
     return await house.room.database.read(work)
@@ -94,11 +95,3 @@ def _act(session: Session, living: WorldSession, character_id: str, body: SleepI
         ).model_dump()
     cleared = sleep(session, living, character_id)
     return SleptOut(at=iso(now), cleared_conversations=cleared).model_dump()
-
-
-def _language(accept_language: str | None) -> Language | None:
-    """The language a reader names first, if it is one of ours."""
-    first = (accept_language or "").split(",")[0].strip().lower()
-    if first.startswith("ja"):
-        return "ja"
-    return "en" if first.startswith("en") else None

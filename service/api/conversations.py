@@ -18,6 +18,7 @@ from service.conversation.start import Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid, ModelNotConfigured
+from service.locales import Phrase
 from service.runtime.act import talk
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
@@ -192,14 +193,14 @@ async def stream_conversation(
 def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:
     row = session.get(ConversationRow, conversation_id)
     if row is None or row.world_id != world_id:
-        raise Invalid(field="query.before", reason=f"there is no conversation {conversation_id} to go on from")
+        raise Invalid(field="query.before", reason=Phrase("answers.invalid_fields.no_such_page", id=conversation_id))
     return row
 
 
 def _wanted(body: StartIn, house: House) -> Start:
     if (body.goal is None) != (body.success_criteria is None):
         missing = "goal" if body.goal is None else "success_criteria"
-        raise Invalid(field=f"body.{missing}", reason="goal and success_criteria go together; or leave both out")
+        raise Invalid(field=f"body.{missing}", reason=Phrase("answers.invalid_fields.goal_and_criteria"))
     goal = None
     if body.goal is not None and body.success_criteria is not None:
         goal = Goal(goal=body.goal, success_criteria=body.success_criteria)

@@ -1,7 +1,5 @@
 """Owns the endpoints for those who run the service."""
 
-from collections.abc import Mapping
-
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -9,16 +7,12 @@ from service.api.deps import House, Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
+from service.locales import Language, sentence
 from service.memory.witness import require_complete
-from world.time import Language
 
 router = APIRouter(tags=["health"])
 
 _OK = "ok"
-_DATABASE_AWAY: Mapping[Language, str] = {
-    "en": "The database cannot be reached ({error}). Check KATARIBE_DATABASE_URL.",
-    "ja": "データベースに接続できません({error})。KATARIBE_DATABASE_URL を確認してください。",
-}
 
 
 @router.get("/healthz", response_model=HealthOut)
@@ -57,7 +51,7 @@ async def _database_fault(house: House, language: Language) -> str | None:
     except (DatabaseGone, DatabaseDamaged) as exc:
         return exc.sentence(language)
     except SQLAlchemyError as exc:
-        return _DATABASE_AWAY[language].format(error=type(exc).__name__)
+        return sentence(language, "answers.database_away", error=type(exc).__name__)
     return None
 
 

@@ -153,7 +153,7 @@ def _episode(episode: Episode, world: WorldView) -> EpisodeOut:
     partner = world.name_of(episode.partner_id)
     return EpisodeOut(
         id=episode.conversation_id,
-        name=f"{partner}との会話" if world.language == "ja" else f"Conversation with {partner}",
+        name=world.say("answers.episode", partner=partner),
         summary=episode.summary,
         partner_id=episode.partner_id,
         partner_name=partner,

@@ -5,10 +5,11 @@ from typing import Any
 
 from service.api.life_schemas import OptionOut, PossibilitiesOut, RefusalOut
 from service.decision.wording import action_name, option_line, why
+from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import WorldRow
 from world.option import Option, Possibilities, Refusal
-from world.time import Language, iso
+from world.time import iso
 
 
 def possibilities_out(

@@ -14,31 +14,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from service.errors import KataribeError
-from world.time import Language
+from service.locales import Language, language_named, room, sentence
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
 
 TOLD = 20
 """Errors of one request that are told."""
-_MORE: dict[Language, str] = {
-    "en": " These are the first {told} of {all}.",
-    "ja": "全{all}件のうち、はじめの{told}件です。",
-}
-_HTTP_TITLES: dict[int, dict[Language, str]] = {
-    400: {"en": "The body cannot be read as JSON in UTF-8.", "ja": "本文をUTF-8のJSONとして読めません。"},
-    404: {"en": "There is nothing at this path.", "ja": "このパスには何もありません。"},
-    405: {"en": "This path does not know that method.", "ja": "このパスではそのメソッドは使えません。"},
-}
-_INVALID: dict[Language, str] = {
-    "en": "The request is not as the API describes it; see `errors`.",
-    "ja": "要求がAPIの定義と合っていません。`errors` を見てください。",
-}
-_STORE_AWAY: dict[Language, str] = {
-    "en": "The database cannot be reached, or not be written to. Nothing was changed; try again.",
-    "ja": "データベースに接続できないか、書き込めません。何も変わっていません。もう一度試してください。",
-}
-
 
 _REF = "#/components/schemas/{model}"
 
@@ -78,9 +60,8 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def language_of(request: Request) -> Language:
-    """The language the client asks for: Japanese if its Accept-Language names it first, else English."""
-    first = request.headers.get("accept-language", "").split(",")[0].strip().lower()
-    return "ja" if first.startswith("ja") else "en"
+    """The language that the client's Accept-Language names first, else English."""
+    return language_named(request.headers.get("accept-language")) or "en"
 
 
 def install(app: FastAPI) -> None:
@@ -138,7 +119,8 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         type=TYPE_PREFIX + "invalid",
         title="Invalid",
         status=422,
-        detail=_INVALID[language] + (_MORE[language].format(told=TOLD, all=len(found)) if len(found) > TOLD else ""),
+        detail=sentence(language, "answers.invalid")
+        + (sentence(language, "answers.more", told=TOLD, all=len(found)) if len(found) > TOLD else ""),
         errors=[FieldError(field=_path(e["loc"]), message=str(e["msg"])) for e in found[:TOLD]],
     )
     return _answer(problem)
@@ -146,8 +128,8 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
-    known = _HTTP_TITLES.get(error.status_code)
-    detail = known[language_of(request)] if known else str(error.detail)
+    key = str(error.status_code)
+    detail = room(language_of(request), "answers.status").get(key, str(error.detail))
     problem = Problem(type="about:blank", title=str(error.detail), status=error.status_code, detail=detail)
     headers = dict(error.headers or {})
     if error.status_code == 405:
@@ -167,7 +149,7 @@ async def _store(request: Request, _: Exception) -> JSONResponse:
         type=TYPE_PREFIX + "store-unavailable",
         title="Store unavailable",
         status=503,
-        detail=_STORE_AWAY[language_of(request)],
+        detail=sentence(language_of(request), "answers.store_away"),
     )
     return _answer(problem)
 

@@ -25,6 +25,8 @@ from service.api.schemas import (
 from service.conversation.prompt import Emotion
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
+from service.locales import Phrase
+from service.locales.time import ago
 from service.memory.store import Recalled
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
@@ -40,7 +42,7 @@ from service.store.tables import (
 )
 from world.errors import BadWorldTime
 from world.people import Segment, position_at, walking_at
-from world.time import WorldTime, ago, iso, parse_time
+from world.time import WorldTime, iso, parse_time
 
 REHEARSAL = "rehearsal"
 
@@ -55,7 +57,7 @@ def moment(text: str, field: str) -> WorldTime:
     try:
         return parse_time(text)
     except BadWorldTime as exc:
-        raise Invalid(field=field, reason=str(exc)) from exc
+        raise Invalid(field=field, reason=Phrase("common.no_world_time", text=exc.text)) from exc
 
 
 def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
@@ -231,4 +233,6 @@ def _goal(row: ConversationRow) -> GoalOut | None:
 def _failure(row: ConversationRow, world: WorldView) -> FailureOut | None:
     if row.failure is None:
         return None
-    return FailureOut(type=row.failure["type"], role=row.failure["role"], detail=row.failure[world.language])
+    return FailureOut(
+        type=row.failure["type"], role=row.failure["role"], detail=row.failure.get(world.language, row.failure["en"])
+    )

@@ -1,6 +1,6 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, func, select
@@ -29,18 +29,18 @@ from service.api.schemas import (
     WorldOut,
 )
 from service.errors import Invalid
+from service.locales import Language, Phrase, sentence
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.runtime.author import announce, set_weather
 from service.runtime.forget import forget_world
-from service.runtime.halted import SENTENCES
 from service.runtime.outbox import waiting
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Stopped
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
 from world.places import Facility
-from world.time import MINUTES_PER_DAY, Language, WorldTime, iso
+from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 router = APIRouter(tags=["world"])
 
@@ -277,8 +277,8 @@ def _clock(row: WorldRow | None, language: Language) -> ClockOut:
 
 
 def _stopped(reason: str | None, language: Language) -> StoppedOut | None:
-    known: Stopped | None = next((known for known in SENTENCES if known == reason), None)
-    return None if known is None else StoppedOut(reason=known, detail=SENTENCES[known][language])
+    known: Stopped | None = next((known for known in get_args(Stopped) if known == reason), None)
+    return None if known is None else StoppedOut(reason=known, detail=sentence(language, f"clock.stopped.{known}"))
 
 
 def _facility(facility: Facility, now: WorldTime) -> FacilityOut:
@@ -323,5 +323,5 @@ def _people(session: Session, world: WorldView, at: WorldTime, lives: Lives | No
 def _past(text: str, now: WorldTime) -> WorldTime:
     moment = views.moment(text, "query.at")
     if moment > now:
-        raise Invalid(field="query.at", reason=f"{text} is not past; it is {iso(now)}")
+        raise Invalid(field="query.at", reason=Phrase("answers.invalid_fields.not_past", text=text, now=iso(now)))
     return moment

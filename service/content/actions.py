@@ -16,10 +16,10 @@ from service.content.fields import (
     Text,
     refusal,
 )
+from service.locales import Language
 from world.actions import BUILT_IN, ActionDef, Between, Catalogue, Where
 from world.needs import Need, Needs
 from world.places import ALWAYS_OPEN
-from world.time import Language
 
 _MOST_SEATS = 1_000_000
 

@@ -15,10 +15,11 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
+from service.locales import Language
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.places import Hours
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language, WorldTime, parse_time
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, parse_time
 
 T = TypeVar("T")
 

@@ -10,10 +10,10 @@ from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile
 from service.errors import ContentErrors, NotFound
-from service.locales import sentence
+from service.locales import Language, sentence
 from world.actions import Catalogue
 from world.places import WorldMap
-from world.time import Language, WorldTime
+from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
-from world.time import Language
 
 Nudge = Literal["repeated", "broke_character"]
 """Why the speaker is asked again: it repeated itself, or stepped out of its role."""

@@ -14,6 +14,7 @@ from service.conversation.room import Room
 from service.conversation.transcript import goal_of, lines, said_between, world_at
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
+from service.locales.time import ago
 from service.memory.recall import PersonMemory, RecentMemory, recall, remembered, remembered_as
 from service.memory.self_facts import self_facts
 from service.people.attitude import mood
@@ -23,7 +24,7 @@ from service.people.person import person_row
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, LifeRow, PromptRow, TurnRow
 from world.actions import BUILT_IN
-from world.time import WorldTime, ago
+from world.time import WorldTime
 
 KNOWN_TOKENS = 180
 """What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""

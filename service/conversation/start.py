@@ -7,6 +7,7 @@ from sqlmodel import Session, col, select
 from service.conversation.context import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
+from service.locales import Phrase
 from service.people.person import night_of
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
@@ -45,7 +46,7 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
     """
     world.character(wanted.character_id)
     if wanted.partner_id == wanted.character_id:
-        raise Invalid(field="npc_id", reason="nobody talks to itself")
+        raise Invalid(field="npc_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
     if wanted.partner_id not in world.cast.characters:
         world.npc(wanted.partner_id)
     require_free(session, world, wanted.character_id, wanted.partner_id)

@@ -13,6 +13,7 @@ from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Message, Role, Usage
+from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
 from service.store.event_kinds import ConversationEnded
 from service.store.phase import ClockPolicy, EndReason, Phase
@@ -206,7 +207,7 @@ def require(row: ConversationRow, *phases: Phase) -> None:
 
 def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
     """An error as it is kept with the conversation."""
-    return {"type": error.slug, "role": role, "en": error.sentence("en"), "ja": error.sentence("ja")}
+    return {"type": error.slug, "role": role, **{language: error.sentence(language) for language in languages()}}
 
 
 def _pay(session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:

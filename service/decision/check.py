@@ -1,49 +1,26 @@
 """Owns what is wrong with an answer: a reason in the character's language, told it once, or None."""
 
-from collections.abc import Mapping
+from functools import partial
 
 from service.decision.agent_state import PlanBlock
 from service.decision.scene import DayPlan, Decision, DecisionScene, Offer, PlannedBlock, PlanPlace, PlanScene
+from service.locales import sentence
 from world.actions import TALK
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, Language
-
-_FAULTS: Mapping[Language, Mapping[str, str]] = {
-    "en": {
-        "choice": "there is no option {choice}, only 1 to {last}.",
-        "goal": "a talk needs its goal and success_criteria.",
-        "target": "option {choice} is a talk with {name}, not with {target}.",
-        "order": "the blocks are not in order of time from {starts} on: {at}.",
-        "place": "there is no place {place}, only 0 to {last}.",
-        "action": "{action!r} cannot be done at {name}.",
-        "closed": "{name} is closed at {at} (open {hours}).",
-        "home": "home",
-    },
-    "ja": {
-        "choice": "選択肢{choice}はない。1から{last}まで。",
-        "goal": "話すなら goal と success_criteria が要る。",
-        "target": "選択肢{choice}の相手は{name}で、{target}ではない。",
-        "order": "{starts}からの時刻順になっていない: {at}。",
-        "place": "場所{place}はない。0から{last}まで。",
-        "action": "{action} は{name}ではできない。",
-        "closed": "{name}は{at}には閉まっている(営業 {hours})。",
-        "home": "家",
-    },
-}
-_FREE: Mapping[Language, str] = {"en": "Free", "ja": "自由"}
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
 
 
 def decision_fault(scene: DecisionScene, decision: Decision) -> str | None:
     """Why the decision cannot be carried out as it is answered."""
-    text, offer = _FAULTS[scene.language], offer_of(scene, decision)
+    say, offer = partial(sentence, scene.language), offer_of(scene, decision)
     if offer is None:
-        return text["choice"].format(choice=decision.choice, last=len(scene.offers))
+        return say("decision.faults.choice", choice=decision.choice, last=len(scene.offers))
     if offer.option.action_id != TALK:
         return None
     if not (decision.goal.strip() and decision.success_criteria.strip()):
-        return text["goal"]
+        return say("decision.faults.goal")
     target = decision.target.strip()
     if target and not _is(target, offer):
-        return text["target"].format(choice=decision.choice, name=offer.partner_name, target=target)
+        return say("decision.faults.target", choice=decision.choice, name=offer.partner_name, target=target)
     return None
 
 
@@ -54,16 +31,16 @@ def offer_of(scene: DecisionScene, decision: Decision) -> Offer | None:
 
 def plan_fault(scene: PlanScene, plan: DayPlan) -> str | None:
     """Why the plan cannot be lived: its order, a place or action that is not there, a place that is closed."""
-    text, earlier = _FAULTS[scene.language], -1
+    say, earlier = partial(sentence, scene.language), -1
     # An hour ago at the earliest: what goes on already may be the first block. Blocks may run past midnight.
     begins = _minutes(scene.at) - MINUTES_PER_HOUR
     for block in plan.blocks:
         offset = (_minutes(block.starts) - begins) % MINUTES_PER_DAY
         if offset <= earlier:
-            return text["order"].format(starts=scene.at, at=block.starts)
+            return say("decision.faults.order", starts=scene.at, at=block.starts)
         earlier = offset
         if block.place > len(scene.places):
-            return text["place"].format(place=block.place, last=len(scene.places))
+            return say("decision.faults.place", place=block.place, last=len(scene.places))
         fault = _place_fault(scene, block)
         if fault is not None:
             return fault
@@ -83,20 +60,20 @@ def plan_blocks(scene: PlanScene, plan: DayPlan) -> tuple[PlanBlock, ...]:
     )
     begins = _minutes(scene.at)
     if 0 < (blocks[0].starts - begins) % MINUTES_PER_DAY < MINUTES_PER_DAY - MINUTES_PER_HOUR:
-        return PlanBlock(starts=begins, activity=_FREE[scene.language]), *blocks
+        return PlanBlock(starts=begins, activity=sentence(scene.language, "decision.free")), *blocks
     return blocks
 
 
 def _place_fault(scene: PlanScene, block: PlannedBlock) -> str | None:
-    text = _FAULTS[scene.language]
+    say = partial(sentence, scene.language)
     place: PlanPlace | None = scene.places[block.place - 1] if block.place else None
     doings = (*place.actions, *scene.at_home) if place else scene.at_home
     action = block.action.strip()
     if action and action not in {doing.action_id for doing in doings}:
-        return text["action"].format(action=action, name=place.name if place else text["home"])
+        return say("decision.faults.action", action=action, name=place.name if place else say("decision.faults.home"))
     if place is None or place.is_open(_minutes(block.starts)):
         return None
-    return text["closed"].format(name=place.name, at=block.starts, hours=place.hours)
+    return say("decision.faults.closed", name=place.name, at=block.starts, hours=place.hours)
 
 
 def _is(target: str, offer: Offer) -> bool:

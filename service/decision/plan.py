@@ -1,6 +1,5 @@
 """Owns the day's plan: when it is due, when it breaks, and how it is made: one call, checked, else the routine."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from service.decision.agent_state import AgentState
@@ -15,7 +14,7 @@ from service.decision.scene import DayPlan
 from service.decision.wording import action_name, failed_line, why
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from world.option import Refusal
-from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 
 MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
@@ -23,8 +22,6 @@ _MORNING = 4 * MINUTES_PER_HOUR
 """Before this hour nobody plans who has not slept: the day before still goes on."""
 _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 """Failures of a model that was there and had its say."""
-
-_SLEPT: Mapping[Language, str] = {"en": "you slept through a part of it.", "ja": "眠っている間に予定が過ぎた。"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +74,7 @@ def why_broken(look: Look) -> str | None:
     if failed is not None and failed.facility_id is not None and failed.facility_id == slot.block.facility_id:
         return failed_line(look.world, failed)
     if _slept_through(look):
-        return _SLEPT[look.world.language]
+        return look.world.say("decision.slept")
     refusal = obstacle(look.world, look.snapshot, slot)
     return _sentence(look, refusal) if refusal else None
 
@@ -85,7 +82,7 @@ def why_broken(look: Look) -> str | None:
 def _sentence(look: Look, refusal: Refusal) -> str:
     place = look.world.map.facilities.get(refusal.facility_id or "")
     what = place.name if place else action_name(look.world, refusal.action_id)
-    return f"{what}: {why(look.world, refusal)}{'。' if look.world.language == 'ja' else '.'}"
+    return look.world.say("decision.broken", what=what, why=why(look.world, refusal))
 
 
 def _has_slept(look: Look) -> bool:

@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile
+from service.locales import Language
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
-from world.time import Language
 
 MAX_BLOCKS = 10
 MIN_BLOCKS = 2

@@ -1,70 +1,23 @@
 """Owns how options, refusals and what somebody does read: one short line each, in the world's language."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from service.decision.agent_state import Failed
+from service.locales import Language, Listed, Phrase
 from service.people.worlds import WorldView
-from world.actions import BUILT_IN, GO, HOLD, TALK, WAIT, WALK, ActionDef
+from world.actions import BUILT_IN, GO, WAIT, ActionDef
 from world.life import Because
 from world.option import Option, Reason, Refusal
 from world.perceive import Snapshot
-from world.time import MINUTES_PER_HOUR, Language, WorldTime, minute_of_day
+from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 
 MAX_REFUSALS = 4
-_LONGEST: Mapping[Language, int] = {"en": 100, "ja": 50}
+_LONGEST, _LONGEST_JA = 100, 50
 """Letters of a summary or a memory that a decision is told."""
 _UNTOLD = (Reason.BUSY, Reason.TOO_MUCH)
 
-_STOPS: Mapping[Language, re.Pattern[str]] = {"en": re.compile(r'[.?!]"?(?=\s)'), "ja": re.compile("[。?!]")}
-
-_BUILT_IN: Mapping[Language, Mapping[str, str]] = {
-    "en": {WAIT: "Wait", WALK: "Walk", TALK: "Talk", GO: "Go", HOLD: "Stand"},
-    "ja": {WAIT: "待つ", WALK: "歩く", TALK: "話す", GO: "行く", HOLD: "立っている"},
-}
-_WHY: Mapping[Language, Mapping[str, str]] = {
-    "en": {
-        Reason.CLOSED: "closed (open {hours})",
-        Reason.WRONG_TIME: "only {hours}",
-        Reason.NO_SEAT: "no seat is free",
-        Reason.TOO_LITTLE: "too little {need} ({has}, takes {needs})",
-        Reason.TOO_MUCH: "no need of it ({need} {has})",
-        Reason.NO_FACILITY: "there is no place for it",
-        Reason.NO_WAY: "no way leads there",
-        Reason.NOBODY: "nobody is there",
-        Reason.BUSY: "busy",
-        Reason.GONE: "gone",
-    },
-    "ja": {
-        Reason.CLOSED: "閉まっている(営業 {hours})",
-        Reason.WRONG_TIME: "{hours}のみ",
-        Reason.NO_SEAT: "席が空いていない",
-        Reason.TOO_LITTLE: "{need}が足りない({has}、要 {needs})",
-        Reason.TOO_MUCH: "まだ必要ない({need} {has})",
-        Reason.NO_FACILITY: "できる場所がない",
-        Reason.NO_WAY: "道がない",
-        Reason.NOBODY: "相手がいない",
-        Reason.BUSY: "手が離せない",
-        Reason.GONE: "もういない",
-    },
-}
-_TIMES = {1: "once", 2: "twice"}
-_ENDED: Mapping[Language, Mapping[str, str]] = {
-    "en": {
-        Because.DONE: "{what}: done.",
-        Because.CUT: "{what}: cut short by somebody.",
-        Because.NEED: "{what}: stopped, for {need} is critical.",
-        Because.ALARM: "{what}: stopped, the next part of the day begins.",
-        Because.ROUSED: "{what}: interrupted.",
-    },
-    "ja": {
-        Because.DONE: "「{what}」が終わった。",
-        Because.CUT: "「{what}」の途中で声をかけられた。",
-        Because.NEED: "「{what}」を中断した。{need}が限界。",
-        Because.ALARM: "「{what}」を切り上げた。次の予定の時間。",
-        Because.ROUSED: "「{what}」を中断させられた。",
-    },
-}
+_STOPS, _STOPS_JA = re.compile(r'[.?!]"?(?=\s)'), re.compile("[。?!]")
 
 
 def clock(minute: int) -> str:
@@ -79,18 +32,17 @@ def clock_of(t: WorldTime) -> str:
 
 def action_name(world: WorldView, action_id: str) -> str:
     """The author's name of an action, or of what is built in; the id of an action the author has taken away."""
-    built_in = _BUILT_IN[world.language].get(action_id)
-    catalogue = world.setting.catalogue
-    known = (action.name for action in catalogue.actions if action.id == action_id)
-    return built_in or next(known, action_id)
+    if action_id in BUILT_IN:
+        return world.say(f"decision.actions.{action_id}")
+    return next((action.name for action in world.setting.catalogue.actions if action.id == action_id), action_id)
 
 
 def in_short(text: str, language: Language) -> str:
     """The text if it is short, else its first sentences that are, else its beginning."""
-    longest = _LONGEST[language]
+    longest, stops = (_LONGEST_JA, _STOPS_JA) if language == "ja" else (_LONGEST, _STOPS)
     if len(text) <= longest:
         return text
-    wholes = (text[: found.end()] for found in _STOPS[language].finditer(text[:longest]))
+    wholes = (text[: found.end()] for found in stops.finditer(text[:longest]))
     whole = [one for one in wholes if one.count("「") == one.count("」") and one.count('"') % 2 == 0]
     return whole[-1].strip() if whole else f"{text[: longest - 1].rstrip()}…"
 
@@ -99,50 +51,46 @@ def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int
     """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and what it does to whom
     chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today.
     """
-    ja = world.language == "ja"
-    about = [_times(world, option, in_short=True)]
+    both = option.walk_minutes and option.minutes
+    about = [world.say("decision.times_in_short", **_minutes(option)) if both else _times(world, option)]
     if doing:
-        about.append(f"「{doing}」の最中" if ja else f"now: {doing}")
+        about.append(world.say("decision.now_doing", doing=doing))
     if talked:
-        about.append(f"今日{talked}回話した" if ja else f"talked {_TIMES.get(talked, f'{talked} times')} today")
+        about.append(world.say("decision.talked_today", count=talked))
     if option.action_id not in BUILT_IN:
         about.append(gains_line(world, world.setting.catalogue.action(option.action_id)))
-    return _with(world, option, "、" if ja else "; ", about)
+    return _with(world, option, world.say("common.semicolon").join(filter(None, about)))
 
 
 def option_line(world: WorldView, option: Option) -> str:
     """``Work: Shionoyu Inn (walk 5, 60 min)``."""
-    return _with(world, option, "", [_times(world, option, in_short=False)])
+    return _with(world, option, _times(world, option))
 
 
 def gains_line(world: WorldView, action: ActionDef) -> str:
     """``Money -300, Satiety +40``: what it costs and brings, in points of needs, over the whole of it."""
-    joint = "、" if world.language == "ja" else ", "
     gained = {
         need: action.effects.get(need.id, 0) - action.cost.get(need.id, 0) for need in world.setting.catalogue.needs.all
     }
-    return joint.join(f"{need.name or need.id} {round(points):+d}" for need, points in gained.items() if round(points))
+    told = (f"{need.name or need.id} {round(points):+d}" for need, points in gained.items() if round(points))
+    return Listed(told).of(world.language)
 
 
-def _with(world: WorldView, option: Option, joint: str, about: list[str]) -> str:
-    told = joint.join(filter(None, about))
-    if not told:
-        return _what(world, option)
-    return f"{_what(world, option)}({told})" if world.language == "ja" else f"{_what(world, option)} ({told})"
+def _with(world: WorldView, option: Option, told: str) -> str:
+    what = _what(world, option)
+    return world.say("common.aside", what=what, inside=told) if told else what
 
 
-def _times(world: WorldView, option: Option, *, in_short: bool) -> str:
-    """``5+60`` in short, else ``walk 5, 60 min``."""
-    ja = world.language == "ja"
-    if in_short and option.minutes and option.walk_minutes:
-        return f"{option.walk_minutes}+{option.minutes}{'分' if ja else ''}"
-    walk = f"徒歩{option.walk_minutes}分" if ja else f"walk {option.walk_minutes}"
-    times = [walk] if option.walk_minutes else []
+def _times(world: WorldView, option: Option) -> str:
+    """``walk 5, 60 min``."""
     if option.minutes:
-        times.append(f"{option.minutes}分" if ja else f"{option.minutes} min")
-    elif times and not ja:
-        times[-1] += " min"
-    return ("、" if ja else ", ").join(times)
+        key = "decision.walk_and_minutes" if option.walk_minutes else "decision.minutes"
+        return world.say(key, **_minutes(option))
+    return world.say("decision.walk", **_minutes(option)) if option.walk_minutes else ""
+
+
+def _minutes(option: Option) -> dict[str, int]:
+    return {"walk": option.walk_minutes, "minutes": option.minutes}
 
 
 def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, ...]:
@@ -154,8 +102,7 @@ def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, .
     for refusal in refusals:
         if refusal.reason not in _UNTOLD:
             subjects.setdefault(why(world, refusal), {})[_subject(world, refusal)] = None
-    joint = "、" if world.language == "ja" else ", "
-    return tuple(f"{joint.join(names)}: {reason}" for reason, names in subjects.items())[:MAX_REFUSALS]
+    return tuple(f"{Listed(names).of(world.language)}: {reason}" for reason, names in subjects.items())[:MAX_REFUSALS]
 
 
 def why(world: WorldView, refusal: Refusal) -> str:
@@ -166,27 +113,24 @@ def why(world: WorldView, refusal: Refusal) -> str:
     for key in ("has", "needs"):
         if key in facts:
             facts[key] = round(float(facts[key]))
-    return _WHY[world.language][refusal.reason].format(**facts)
+    return world.say(f"decision.why.{refusal.reason}", **facts)
 
 
 def failed_line(world: WorldView, failed: Failed) -> str:
     """What was chosen in vain, and why."""
     place = world.map.facilities.get(failed.facility_id or "")
     where = world.name_of(failed.target_id) if failed.target_id else place.name if place else ""
-    reasons = _WHY[world.language]
-    # A reason that comes with figures says here only what it is: the figures were those of another moment.
-    reason = reasons[failed.reason].split("(")[0].strip() if failed.reason in reasons else failed.reason
     what = action_name(world, failed.action_id)
     told = f"{what}: {where}" if where else what
-    return f"「{told}」はできなかった: {reason}。" if world.language == "ja" else f"{told}: in vain, {reason}."
+    # Without the figures: they were those of another moment.
+    return world.say("decision.failed", what=told, reason=Phrase(f"web.why_{failed.reason}"))
 
 
 def ended_line(world: WorldView, snapshot: Snapshot) -> str:
     """What has just ended, and why."""
-    joint = "と" if world.language == "ja" else " and "
-    need = joint.join(need_name(world, need_id) for need_id in snapshot.critical)
+    need = world.say("common.and").join(need_name(world, need_id) for need_id in snapshot.critical)
     because = Because(snapshot.because) if need or snapshot.because != Because.NEED else Because.DONE
-    return _ENDED[world.language][because].format(what=action_name(world, snapshot.ended), need=need)
+    return world.say(f"decision.ended.{because}", what=action_name(world, snapshot.ended), need=need)
 
 
 def need_name(world: WorldView, need_id: str) -> str:
@@ -219,4 +163,4 @@ def _subject(world: WorldView, refusal: Refusal) -> str:
     name = action_name(world, refusal.action_id)
     if place is None:
         return name
-    return f"{name}({place.name})" if world.language == "ja" else f"{name} ({place.name})"
+    return world.say("common.aside", what=name, inside=place.name)

@@ -15,12 +15,13 @@ from service.export.problem import BadWorldName, FileUnusable, NoSuchTime, NoSuc
 from service.export.read import Imported, read_story
 from service.export.record import written
 from service.export.write import Span, story
+from service.locales import Language
 from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.session import Database, unopenable
 from world.errors import BadWorldTime
 from world.ids import is_slug
-from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
+from world.time import MINUTES_PER_DAY, WorldTime, parse_time
 
 
 def world_name(text: str) -> str:

@@ -12,11 +12,12 @@ from sqlmodel import Session, col, func, select
 
 from service.export.problem import NoSuchWorld, NothingThen
 from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, SummaryLine, TurnLine
+from service.locales import Language, languages
 from service.store.event_kinds import OfConversation, payload_of
 from service.store.ids import derived_id
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
-from world.time import Language, WorldTime, iso
+from world.time import WorldTime, iso
 
 ROWS = 500
 """How many events are held in memory at once."""
@@ -56,7 +57,7 @@ def story(
             begun=iso(WorldTime(world.started_at)),
             now=iso(WorldTime(world.now)),
         )
-    language: Language = "ja" if world.language == "ja" else "en"
+    language = world.language if world.language in languages() else "en"
     lived: dict[str, Any] = {"from": since, "to": min(before, world.now)}
     yield Header.model_construct(world_id=world_id, name=names[language], language=language, **lived)
     yield from _merged(_events(session, world_id, since, before), _conversations(session, world, since, before))

@@ -6,8 +6,8 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from service.locales import Language
 from service.settings import Role as Role
-from world.time import Language
 
 T = TypeVar("T", bound=BaseModel)
 

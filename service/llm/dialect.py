@@ -10,14 +10,10 @@ from pydantic import BaseModel
 
 from service.llm.chat import Message, Prompt
 from service.llm.schema import schema_name, schema_text
+from service.locales import sentence
 
 THINKING_TOKENS = 2048
 """Added to the limit for a model that thinks before it answers: `max_tokens` bounds the answer, not the thought."""
-
-_SENTENCE = {
-    "en": "Answer with one JSON object and nothing else. It must match this JSON Schema:\n",
-    "ja": "次のJSON Schemaに合うJSONオブジェクトを1つだけ出力し、ほかには何も書かないでください:\n",
-}
 
 _TOO_LONG = re.compile(r"context.{0,9}(length|size|window)|maximum context|too many tokens", re.IGNORECASE)
 _BLAME = (
@@ -91,12 +87,12 @@ class Dialect:
         messages = list(prompt.messages)
         if self.explain or self.form >= Form.JSON_OBJECT:
             answer: type[BaseModel] = prompt.answer
-            sentence = _SENTENCE[prompt.language] + schema_text(answer)
+            explained = f"{sentence(prompt.language, 'llm.json_only')}\n{schema_text(answer)}"
             # joined to the first system message: many chat templates allow only one
             if messages and messages[0].role == "system":
-                messages[0] = replace(messages[0], content=f"{messages[0].content}\n\n{sentence}")
+                messages[0] = replace(messages[0], content=f"{messages[0].content}\n\n{explained}")
             else:
-                messages.insert(0, Message(role="system", content=sentence))
+                messages.insert(0, Message(role="system", content=explained))
         if not self.system_role:
             messages = _without_system(messages)
         return [{"role": m.role, "content": m.content} for m in messages]

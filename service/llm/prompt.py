@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from world.time import Language
+from service.locales import Language
 
 
 class Templates:

@@ -1,7 +1,7 @@
 """Owns every sentence that a person reads, by its key: one file for each language.
 
-A sentence is filled by `str.format`. Where a language has two forms it says ``one`` and ``other``, and the fact `count`
-chooses; a place that needs several sentences has a list. To add a language, put its file beside the others.
+A sentence is filled by `str.format`. Where a language has forms for numbers it says ``one``, ``two`` and ``other``, and
+the fact `count` chooses; a place that needs several sentences has a list. To add a language, put its file beside the others.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import yaml
 
 _HERE = Path(__file__).parent
-_FORMS = {"one", "other"}
+_FORMS = {"1": "one", "2": "two"}
 
 
 @cache
@@ -64,7 +64,7 @@ def sentence(language: Language, key: str, /, **facts: object) -> str:
     """
     found = _read(language)[key]
     if isinstance(found, Mapping):
-        found = found["one" if facts["count"] == 1 else "other"]
+        found = found.get(_FORMS.get(str(facts["count"])), found["other"])
     said = {name: fact.of(language) if isinstance(fact, Phrase) else fact for name, fact in facts.items()}
     filled: str = found.format_map(said)
     return filled
@@ -104,7 +104,7 @@ def _read(language: Language) -> Mapping[str, Any]:
 def _flat(above: str, found: Any) -> Any:
     if isinstance(found, list):
         yield above, tuple(found)
-    elif isinstance(found, dict) and not found.keys() <= _FORMS:
+    elif isinstance(found, dict) and not found.keys() <= {*_FORMS.values(), "other"}:
         for name, inner in found.items():
             yield from _flat(f"{above}.{name}" if above else str(name), inner)
     else:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import Importance, Mood
-from world.time import Language
+from service.locales import Language
 
 Ref = Annotated[str, Field(max_length=8)]
 Turn = Annotated[int, Field(ge=0, le=99)]

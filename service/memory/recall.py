@@ -7,6 +7,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
+from service.locales.time import ago
 from service.memory.mid_term import mid_term_memories
 from service.memory.store import Group, MemoryStore, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_between
@@ -20,7 +21,7 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
 )
-from world.time import WorldTime, ago
+from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from service.content.profile import Mood
+from service.locales import Language
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
@@ -29,7 +30,6 @@ from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.utterance import of_itself
 from service.people.attitude import moved_affinity
 from service.store.event_kinds import RejectionReason
-from world.time import Language
 
 ClaimT = TypeVar("ClaimT", SelfClaim, Claim, CommitmentDraft)
 ValidT = TypeVar("ValidT")

@@ -12,20 +12,21 @@ from typing import Any, get_args
 from sqlmodel import Session, col, select
 
 from service.content.profile import Mood
+from service.locales import Language, sentence
 from service.people.worlds import WorldView
 from service.store.tables import AttitudeChangeRow, MoodRow
-from world.time import MINUTES_PER_HOUR, Language, WorldTime
+from world.time import MINUTES_PER_HOUR, WorldTime
 
 AFFINITY_MIN, AFFINITY_MAX = -100, 100
 
-_LIKING: tuple[tuple[int, Mapping[Language, str]], ...] = (
-    (60, {"en": "You are very fond of {name}.", "ja": "{name}のことがとても好きだ。"}),
-    (25, {"en": "You are fond of {name}.", "ja": "{name}のことが好きだ。"}),
-    (8, {"en": "You rather like {name}.", "ja": "{name}に好感を持っている。"}),
-    (-7, {"en": "You neither like nor dislike {name}.", "ja": "{name}のことは好きでも嫌いでもない。"}),
-    (-24, {"en": "You do not much like {name}.", "ja": "{name}のことが少し苦手だ。"}),
-    (-59, {"en": "You dislike {name}.", "ja": "{name}のことが嫌いだ。"}),
-    (AFFINITY_MIN, {"en": "You cannot stand {name}.", "ja": "{name}のことが大嫌いだ。"}),
+_LIKING: tuple[tuple[int, str], ...] = (
+    (60, "people.liking.very_fond"),
+    (25, "people.liking.fond"),
+    (8, "people.liking.well_disposed"),
+    (-7, "people.liking.indifferent"),
+    (-24, "people.liking.cool"),
+    (-59, "people.liking.dislike"),
+    (AFFINITY_MIN, "people.liking.hate"),
 )
 """Affinity in words: each holds from its number up to the one above."""
 
@@ -71,7 +72,7 @@ def moved_affinity(before: int, proposed: int, step: int) -> int:
 
 def liking(affinity: int, name: str, language: Language) -> str:
     """How somebody with that affinity (-100..100) likes the one of that name, said to that somebody."""
-    return next(words for least, words in _LIKING if affinity >= least)[language].format(name=name)
+    return sentence(language, next(key for least, key in _LIKING if affinity >= least), name=name)
 
 
 def felt_mood(feeling: Feeling | None, authored: Mood, now: WorldTime, cools_hours: int) -> Mood:

@@ -8,12 +8,13 @@ from sqlmodel import Session, col, select
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, Decides, NpcProfile
 from service.locales import Language, languages, sentence
+from service.locales.time import clock_label
 from service.settings import WorldSettings
 from service.store.tables import NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Setting
-from world.time import WorldTime, clock_label, day_of, parse_time
+from world.time import WorldTime, day_of, parse_time
 
 
 @dataclass(frozen=True, kw_only=True)

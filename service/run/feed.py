@@ -5,6 +5,7 @@ from collections.abc import Collection
 from service.decision.agent_state import Failed
 from service.decision.wording import action_name, clock_of, failed_line
 from service.locales import Phrase
+from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.show import one_line
 from service.run.told import Told
@@ -30,7 +31,7 @@ from service.store.event_kinds import (
 )
 from world.actions import WALK
 from world.life import Because
-from world.time import WorldTime, clock_label, parse_time
+from world.time import WorldTime, parse_time
 
 
 class Feed:
@@ -107,7 +108,7 @@ class Feed:
 
     def _planned(self, told: Told, planned: Planned) -> str:
         blocks = (f"{block.starts} {one_line(block.activity)}" for block in planned.blocks)
-        return self._say("run.planned", told, blocks=self._world.say("run.block_joint").join(blocks))
+        return self._say("run.planned", told, blocks=self._world.say("common.semicolon").join(blocks))
 
     def _ended(self, told: Told, ended: ActivityEnded) -> str | None:
         if ended.because == Because.DONE or ended.action_id == WALK:
@@ -131,7 +132,7 @@ class Feed:
         turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in told.turns]
         reason = say(f"ends.{ended.reason}")
         if talk is not None and talk.failure is not None:
-            reason = f"{reason}: {one_line(str(talk.failure[self._world.language]))}"
+            reason = f"{reason}: {one_line(str(talk.failure.get(self._world.language, talk.failure['en'])))}"
         return [head, *turns, say("run.over", reason=reason)]
 
     def _remembered(self, told: Told) -> str | None:

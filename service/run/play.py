@@ -13,13 +13,14 @@ from service.api.deps import House
 from service.app import create_app
 from service.llm.choose import LocalServer
 from service.locales import Listed, sentence
+from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.show import Show, shown
 from service.run.summary import summary
 from service.run.watch import Run, Watch
 from service.settings import Settings
 from service.store.tables import WorldRow
-from world.time import MINUTES_PER_DAY, WorldTime, clock_label
+from world.time import MINUTES_PER_DAY, WorldTime
 
 FEW = 12
 """Up to so many characters the feed tells of everybody."""

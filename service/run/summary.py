@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from service.decision.wording import action_name, clock_of, need_name
 from service.locales import Listed, Phrase
+from service.locales.time import clock_label, date_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, total
 from service.run.ledger import Day, Ledger
 from service.run.show import one_line
-from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, clock_label
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +78,8 @@ def _role(world: WorldView, name: Phrase, spent: Spent, shares: float) -> str:
 
 
 def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:
-    language = world.language
     began = WorldTime(number * MINUTES_PER_DAY + world.settings.day_starts_minutes)
-    yield f"  {clock_label(began, language).rsplit(' ', 1)[0].rstrip(',')}"
+    yield f"  {date_label(began, world.language)}"
     did = (
         world.say("run.hours", what=action_name(world, action_id), hours=f"{minutes / MINUTES_PER_HOUR:.1f}")
         for action_id, minutes in day.minutes.most_common()

@@ -11,6 +11,8 @@ from sqlmodel import Session, col, select
 from service.api.deps import House
 from service.api.life import lives_of
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
+from service.locales import Language
+from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import Feed
@@ -22,7 +24,7 @@ from service.runtime.act import set_decision
 from service.runtime.world_session import WorldSession
 from service.store.events import last_event
 from service.store.tables import PersonRow
-from world.time import MINUTES_PER_DAY, Language, WorldTime, clock_label
+from world.time import MINUTES_PER_DAY, WorldTime
 
 T = TypeVar("T")
 

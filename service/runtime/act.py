@@ -8,6 +8,7 @@ from service.conversation.start import Start, start
 from service.decision.wording import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
+from service.locales import Phrase
 from service.people.person import person_row
 from service.people.whereabouts import move, segment_of
 from service.people.worlds import WorldView
@@ -39,7 +40,7 @@ class Destination:
 
     def __post_init__(self) -> None:
         if sum(value is not None for value in (self.node_id, self.facility_id, self.npc_id)) != 1:
-            raise Invalid(field="to", reason="give exactly one of node_id, facility_id, npc_id")
+            raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
 
 
 def take_in_hand(session: Session, living: WorldSession, character_id: str) -> None:

@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from service.content.profile import Mood
 from service.errors import Invalid, NotFound
+from service.locales import Phrase
 from service.people.attitude import set_affinity
 from service.people.person import person_row
 from service.people.whereabouts import move
@@ -109,11 +110,21 @@ def _carry(session: Session, living: WorldSession, character_id: str, wanted: Am
     items = list(row.items)
     for item in wanted.take:
         if item not in items:
-            raise Invalid(field="take", reason=f"{living.world.name_of(character_id)}: {item!r} ∉ {items}")
+            raise Invalid(
+                field="take",
+                reason=Phrase(
+                    "answers.invalid_fields.not_carried",
+                    name=living.world.name_of(character_id),
+                    item=item,
+                    items=items,
+                ),
+            )
         items.remove(item)
     items += wanted.give
     if len(items) > ITEMS_MAX:
-        raise Invalid(field="give", reason=f"{len(items)} > {ITEMS_MAX}")
+        raise Invalid(
+            field="give", reason=Phrase("answers.invalid_fields.too_many_things", count=len(items), most=ITEMS_MAX)
+        )
     row.items = items
     carries = Carries(given=tuple(wanted.give), taken=tuple(wanted.take))
     note(session, living.world.id, living.world.now, carries, character_id)
@@ -123,8 +134,8 @@ def _require_known(living: WorldSession, wanted: Amendment) -> None:
     if wanted.node_id is not None and wanted.node_id not in living.world.map.nodes:
         raise NotFound(kind="node", id=wanted.node_id)
     if wanted.node_id in living.world.map.closed_nodes:
-        raise Invalid(field="node_id", reason=f"{wanted.node_id}: an NPC stands there")
+        raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=wanted.node_id))
     for need_id in wanted.needs or {}:
         if need_id not in living.core.setting.catalogue.needs:
             known = ", ".join(need.id for need in living.core.setting.catalogue.needs.all)
-            raise Invalid(field=f"needs.{need_id}", reason=f"the needs of this world are {known}")
+            raise Invalid(field=f"needs.{need_id}", reason=Phrase("answers.invalid_fields.other_needs", known=known))

@@ -19,6 +19,7 @@ from apscheduler.triggers.base import BaseTrigger
 from sqlmodel import Session, col, select
 
 from service.errors import Invalid, WorldStopped
+from service.locales import Phrase
 from service.runtime.halted import asks_models, stop_unpaid
 from service.runtime.lease import claim_clock, holds_clock, release_clocks
 from service.runtime.world_runner import WorldRunner
@@ -158,7 +159,7 @@ class ClockScheduler:
             Invalid: a speed that is none.
         """
         if speed is not None and not (isfinite(speed) and 0 < speed <= FASTEST):
-            raise Invalid(field="speed", reason=f"{speed} ∉ (0, {FASTEST:g}]")
+            raise Invalid(field="speed", reason=Phrase("answers.invalid_fields.speed", speed=speed, most=FASTEST))
 
         def work(session: Session) -> WorldRow:
             self._stage.open(session, world_id, lock=True)

@@ -1,7 +1,5 @@
 """Owns the stop of a running clock by the service itself: no model may be asked any more, and somebody would ask one."""
 
-from collections.abc import Mapping
-
 from sqlmodel import Session, select
 
 from service.people.worlds import WorldRepository
@@ -9,16 +7,6 @@ from service.runtime.world_session import how_of
 from service.store.event_kinds import ClockStopped, Stopped
 from service.store.events import note
 from service.store.tables import PersonRow, WorldRow
-from world.time import Language
-
-SENTENCES: Mapping[Stopped, Mapping[Language, str]] = {
-    "budget_exhausted": {
-        "en": "The day's budget of model calls is used up, so the clock was stopped. A new one begins at 00:00 UTC: "
-        "start the clock again then.",
-        "ja": "今日のモデル呼び出しの予算を使い切ったため、時計を止めました。00:00 UTC に新しい予算が始まったら、"
-        "時計を動かし直してください。",
-    }
-}
 
 
 def asks_models(session: Session, stage: WorldRepository, world_id: str) -> bool:

@@ -16,6 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
+from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.calls import Calls, Decisions
 from service.runtime.crew import Crew
@@ -374,7 +375,7 @@ class WorldRunner:
         if after - row.now > settings.max_tick_minutes:
             raise TickTooLong(minutes=after - before, ordered=before - row.now, most=settings.max_tick_minutes)
         if after > LATEST:
-            raise Invalid(field="ticks", reason=f"the calendar ends at {iso(LATEST)}")
+            raise Invalid(field="ticks", reason=Phrase("answers.invalid_fields.calendar_ends", latest=iso(LATEST)))
         row.target = after
         return {"before": before, "after": after, "first": last_event(session, world_id)}
 

@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
 from tests.servers.sqlite import put_migrated
-from world.time import Language
 
 
 @pytest.fixture(scope="session")

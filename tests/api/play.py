@@ -16,10 +16,10 @@ from fastapi.testclient import TestClient
 from service.api.server import Server
 from service.llm.chat import Role
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.settings import Settings
 from tests.content.village import Village
 from tests.memory.answers import claim, plain, self_claim
-from world.time import Language
 
 Http = httpx.Client | TestClient
 """A client of the service, over the network or in process."""

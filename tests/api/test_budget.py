@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import Misconfigured
+from service.locales import Language
 from tests.api.play import TALK, problem, settings_for, talk
 from tests.servers.fake_openai import FakeOpenAI, Reply, answer_by_schema
-from world.time import Language
 
 BOTH = pytest.mark.parametrize("accepted", ["en", "ja"])
 WORDS = iter(range(1_000_000))

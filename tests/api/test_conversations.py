@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from tests.api.conftest import Connect
 from tests.api.play import (
     LINES,
@@ -27,7 +28,6 @@ from tests.api.play import (
     turn,
     until,
 )
-from world.time import Language
 
 
 def test_a_start_answers_at_once_and_says_where_to_look(client: TestClient, script: ScriptedModel) -> None:

@@ -17,6 +17,7 @@ from service.export.write import Span
 from service.llm.chat import Role
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.memory.store import Group, Kind
 from tests.api.play import (
     TALK,
@@ -29,7 +30,6 @@ from tests.api.play import (
 from tests.end_to_end.damage import overwrite_middle
 from tests.memory.far import FarMemory
 from tests.servers.sqlite import put_migrated
-from world.time import Language
 
 
 def test_a_service_that_has_everything_is_ready(client: TestClient) -> None:

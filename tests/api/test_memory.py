@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from tests.api.play import SISTER, problem, recollection, reply, say, script_short, script_sister, talk, turn
 from tests.memory.answers import claim, plain
-from world.time import Language
 
 
 def memory_of(client: TestClient, who: str = "sora", **query: Any) -> dict[str, Any]:

@@ -29,9 +29,9 @@ from service.conversation.prompt import (
 )
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
+from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
-from world.time import Language
 
 GOLDEN = Path(__file__).parent / "golden"
 

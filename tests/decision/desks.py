@@ -11,11 +11,12 @@ from service.decision.choose import Chosen, choose
 from service.decision.desk import Desk
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
+from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from world.perceive import Snapshot
 from world.simulation import Simulation as Core
 from world.simulation import newcomer
-from world.time import Language, WorldTime, parse_time
+from world.time import WorldTime, parse_time
 
 NINE = parse_time("2026-04-01T09:00")
 

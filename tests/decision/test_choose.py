@@ -16,6 +16,7 @@ from service.decision.routine import by_routine
 from service.decision.wording import MAX_REFUSALS
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.memory.sql import SqlMemory
 from service.memory.store import Episode, FactDraft, Group, Recalled
 from service.store.tables import MidTermRow, PersonRow
@@ -38,7 +39,7 @@ from world.actions import TALK, WAIT
 from world.possible import possible
 from world.simulation import Simulation as Core
 from world.simulation import newcomer
-from world.time import Language, WorldTime, iso, parse_time
+from world.time import WorldTime, iso, parse_time
 
 AWAY = ModelUnreachable(model="m", base_url="http://x", reason="refused")
 MEMORY_AWAY = GraphUnavailable(backend="sql", reason="gone", setting="KATARIBE_DATA_DIR")

@@ -19,10 +19,10 @@ from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine,
 from service.decision.wording import in_short
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
+from service.locales import Language
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
-from world.time import Language
 
 GOLDEN = Path(__file__).parent / "golden"
 LANGUAGES: tuple[Language, ...] = ("en", "ja")

@@ -11,6 +11,7 @@ from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.agent_state import PlanBlock
 from service.decision.routine import by_routine
+from service.locales import Language
 from tests.world.little_worlds import random_setting
 from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
 from world.actions import TALK, WAIT
@@ -18,7 +19,7 @@ from world.events import Kind
 from world.perceive import Snapshot
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
-from world.time import MINUTES_PER_DAY, Language, WorldTime, minute_of_day, parse_time
+from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day, parse_time
 
 NOON = parse_time("2026-04-01T12:00")
 Profiles = Mapping[str, CharacterProfile]

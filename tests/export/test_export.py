@@ -17,6 +17,7 @@ from service.errors import Misconfigured
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.write import Span
+from service.locales import Language
 from service.settings import Settings
 from service.store.lock import DataLock
 from service.store.phase import ClockPolicy
@@ -24,7 +25,7 @@ from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, WorldRow
 from tests.export.stories import BEGUN, NOW, STORIES, tell
 from world.ids import SLUG, SLUG_MAX
-from world.time import MINUTES_PER_DAY, Language, WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
 
 NAMES: dict[Language, str] = {"en": "Shione", "ja": "汐音"}
 TALK: dict[str, Any] = {

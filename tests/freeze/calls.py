@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
+from service.locales import Language
 from service.settings import Settings
 from tests.freeze.script import Script
 from tests.freeze.shape import shape_of
-from world.time import Language
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 from service.app import create_app
 from service.cli import cli
 from service.llm.choose import ROLES, Models
+from service.locales import Language
 from service.settings import Settings
 from tests.freeze.script import Script
-from world.time import MINUTES_PER_DAY, Language
+from world.time import MINUTES_PER_DAY
 
 TICKS = 240
 """Minutes in one request."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from service.llm.chat import Answer, Prompt, T, TextListener, Usage
+from service.locales import Language
 from tests.memory.answers import claim, plain, self_claim
-from world.time import MINUTES_PER_DAY, Language
+from world.time import MINUTES_PER_DAY
 
 What = Literal["plans", "decides", "speaks", "remembers"]
 

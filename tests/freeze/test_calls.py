@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from service.locales import Language
 from tests.freeze.calls import answered, promised
 from tests.freeze.record import on_record
 from tests.freeze.shape import lost, shape_of
-from world.time import Language
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

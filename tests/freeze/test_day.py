@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from service.locales import Language
 from tests.freeze.compare import first_difference
 from tests.freeze.day import lived_day
 from tests.freeze.record import on_record
 from tests.freeze.script import Script
-from world.time import Language
 
 
 @pytest.mark.long

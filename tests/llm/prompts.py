@@ -4,7 +4,7 @@ from typing import Any
 
 from service.conversation.prompt import CharacterTurn
 from service.llm.chat import Message, Prompt, Role
-from world.time import Language
+from service.locales import Language
 
 TURN: dict[str, Any] = {
     "utterance": 'やあ、a "friend" 🦊!',

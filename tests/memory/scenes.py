@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.content.profile import Mood
+from service.locales import Language
 from service.memory.extraction import (
     Claim,
     ClosingExtraction,
@@ -16,7 +17,6 @@ from service.memory.extraction import (
     SpokenLine,
 )
 from tests.memory.answers import NOTHING, claim, extraction, self_claim
-from world.time import Language
 
 EN_LINES = (
     "Good morning, Taro! I hear you stole the silver bell.",

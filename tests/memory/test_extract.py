@@ -16,6 +16,7 @@ from service.content.load import Content
 from service.errors import ModelBroken
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.memory.extract import ClosingQuestion, closing_prompt, extract
 from service.memory.extraction import ClosingExtraction, KnownFact
 from service.memory.store import Fact, Recalled
@@ -25,7 +26,7 @@ from service.store.session import Database
 from service.store.tables import SelfFactRow, WorldRow
 from tests.memory.closings import CHARACTER, NPC, prepared, set_clock, talk
 from tests.memory.scenes import answer, memories, scene
-from world.time import Language, WorldTime, parse_time
+from world.time import WorldTime, parse_time
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -7,6 +7,7 @@ from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import GraphUnavailable
+from service.locales.time import ago
 from service.memory.recall import UNSETTLED_LINES, RecentMemory, recall, recent_memory, remembered_as
 from service.memory.sql import SqlMemory
 from service.memory.store import Episode, FactDraft, Group, Recalled, fact_id
@@ -18,7 +19,7 @@ from service.store.tables import MidTermRow
 from tests.memory.closings import CHARACTER, NPC, closed, set_clock, talk
 from tests.memory.memories import Memory
 from tests.memory.scenes import answer
-from world.time import WorldTime, ago, parse_time
+from world.time import WorldTime, parse_time
 
 LINES = ("Hello, Taro.", "I have twin daughters.", "How nice.", "They keep me busy.")
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.profile import Mood
+from service.locales import Language
 from service.memory.extraction import (
     Claim,
     ClosingExtraction,
@@ -31,7 +32,6 @@ from service.memory.validate import (
 from service.store.event_kinds import RejectionReason
 from tests.memory.answers import commitment, extraction
 from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
-from world.time import Language
 
 STEP = 20
 

@@ -4,12 +4,13 @@ import pytest
 
 from service.content.load import Content
 from service.errors import NotFound
+from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import WorldSettings
 from service.store.session import Database
 from service.store.tables import WorldRow
 from world.errors import BadWorldTime
-from world.time import Language, iso
+from world.time import iso
 
 
 def _open(database: Database, stage: WorldRepository, world_id: str = "main") -> WorldView:

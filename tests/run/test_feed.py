@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from service.content.load import Content
+from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.run.cost import Prices, Spent
 from service.run.feed import Feed
@@ -15,7 +16,7 @@ from service.run.told import Told
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
-from world.time import MINUTES_PER_DAY, Language, WorldTime, parse_time
+from world.time import MINUTES_PER_DAY, WorldTime, parse_time
 
 NOW = parse_time("2026-04-01T07:30")
 

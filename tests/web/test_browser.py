@@ -17,10 +17,10 @@ from service.app import create_app
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
 from tests.memory.answers import claim, plain
 from tests.servers.fake_openai import FakeOpenAI
-from world.time import Language
 
 pytestmark = pytest.mark.server
 

@@ -7,9 +7,9 @@ from typing import Literal
 from service.content.profile import CharacterProfile
 from service.conversation.context import Goal, PromptContext
 from service.conversation.rehearsal.stage import Stage
+from service.locales import Language
 from service.memory.rehearsal.likeness import clip, fit, grams, holds, key_phrase, sentences, tells_something
 from service.memory.rehearsal.retell import person_clause, wished
-from world.time import Language
 
 Kind = Literal["greet", "thank", "news", "topic", "clause"]
 

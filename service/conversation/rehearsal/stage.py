@@ -9,10 +9,10 @@ from functools import cached_property
 from service.content.profile import Profile
 from service.conversation.context import PromptContext
 from service.conversation.rehearsal.phrases import Voice
+from service.locales import Language
 from service.memory.rehearsal.likeness import clip, fit, grams, holds, is_farewell, sameness, sentences
 from service.memory.rehearsal.retell import told
 from service.memory.utterance import is_question
-from world.time import Language
 
 _HONORIFIC = re.compile(r"(?:さん|様|さま|くん|君|ちゃん|先生|殿|氏|爺|婆|じいさん|ばあさん|町長|村長|師匠)$")
 _POLITE = re.compile(r"です|ます|ません|ました|ください|でしょう")

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from service.decision.rehearsal.errand import errand
 from service.decision.scene import Decision, DecisionScene, Offer, PlanLine
+from service.locales import Language
 from service.people.needs import FeltNeed
 from world.actions import TALK, WAIT
-from world.time import Language
 
 _NEAR = 3
 """Minutes somebody walks to talk to a person."""

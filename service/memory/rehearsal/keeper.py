@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from service.content.profile import Importance, Mood
 from service.llm.rehearsal import Handler
+from service.locales import Language
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
@@ -33,7 +34,6 @@ from service.memory.rehearsal.likeness import (
 )
 from service.memory.rehearsal.retell import said
 from service.memory.utterance import is_question
-from world.time import Language
 
 _LAST_TURN = 99
 _SAME = 0.75

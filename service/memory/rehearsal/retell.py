@@ -6,7 +6,7 @@ words (既婚者 / married) or whole sentences. What cannot be turned safely is 
 
 import re
 
-from world.time import Language
+from service.locales import Language
 
 _KANA_VERB_END = re.compile(r"[うくぐすつぬぶむるいただ]$")
 _NOUN_IN_KANA = re.compile(

@@ -12,8 +12,8 @@ from service.conversation.context import Goal, LastMeeting, Line, PromptContext
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.conversation.rehearsal.phrases import NPC
 from service.conversation.rehearsal.speakers import HANDLERS, speak_character, speak_npc
+from service.locales import Language
 from service.memory.rehearsal.likeness import sameness, sentences, tells_something
-from world.time import Language
 
 PEOPLE: dict[Language, tuple[CharacterProfile, NpcProfile]] = {
     "ja": (

@@ -14,6 +14,7 @@ from service.decision.desk import Desk
 from service.decision.rehearsal.handlers import HANDLERS
 from service.llm.choose import ROLES, Models
 from service.llm.rehearsal import RehearsalModel
+from service.locales import Language
 from service.people.worlds import WorldView as Stood
 from service.store.tables import ConversationRow
 from tests.conversation.talks import remember_talk
@@ -23,7 +24,7 @@ from world.actions import TALK
 from world.perceive import Snapshot
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
-from world.time import MINUTES_PER_DAY, Language, WorldTime
+from world.time import MINUTES_PER_DAY, WorldTime
 
 Told = tuple[tuple[Snapshot, Decided], ...]
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.content.profile import Mood
+from service.locales import Language
 from service.memory.extraction import ClosingScene, KnownFact, Participant, SideExtraction, SpokenLine
 from service.memory.rehearsal.keeper import HANDLERS, close
 from service.memory.validate import summary_text
 from tests.memory.scenes import authored
 from tests.memory.scenes import scene as pair_scene
-from world.time import Language
 
 LANGUAGES: tuple[Language, ...] = ("ja", "en")
 TALK: dict[Language, tuple[str, ...]] = {

@@ -2,8 +2,8 @@
 
 import pytest
 
+from service.locales import Language
 from service.memory.rehearsal.retell import person_clause, said, told, wished
-from world.time import Language
 
 
 @pytest.mark.parametrize(

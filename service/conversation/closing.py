@@ -11,7 +11,7 @@ from service.conversation.transcript import count_failure, failure_of, require, 
 from service.errors import KataribeError, ModelError, NotFound
 from service.llm.chat import Usage
 from service.memory.extract import ClosingQuestion, extract, prepare
-from service.memory.recall import recall
+from service.memory.recall import remembered
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.memory.write import settle
@@ -85,9 +85,12 @@ async def _extract(room: Room, row: ConversationRow) -> _Extracted:
     query = " ".join(turn.text for turn in turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
     recalled = await asyncio.gather(
-        *(recall(room.database, room.memory, world, *pair, query=query, limit=MEMORIES_SHOWN) for pair in pairs)
+        *(
+            remembered(room.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id)
+            for person_id, partner_id in pairs
+        )
     )
-    memories = {person_id: memory for (person_id, _), memory in zip(pairs, recalled, strict=True)}
+    memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     cools = settings.mood_cools_hours
     question = await room.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
     answer = await extract(room.models.for_role("closing"), question.scene)

@@ -15,8 +15,9 @@ from service.conversation.transcript import goal_of, lines, said_between, world_
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
-from service.memory.recall import PersonMemory, RecentMemory, recall, remembered, remembered_as
+from service.memory.recall import RecentMemory, recent_memory, remembered, remembered_as
 from service.memory.self_facts import self_facts
+from service.memory.store import Recalled
 from service.people.attitude import mood
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
@@ -36,11 +37,15 @@ TODAY_TOKENS = 200
 """Nor the day's conversations with others: the newest of them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Gathered:
-    """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts begin."""
+    """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts begin.
+
+    `latest` is the world when the last turn was said: of a client's conversation, its clock may have gone on.
+    """
 
     world: WorldView
+    latest: WorldView
     conversation: ConversationRow
     contexts: tuple[PromptContext, ...]
     records: tuple[Record, ...]
@@ -71,25 +76,27 @@ async def gather(room: Room, conversation: ConversationRow) -> Gathered:
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(conversation) if conversation.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
+    limit = room.settings.memory.recall_limit
     own, others, heard = await asyncio.gather(
-        _remembered(room, world, opener_id, partner_id, query),
-        _remembered(room, world, partner_id, opener_id, ""),
-        remembered(room.memory, world, opener_id, query, limit=room.settings.memory.recall_limit),
+        remembered(room.memory, world, opener_id, query, limit=limit, partner_id=partner_id),
+        remembered(room.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
+        remembered(room.memory, world, opener_id, query, limit=limit if query else 0),
     )
-    opener, partner, earlier, kept = await room.database.read(
+    opener, partner, earlier, kept, latest = await room.database.read(
         lambda s: (
             _context(s, room, world, conversation, OPENER, own),
             _context(s, room, world, conversation, PARTNER, others),
             said_between(s, world, opener_id, partner_id),
             _kept(s, conversation),
+            room.stage.open(s, conversation.world_id),
         )
     )
-    known = {fact.fact.id for fact in own.facts}
+    known = {one.fact.id for one in own}
     bearing = (remembered_as(world, one) for one in heard if one.bears and one.fact.id not in known)
     opener = replace(opener, goal=goal, sets_goal=goal is None, heard=_within(bearing, HEARD_TOKENS))
     contexts = (_with_own_words(opener, world, earlier), _with_own_words(partner, world, earlier))
     records = tuple(kept.get(context.speaker.id) or render_record(context) for context in contexts)
-    return Gathered(world=world, conversation=conversation, contexts=contexts, records=records)
+    return Gathered(world=world, latest=latest, conversation=conversation, contexts=contexts, records=records)
 
 
 def _with_own_words(context: PromptContext, world: WorldView, earlier: Sequence[TurnRow]) -> PromptContext:
@@ -118,16 +125,12 @@ def _kept(session: Session, conversation: ConversationRow) -> dict[str, Record]:
     return {row.person_id: Record(system=row.system, context=row.context) for row in session.exec(query)}
 
 
-async def _remembered(room: Room, world: WorldView, person_id: str, other_id: str, query: str) -> PersonMemory:
-    limit = room.settings.memory.recall_limit
-    return await recall(room.database, room.memory, world, person_id, other_id, query=query, limit=limit)
-
-
 def _context(
-    session: Session, room: Room, world: WorldView, conversation: ConversationRow, seat: int, memory: PersonMemory
+    session: Session, room: Room, world: WorldView, conversation: ConversationRow, seat: int, known: Sequence[Recalled]
 ) -> PromptContext:
     person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
-    recent, last = memory.recent, memory.recent.last_summary
+    recent = recent_memory(session, world, person_id, partner_id)
+    last = recent.last_summary
     learned = (row.statement for row in self_facts(session, world.id, person_id) if row.valid_at <= world.now)
     return PromptContext(
         language=world.language,
@@ -145,7 +148,7 @@ def _context(
         stance=recent.attitude.stance,
         mood=mood(session, world, person_id, room.settings.memory.mood_cools_hours),
         learned=_newest(tuple(learned), LEARNED_TOKENS),
-        known=_within((remembered_as(world, found) for found in memory.facts), KNOWN_TOKENS),
+        known=_within((remembered_as(world, found) for found in known), KNOWN_TOKENS),
         mid_term=tuple(row.content for row in recent.mid_term),
         today=_newest(_today(world, partner_id, recent), TODAY_TOKENS),
         unsettled=lines(recent.unsettled),

@@ -91,7 +91,7 @@ async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -
         ModelError: the model failed.
     """
     begun = time.perf_counter()
-    context = await _context_now(room, known, turns, seat)
+    context = _context_now(known, turns, seat)
     answer, note = await _ask(room, known, context)
     fault = _fault(known, turns, seat, answer.value.utterance)
     if fault is not None:
@@ -112,7 +112,7 @@ async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -
     return _Utterance(answer=answer, note=note, duration_ms=round((time.perf_counter() - begun) * 1000))
 
 
-async def _context_now(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -> PromptContext:
+def _context_now(known: Gathered, turns: list[TurnRow], seat: int) -> PromptContext:
     """The speaker's context after those turns. Where turns take no world time, the world's clock may have moved since the
     speaker's last one, and something may have been announced.
     """
@@ -125,7 +125,7 @@ async def _context_now(room: Room, known: Gathered, turns: list[TurnRow], seat: 
     )
     if row.clock_policy != ClockPolicy.NONE or not turns:
         return now
-    world = await room.database.read(lambda s: room.stage.open(s, row.world_id))
+    world = known.latest
     own = [turn.at for turn in turns if turn.speaker_id == context.speaker.id]
     since = max(own, default=known.world.now)
     return replace(
@@ -194,12 +194,13 @@ async def _commit(
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     prompt = None if any(turn.speaker_id == speaker.id for turn in turns) else known.record_row(seat)
     usage = said.answer.usage
-    committed = await room.database.write(
-        lambda s: commit_turn(s, room.stage, turn, speaker.kind, usage, goal, at, prompt)
-    )
+    world = await room.database.write(lambda s: commit_turn(s, room.stage, turn, speaker.kind, usage, goal, at, prompt))
     if goal is not None:
         row.goal, row.success_criteria = goal
-    return turn if committed else None
+    if world is None:
+        return None
+    known.latest = world
+    return turn
 
 
 async def _count(room: Room, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None) -> None:

@@ -132,23 +132,24 @@ def commit_turn(
     goal: tuple[str, str] | None,
     at: WorldTime | None = None,
     prompt: PromptRow | None = None,
-) -> bool:
+) -> WorldView | None:
     """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself. `at`: see `world_at`.
-    `prompt` is how its speaker's prompts begin, with the first turn of that speaker.
+    `prompt` is how its speaker's prompts begin, with the first turn of that speaker. The answer is the world as it was
+    when this was said.
 
-    False, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
+    None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
     row = session.get_one(ConversationRow, turn.conversation_id, with_for_update=True)
     world = world_at(session, stage, row, at)
     _pay(session, row, world.day, role, usage)
     if row.phase != Phase.RUNNING:
-        return False
+        return None
     turn.at = world.now
     session.add_all([turn, prompt] if prompt is not None else [turn])
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal
-    return True
+    return world
 
 
 def count_failure(

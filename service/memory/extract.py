@@ -9,11 +9,10 @@ from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
 from service.memory.extraction import REFS, ClosingExtraction, ClosingScene, KnownFact, Participant, SpokenLine
-from service.memory.recall import PersonMemory
 from service.memory.self_facts import self_facts
-from service.memory.store import Episode, Fact, Group
+from service.memory.store import Episode, Fact, Group, Recalled
 from service.memory.validate import summary_text
-from service.people.attitude import moods
+from service.people.attitude import attitudes_between, moods
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, SelfFactRow, TurnRow
 from world.time import WorldTime, iso
@@ -39,28 +38,34 @@ def prepare(
     world: WorldView,
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
-    memories: Mapping[str, PersonMemory],
+    memories: Mapping[str, Sequence[Recalled]],
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
     """Gather what the extraction may draw on: what was known when they parted, however late the closing is.
 
-    `memories` are what each of those who took part remembers of the other, by person id.
+    `memories` are what each of the two remembers of the other, by person id.
 
     Raises:
         NotFound: the content no longer has one of them.
     """
     then = world.at(parted_at(world, conversation))
     felt = moods(session, then, memories, mood_cools_hours)
+    one, other = memories
+    stand = attitudes_between(session, world.id, one, other, world.now)
+    affinity = {person_id: attitude.affinity for person_id, attitude in zip(memories, stand, strict=True)}
     told = {person_id: _told(session, then, person_id) for person_id in memories}
-    recalled = {person_id: _recalled(memory, then.now) for person_id, memory in memories.items()}
+    recalled = {
+        person_id: [one.fact for one in found if one.fact.created_at <= then.now]
+        for person_id, found in memories.items()
+    }
     refs = dict(zip(memories, REFS, strict=False))
     participants = tuple(
         Participant(
             ref=refs[person_id],
             person_id=person_id,
             name=world.name_of(person_id),
-            affinity=memory.recent.attitude.affinity,
+            affinity=affinity[person_id],
             mood=felt[person_id],
             facts=_facts(refs[person_id], world.cast.person(person_id).facts, told[person_id]),
             memories=tuple(
@@ -68,7 +73,7 @@ def prepare(
                 for i, fact in enumerate(recalled[person_id], 1)
             ),
         )
-        for person_id, memory in memories.items()
+        for person_id in memories
     )
     scene = ClosingScene(
         language=world.language,
@@ -165,10 +170,6 @@ def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
 
 def _told(session: Session, then: WorldView, person_id: str) -> list[SelfFactRow]:
     return [row for row in self_facts(session, then.id, person_id) if row.valid_at <= then.now]
-
-
-def _recalled(memory: PersonMemory, now: WorldTime) -> list[Fact]:
-    return [found.fact for found in memory.facts if found.fact.created_at <= now]
 
 
 def _authored(world: WorldView, person_id: str) -> Sequence[str]:

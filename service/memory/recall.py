@@ -86,20 +86,23 @@ async def recall(
             history=history,
         )
     except GraphUnavailable as exc:
-        _log.warning("recall without long-term memory: %s", exc)
         return PersonMemory(recent=recent, facts=(), found=False, unavailable=exc)
     met = recent.last_summary is not None and not query.strip()
     return PersonMemory(recent=recent, facts=tuple(facts), found=met or any(one.bears for one in facts))
 
 
 async def remembered(
-    memory: MemoryStore, world: WorldView, person_id: str, query: str, *, limit: int
+    memory: MemoryStore, world: WorldView, person_id: str, query: str, *, limit: int, partner_id: str | None = None
 ) -> list[Recalled]:
-    """The facts, about anybody, that answer `query` best at the moment of `world`; nothing while the store is away."""
-    if not limit or not query:
+    """The facts about the partner (None: about anybody) that answer `query` best at the moment of `world`; nothing while
+    the store is away, which keeps nobody from speaking.
+    """
+    if not limit:
         return []
+    about = None if partner_id is None else world.name_of(partner_id)
+    group = Group(world_id=world.id, person_id=person_id)
     try:
-        return await memory.recall(Group(world_id=world.id, person_id=person_id), query, at=world.now, limit=limit)
+        return await memory.recall(group, query, at=world.now, about=about, partner_id=partner_id, limit=limit)
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)
         return []

@@ -110,15 +110,20 @@ class WorldRepository:
 
         With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
         """
-        row = session.get(WorldRow, world_id, with_for_update=lock or None)
-        if row is None:
-            language = self.settings.language or self.content.default_language
-            row = WorldRow(id=world_id, language=language, started_at=self.start, now=self.start)
-            if lock:
-                session.add(row)
-                session.flush()
-        notices = select(NoticeRow).where(NoticeRow.world_id == world_id, NoticeRow.until > row.now)
-        return self.as_world(row, tuple(session.exec(notices.order_by(col(NoticeRow.at), col(NoticeRow.id)))))
+        of_world = (col(NoticeRow.world_id) == WorldRow.id) & (col(NoticeRow.until) > WorldRow.now)
+        query = select(WorldRow, NoticeRow).outerjoin(NoticeRow, of_world).where(WorldRow.id == world_id)
+        query = query.order_by(col(NoticeRow.at), col(NoticeRow.id))
+        if lock:
+            query = query.with_for_update(of=WorldRow).execution_options(populate_existing=True)
+        found = session.exec(query).all()
+        if found:
+            return self.as_world(found[0][0], tuple(notice for _, notice in found if notice is not None))
+        language = self.settings.language or self.content.default_language
+        row = WorldRow(id=world_id, language=language, started_at=self.start, now=self.start)
+        if lock:
+            session.add(row)
+            session.flush()
+        return self.as_world(row)
 
     def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
         """A world's row with the content in its language."""

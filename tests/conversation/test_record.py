@@ -122,6 +122,7 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(room:
         await engine.turn(conversation_id, 1, None)
         pass_minutes(room, 90)
         room.database.write_now(_announce)
+        engine.begin_anew("main")  # as whoever commands the world does
         await engine.converse(conversation_id)
 
     asyncio.run(run())

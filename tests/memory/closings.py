@@ -7,7 +7,6 @@ from sqlmodel import Session
 
 from service.memory.extract import ClosingQuestion, prepare
 from service.memory.extraction import ClosingExtraction
-from service.memory.recall import PersonMemory, recent_memory
 from service.memory.sql import write
 from service.memory.store import Embedded, Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
@@ -91,9 +90,7 @@ def prepared(
     session: Session, world: WorldView, row: ConversationRow, memories: tuple[Recalled, ...] = ()
 ) -> ClosingQuestion:
     """The closing's question; `memories` are the character's."""
-    own = PersonMemory(recent=recent_memory(session, world, row.opener_id, row.partner_id), facts=memories)
-    others = PersonMemory(recent=recent_memory(session, world, row.partner_id, row.opener_id), facts=())
-    remembered = {row.opener_id: own, row.partner_id: others}
+    remembered = {row.opener_id: memories, row.partner_id: ()}
     return prepare(session, world, row, _turns(session, row), remembered, mood_cools_hours=6)
 
 

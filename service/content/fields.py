@@ -1,4 +1,4 @@
-"""What content files have in common: mappings with known keys only, texts in two languages, ids, numbers and times."""
+"""What content files have in common: mappings with known keys only, texts in each language, ids, numbers and times."""
 
 import re
 from typing import Annotated, Any, TypeVar
@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from service.locales import Language
+from service.locales import Language, languages
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.places import Hours
@@ -109,24 +109,23 @@ class ContentModel(BaseModel):
 
 
 class Text(ContentModel):
-    """What people read: one string for both languages, or a mapping with `en`, `ja` or both. Empty: not written."""
+    """What people read: one string for all languages, or a mapping from some of them (`en`, `ja`). Empty: not written."""
 
-    en: Words = ""
-    ja: Words = ""
+    __annotations__ = dict.fromkeys(languages(), Annotated[Words, Field(default="")])
 
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
         if isinstance(value, str):
             words = _words(value)
-            return {"en": words, "ja": words}
+            return dict.fromkeys(languages(), words)
         if not isinstance(value, dict) or not value:
             raise refusal("text")
         return value
 
     def of(self, language: Language) -> str:
-        """The text in that language, else in the other."""
-        return (self.ja or self.en) if language == "ja" else (self.en or self.ja)
+        """The text in that language, else in the first that there is."""
+        return next(filter(None, (getattr(self, one) for one in (language, *languages()))), "")
 
 
 def _in_language(value: object, language: Language) -> object:

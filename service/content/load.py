@@ -10,7 +10,7 @@ from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile
 from service.errors import ContentErrors, NotFound
-from service.locales import Language, sentence
+from service.locales import Language, languages, sentence
 from world.actions import Catalogue
 from world.places import WorldMap
 from world.time import WorldTime
@@ -97,7 +97,6 @@ def load_content(directory: Path) -> Content:
     if checked.problems or maps is None or actions is None:
         raise ContentRefused(directory, checked.problems)
     npcs, characters = checked.npcs.values(), checked.characters.values()
-    languages: tuple[Language, ...] = ("en", "ja")
     return Content(
         directory=directory,
         default_language=maps.language,
@@ -110,6 +109,6 @@ def load_content(directory: Path) -> Content:
                 npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
             )
-            for language in languages
+            for language in languages()
         },
     )

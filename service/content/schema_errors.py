@@ -7,11 +7,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from service.content.problem import ContentProblem, Key, closest, found, hint, problem, quote
-from service.locales import Phrase
+from service.locales import Listed, Phrase, languages
 from world.actions import BUILT_IN
 from world.ids import SLUG_MAX
 
 _BUILT_IN = ", ".join(sorted(BUILT_IN))
+_LANGUAGES = Listed(map(quote, languages()), last="common.or")
 
 
 def schema_errors(model: type[BaseModel], file: str, error: ValidationError) -> Iterator[ContentProblem]:
@@ -40,7 +41,7 @@ def _problem(model: type[BaseModel], file: str, error: ErrorDetails) -> ContentP
         )
     facts = error.get("ctx", {})
     choices = str(facts.get("expected")).replace("'", '"')
-    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN}
+    facts = {**facts, "choices": choices, "most": SLUG_MAX, "built_in": _BUILT_IN, "languages": _LANGUAGES}
     expected = Phrase(f"content.expected.{kind}", **facts)
     return problem(file, key, "content.mismatch", found=found(error["input"]), expected=expected)
 

@@ -15,7 +15,6 @@ from service.api.guard import Guard
 from service.api.key import ApiKey
 from service.api.key import router as login
 from service.content.files import bundled_content
-from service.content.load import load_content
 from service.conversation.engine import Engine
 from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
@@ -29,6 +28,7 @@ from service.locales import Phrase
 from service.memory.choose import choose_memory
 from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
+from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
@@ -135,7 +135,7 @@ def create_app(
 
 
 def _stage(settings: Settings) -> WorldRepository:
-    stage = WorldRepository(load_content(settings.content_dir or bundled_content()), settings.world)
+    stage = WorldRepository(load_game(settings.content_dir or bundled_content()), settings.world)
     try:
         stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from service.api.server import Server
 from service.app import create_app
-from service.content.check import check_content
+from service.content.check import examine
 from service.content.files import bundled_content
 from service.content.init import init_content
 from service.content.load import load_content
@@ -24,6 +24,7 @@ from service.errors import KataribeError
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, language_named, languages, sentence
+from service.own_prompts import check_prompts
 from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.watch import Run
@@ -169,7 +170,8 @@ def check(
 ) -> None:
     """Report every error in a game's content files at once."""
     place = directory or bundled_content()
-    problems = check_content(place)
+    checked = examine(place)
+    problems = [*checked.problems, *check_prompts(checked.own_prompts)]
     speak = _language(language) or _own_language()
     for problem in problems:
         typer.echo(problem.line(speak))

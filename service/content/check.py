@@ -17,14 +17,18 @@ from service.content.files import (
     CHARACTERS,
     MAPS_FILE,
     NPCS,
+    PROMPT_SUFFIX,
+    PROMPTS,
     Unreadable,
     bundled_content,
+    files_in,
     person_files,
+    read_text,
     read_values,
 )
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile
-from service.content.problem import ContentProblem, problem
+from service.content.problem import ContentProblem, problem, quote
 from service.content.references import (
     check_acquaintances,
     check_maps,
@@ -34,6 +38,7 @@ from service.content.references import (
     check_posts,
 )
 from service.content.schema_errors import schema_errors
+from service.locales import Language, Listed, languages
 
 W = TypeVar("W", bound=ContentModel)
 
@@ -43,7 +48,8 @@ class CheckedContent:
     """What could be read, people by their files in the order of names; all there is if there are no `problems`.
 
     `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
-    `all_people`: and every one of characters/.
+    `all_people`: and every one of characters/. `own_prompts`: the game's own prompts by their language, each with its name and
+    source; who knows how prompts are made checks what is in them.
     """
 
     maps: MapsFile | None = None
@@ -53,6 +59,7 @@ class CheckedContent:
     all_npcs: bool = True
     characters: dict[str, CharacterFile] = field(default_factory=dict)
     all_people: bool = True
+    own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
 
@@ -88,6 +95,7 @@ def _parsed(directory: Path) -> CheckedContent:
         all_npcs=all_npcs,
         characters=characters,
         all_people=all_npcs and all_characters,
+        own_prompts=dict(_own_prompts(directory, found)),
         problems=found,
     )
 
@@ -112,6 +120,37 @@ def _parse_all(model: type[W], directory: Path, folder: str, found: list[Content
     parsed = {file: _parse(model, directory, file, found) for file in files}
     people = {file: person for file, person in parsed.items() if person is not None}
     return people, len(people) == len(files)
+
+
+def _own_prompts(
+    directory: Path, found: list[ContentProblem]
+) -> Iterator[tuple[Language, tuple[tuple[str, str], ...]]]:
+    """What is in prompts/, which a game need not have, by language."""
+    folders = _listed(directory, PROMPTS, found) if os.path.lexists(directory / PROMPTS) else []
+    for folder in folders:
+        language = Path(folder).name
+        if language not in languages():
+            known = Listed(map(quote, languages()), last="common.or")
+            found.append(problem(f"{folder}/", (), "prompts.no_language", id=quote(language), known=known))
+            continue
+        sources = []
+        for file in _listed(directory, folder, found):
+            if not file.endswith(PROMPT_SUFFIX):
+                found.append(problem(file, (), "prompts.other_suffix", suffix=PROMPT_SUFFIX))
+                continue
+            try:
+                sources.append((Path(file).name.removesuffix(PROMPT_SUFFIX), read_text(directory / file)))
+            except Unreadable as exc:
+                found.append(ContentProblem(file=file, key_path="", said=exc.reason))
+        yield language, tuple(sources)
+
+
+def _listed(directory: Path, folder: str, found: list[ContentProblem]) -> list[str]:
+    try:
+        return files_in(directory, folder)
+    except Unreadable as exc:
+        found.append(ContentProblem(file=f"{folder}/", key_path="", said=exc.reason))
+        return []
 
 
 def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:

@@ -20,6 +20,7 @@ from service.locales import Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS = "npcs", "characters"
+PROMPTS, PROMPT_SUFFIX = "prompts", ".j2"
 PERSON_SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000
 """The most that one folder may hold: far more people than any game has."""
@@ -57,6 +58,15 @@ def person_files(directory: Path, folder: str) -> list[str]:
     Raises:
         Unreadable: it is no folder, cannot be listed, or holds more than `MOST_FILES`.
     """
+    return [file for file in files_in(directory, folder) if file.endswith(PERSON_SUFFIXES)]
+
+
+def files_in(directory: Path, folder: str) -> list[str]:
+    """What is in a folder of the content directory, hidden files aside, relative to that directory, sorted.
+
+    Raises:
+        Unreadable: it is no folder, cannot be listed, or holds more than `MOST_FILES`.
+    """
     try:
         with os.scandir(directory / folder) as entries:
             names = [entry.name for entry in islice(entries, MOST_FILES + 1)]
@@ -64,7 +74,7 @@ def person_files(directory: Path, folder: str) -> list[str]:
         raise Unreadable("content.not_listed", reason=str(exc.strerror)) from exc
     if len(names) > MOST_FILES:
         raise Unreadable("content.too_many_files", most=MOST_FILES)
-    return sorted(f"{folder}/{name}" for name in names if name.endswith(PERSON_SUFFIXES) and not name.startswith("."))
+    return sorted(f"{folder}/{name}" for name in names if not name.startswith("."))
 
 
 def read_values(path: Path) -> object:
@@ -73,15 +83,25 @@ def read_values(path: Path) -> object:
     Raises:
         Unreadable: it is missing, no file, too large, no UTF-8, no JSON or YAML, or says one key twice.
     """
+    text = read_text(path)
+    try:
+        return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
+    except RecursionError as exc:
+        raise Unreadable("content.nested_too_deeply") from exc
+
+
+def read_text(path: Path) -> str:
+    """What is in a file.
+
+    Raises:
+        Unreadable: it is missing, no file, too large, or no UTF-8.
+    """
     raw = _bytes_of(path)
     try:
-        text = raw.decode("utf-8-sig")
-        return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         line, byte = raw[: exc.start].count(b"\n") + 1, f"0x{raw[exc.start]:02x}"
         raise Unreadable("content.no_utf8", line=line, byte=byte) from exc
-    except RecursionError as exc:
-        raise Unreadable("content.nested_too_deeply") from exc
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -18,13 +18,14 @@ from world.time import WorldTime
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Everybody and every place of a world, in one language."""
+    """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and source."""
 
     world_name: str
     world_map: WorldMap
     catalogue: Catalogue
     npcs: Mapping[str, NpcProfile]
     characters: Mapping[str, CharacterProfile]
+    own_prompts: tuple[tuple[str, str], ...] = ()
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile:
         """Raises: NotFound."""
@@ -108,6 +109,7 @@ def load_content(directory: Path) -> Content:
                 catalogue=catalogue(actions, language),
                 npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
+                own_prompts=checked.own_prompts.get(language, ()),
             )
             for language in languages()
         },

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
@@ -93,6 +94,7 @@ class PromptContext:
     clock: str = ""
     news: tuple[str, ...] = ()
     nudge: Nudge | None = None
+    own_prompts: OwnPrompts = ()
 
     @property
     def liking(self) -> str:

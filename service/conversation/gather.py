@@ -134,6 +134,7 @@ def _context(
     learned = (row.statement for row in self_facts(session, world.id, person_id) if row.valid_at <= world.now)
     return PromptContext(
         language=world.language,
+        own_prompts=world.cast.own_prompts,
         speaker=world.cast.person(person_id),
         begins=seat == OPENER,
         partner_id=partner_id,

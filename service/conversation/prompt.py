@@ -17,7 +17,7 @@ from service.conversation.context import Goal, Line, PromptContext
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 
-_templates = Templates(__file__)
+TEMPLATES = Templates(__file__)
 _TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
 
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -119,4 +119,4 @@ def _data(text: str) -> str:
 
 
 def _render(context: PromptContext, block: str) -> str:
-    return _templates.render("speaker", block, context.language, context)
+    return TEMPLATES.render("speaker", block, context.language, context, context.own_prompts)

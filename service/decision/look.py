@@ -120,6 +120,7 @@ class Look:
     def _waking(self) -> dict[str, Any]:
         return {
             "language": self.world.language,
+            "own_prompts": self.world.cast.own_prompts,
             "speaker": self.speaker,
             "now": self.world.sky,
             "notices": self.world.announced,

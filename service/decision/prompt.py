@@ -4,7 +4,7 @@ from service.decision.scene import DayPlan, Decision, DecisionScene, PlanScene, 
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 
-_templates = Templates(__file__)
+TEMPLATES = Templates(__file__)
 
 
 def decide_prompt(scene: DecisionScene) -> Prompt[Decision]:
@@ -35,10 +35,14 @@ def plan_prompt(scene: PlanScene) -> Prompt[DayPlan]:
 
 def _messages(name: str, scene: Waking) -> tuple[Message, ...]:
     asked = (
-        Message(role="system", content=_templates.render(name, "system", scene.language, scene)),
-        Message(role="user", content=_templates.render(name, "user", scene.language, scene)),
+        Message(role="system", content=_render(name, "system", scene)),
+        Message(role="user", content=_render(name, "user", scene)),
     )
     if not scene.fault:
         return asked
-    repair = _templates.render(name, "repair", scene.language, scene)
+    repair = _render(name, "repair", scene)
     return *asked, Message(role="assistant", content=scene.wrong_answer), Message(role="user", content=repair)
+
+
+def _render(name: str, block: str, scene: Waking) -> str:
+    return TEMPLATES.render(name, block, scene.language, scene, scene.own_prompts)

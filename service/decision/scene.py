@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import CharacterProfile
+from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.people.needs import FeltNeed
 from world.option import Option
@@ -115,6 +116,7 @@ class Waking:
     mid_term: tuple[str, ...] = ()
     wrong_answer: str = ""
     fault: str = ""
+    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True)

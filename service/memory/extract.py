@@ -17,7 +17,7 @@ from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, SelfFactRow, TurnRow
 from world.time import WorldTime, iso
 
-_templates = Templates(__file__)
+TEMPLATES = Templates(__file__)
 
 MAX_TOKENS = 3000
 
@@ -82,6 +82,7 @@ def prepare(
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
         lines=_lines(turns),
+        own_prompts=world.cast.own_prompts,
     )
     return ClosingQuestion(
         scene=scene,
@@ -133,8 +134,8 @@ def scene_of_found(
 def closing_prompt(scene: ClosingScene) -> Prompt[ClosingExtraction]:
     """The question as it is sent."""
     messages = (
-        Message(role="system", content=_templates.render("closing", "system", scene.language, scene)),
-        Message(role="user", content=_templates.render("closing", "user", scene.language, scene)),
+        Message(role="system", content=_render("system", scene)),
+        Message(role="user", content=_render("user", scene)),
     )
     return Prompt(
         name="closing",
@@ -145,6 +146,10 @@ def closing_prompt(scene: ClosingScene) -> Prompt[ClosingExtraction]:
         given=scene,
         max_tokens=MAX_TOKENS,
     )
+
+
+def _render(block: str, scene: ClosingScene) -> str:
+    return TEMPLATES.render("closing", block, scene.language, scene, scene.own_prompts)
 
 
 async def extract(model: ChatModel, scene: ClosingScene) -> Answer[ClosingExtraction]:

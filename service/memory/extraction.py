@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import Importance, Mood
+from service.llm.prompt import OwnPrompts
 from service.locales import Language
 
 Ref = Annotated[str, Field(max_length=8)]
@@ -76,6 +77,7 @@ class ClosingScene:
     goal: str
     goal_achieved: bool
     lines: tuple[SpokenLine, ...]
+    own_prompts: OwnPrompts = ()
 
     @property
     def names(self) -> frozenset[str]:

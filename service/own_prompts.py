@@ -1,0 +1,103 @@
+"""Owns the check of a game's own prompts: each is rendered as the service's are, from examples of what it is told."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
+
+from service import prompt_examples
+from service.content.load import Content, ContentRefused, load_content
+from service.content.problem import ContentProblem, hint, problem, quote
+from service.conversation import prompt as speaking
+from service.decision import prompt as deciding
+from service.llm.prompt import OwnPrompts, Templates
+from service.locales import Language
+from service.memory import extract as closing
+
+_RAISED = (TemplateError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What a template can end with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """A prompt: its template, and what it may be told."""
+
+    templates: Templates
+    examples: Sequence[object]
+
+
+def load_game(directory: Path) -> Content:
+    """Read and check the content files, and the game's own prompts.
+
+    Raises:
+        ContentErrors: they have errors; it names all of those of the files, or of the prompts.
+    """
+    content = load_content(directory)
+    problems = [*check_prompts({language: content.cast(language).own_prompts for language in content.casts})]
+    if problems:
+        raise ContentRefused(directory, problems)
+    return content
+
+
+def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem]:
+    """Everything wrong with a game's own prompts: by their form, and, where that is right, when they are rendered."""
+    for language, prompts in own.items():
+        wrong = [found for name, source in prompts for found in _form(language, name, source)]
+        yield from wrong or _rendered(language, prompts)
+
+
+def _form(language: Language, name: str, source: str) -> Iterator[ContentProblem]:
+    file = _file(language, name)
+    users = [kind for kind in _KINDS.values() if name in kind.templates.names]
+    if not users:
+        known = sorted({one for kind in _KINDS.values() for one in kind.templates.names})
+        listed = ", ".join(map(quote, known))
+        yield problem(file, (), "prompts.unknown_name", id=quote(name), known=listed, hint=hint(name, known))
+        return
+    try:
+        tree = Environment(autoescape=False).parse(source)  # noqa: S701 - it is only read here
+    except TemplateSyntaxError as exc:
+        yield problem(file, (), "prompts.no_template", line=exc.lineno, reason=exc.message)
+        return
+    wanted = users[0].templates.blocks(name, language)
+    for block in sorted(set(wanted) - {found.name for found in tree.find_all(nodes.Block)}):
+        yield problem(file, (), "prompts.missing_block", name=quote(block), known=", ".join(map(quote, wanted)))
+    told = _KINDS[name].examples if name in _KINDS else [one for kind in users for one in kind.examples]
+    yield from _unknown(file, tree, told)
+
+
+def _unknown(file: str, tree: nodes.Template, told: Iterable[object]) -> Iterator[ContentProblem]:
+    """What the template asks of the scene, in whatever branch, and no scene has."""
+    known = {name for example in told for name in dir(example) if not name.startswith("_")}
+    for asked in tree.find_all(nodes.Getattr):
+        if isinstance(asked.node, nodes.Name) and asked.node.name == "scene" and asked.attr not in known:
+            facts = {"line": asked.lineno, "name": asked.attr, "hint": hint(asked.attr, known)}
+            yield problem(file, (), "prompts.unknown_variable", **facts)
+
+
+def _rendered(language: Language, own: OwnPrompts) -> Iterator[ContentProblem]:
+    """The first error of each template."""
+    seen: set[str] = set()
+    for name, kind in _KINDS.items():
+        for block in kind.templates.blocks(name, language):
+            for example in kind.examples:
+                try:
+                    kind.templates.render(name, block, language, example, own)
+                except _RAISED as exc:
+                    place, line = kind.templates.place_of(exc, language, own) or (name, 1)
+                    if place not in seen:
+                        seen.add(place)
+                        yield problem(_file(language, place), (), "prompts.not_rendered", line=line, reason=str(exc))
+
+
+def _file(language: Language, name: str) -> str:
+    return f"prompts/{language}/{name}.j2"
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "speaker": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SPEAKER),
+    "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
+    "decide": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.DECIDE),
+    "plan": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.PLAN),
+}

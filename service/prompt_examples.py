@@ -1,0 +1,148 @@
+"""Owns examples of what prompts are made from: one that says all there is to say, and others that say hardly anything."""
+
+from typing import Any
+
+from service.content.profile import CharacterProfile, LifeGoal, NpcProfile, RoutineBlock
+from service.conversation.context import Goal, LastMeeting, Line, PromptContext
+from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
+from service.locales import Language, languages
+from service.memory.extraction import ClosingScene, KnownFact, Participant, SpokenLine
+from service.people.needs import FeltNeed
+from world.option import Option
+from world.places import ALWAYS_OPEN
+
+_NEED = FeltNeed(
+    need_id="energy", name="Energy", level=9, lowest=0, highest=100, is_critical=True, can_be_critical=True
+)
+_NPC = NpcProfile(id="taro", name="Taro", personality="Quiet.")
+_CHARACTER = CharacterProfile(
+    id="aoi",
+    name="Aoi",
+    personality="Curious.",
+    tendencies=("Hums.",),
+    custom_prompt="Speaks softly.",
+    facts=("Aoi has a sister.",),
+    lines=("Good morning!", "Is that so?"),
+    home="home",
+    goals=(LifeGoal(goal="See the sea."),),
+    routine=(RoutineBlock(starts=420, activity="wakes"),),
+)
+_BARE = CharacterProfile(id="aoi", name="Aoi", personality="Curious.", home="home")
+_SAID = (Line(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello."),)
+_LANGUAGE: Language = languages()[0]
+
+
+def _context(**told: Any) -> PromptContext:
+    common: dict[str, Any] = {
+        "language": _LANGUAGE,
+        "partner_id": "taro",
+        "partner_name": "Taro",
+        "place": "Square",
+        "now": "7:05",
+    }
+    return PromptContext(**{**common, **told})
+
+
+_FULL: dict[str, Any] = {
+    "notices": ("A feast.",),
+    "last_meeting": LastMeeting(summary="They spoke.", ago="yesterday"),
+    "times_met": 2,
+    "acquainted": True,
+    "stance": "fond",
+    "learned": ("Aoi likes tea.",),
+    "known": ("Taro has a boat.",),
+    "heard": ("The bell is cracked.",),
+    "mid_term": ("A promise.",),
+    "today": ("Mio: they spoke.",),
+    "items": ("a letter",),
+    "needs": (_NEED,),
+    "doing": "Work",
+    "unsettled": _SAID,
+    "unsettled_ago": "just now",
+    "said_today": ("Hello.",),
+    "said_before": ("Hello.",),
+    "lines": _SAID,
+    "clock": "7:30",
+    "news": ("A feast.",),
+}
+_GOAL = Goal(goal="Ask after the boat", success_criteria="Any news")
+_WAKING: dict[str, Any] = {"language": _LANGUAGE, "now": "7:05", "at": "07:05", "place": "Square"}
+_DAY = (PlanLine(at="07:00", activity="wakes", facility_id="inn", place="Inn", action_id="work", is_current=True),)
+_MORE: dict[str, Any] = {
+    "speaker": _CHARACTER,
+    "needs": (_NEED,),
+    "notices": ("A feast.",),
+    "day": _DAY,
+    "items": ("a letter",),
+    "today": tuple(Talked(partner_id="taro", partner_name="Taro", summary="They spoke.") for _ in range(6)),
+    "mid_term": ("A promise.",),
+    "wrong_answer": "{}",
+    "fault": "no such option.",
+}
+_DOING = Doing(action_id="work", name="Work", minutes=60, gains="Money +80")
+_OFFERS = (
+    Offer(number=1, option=Option(action_id="wait", node_id="square"), text="Wait", is_planned=True, helps="energy"),
+)
+
+SPEAKER = (
+    _context(speaker=_CHARACTER, begins=True, goal=_GOAL, nudge="repeated", **_FULL),
+    _context(speaker=_BARE, begins=True, sets_goal=True),
+    _context(speaker=_NPC, begins=False, nudge="broke_character"),
+    _context(speaker=_NPC, begins=False, turns_left=1),
+)
+CLOSING = [
+    ClosingScene(
+        language=_LANGUAGE,
+        participants=(
+            Participant(
+                ref="a",
+                person_id="aoi",
+                name="Aoi",
+                affinity=3,
+                mood="happy",
+                facts=(KnownFact(ref="af1", statement="Aoi has a sister.", authored=True),),
+                memories=(KnownFact(ref="am1", statement="Taro has a boat."),),
+            ),
+            Participant(ref="b", person_id="taro", name="Taro", affinity=0, mood="neutral"),
+        ),
+        now="7:05",
+        goal=goal,
+        goal_achieved=achieved,
+        lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello."),),
+    )
+    for goal, achieved in (("Ask after the boat", True), ("", False))
+]
+DECIDE = (
+    DecisionScene(
+        **{**_WAKING, **_MORE},
+        ended="Work: done.",
+        ended_id="work",
+        others=(
+            Other(id="taro", name="Taro", minutes=2, doing="Work", talks_with="", is_free=True),
+            Other(id="mio", name="Mio", minutes=3, doing="", talks_with="Taro", is_free=False),
+        ),
+        remembered=("Taro has a boat.",),
+        offers=_OFFERS,
+        refusals=("Inn: closed",),
+    ),
+    DecisionScene(**_WAKING, speaker=_BARE, needs=(), ended="", ended_id="", offers=_OFFERS),
+)
+PLAN = (
+    PlanScene(
+        **{**_WAKING, **_MORE},
+        places=(
+            PlanPlace(
+                number=1,
+                facility_id="inn",
+                name="Inn",
+                minutes=5,
+                open=ALWAYS_OPEN,
+                actions=(_DOING,),
+                people=("Taro",),
+            ),
+        ),
+        at_home=(_DOING,),
+        broken="Inn: closed.",
+    ),
+    PlanScene(**_WAKING, speaker=_BARE, needs=(), places=(), at_home=()),
+)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from service.errors import ModelBroken
+from service.locales import Phrase
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -38,7 +39,8 @@ def read_answer(text: str, answer: type[T], model: str) -> T:
         ModelBroken: there is no JSON object, or none that fits; the reason names the field, never the whole text.
     """
     text = without_thought(text)
-    reason, start = "no JSON object in it", 0
+    reason: str | Phrase = Phrase("llm.no_object")
+    start = 0
     while found := _OBJECT.search(text, start):
         try:
             value, start = _DECODER.raw_decode(text, found.start())
@@ -57,5 +59,7 @@ def _faults(exc: ValidationError) -> str:
     return "; ".join(named) + more
 
 
-def _syntax(exc: json.JSONDecodeError | RecursionError) -> str:
-    return f"no JSON: {exc.msg} at {exc.pos}" if isinstance(exc, json.JSONDecodeError) else "no JSON: nested too deep"
+def _syntax(exc: json.JSONDecodeError | RecursionError) -> Phrase:
+    if isinstance(exc, json.JSONDecodeError):
+        return Phrase("llm.broken_json", reason=exc.msg, position=exc.pos)
+    return Phrase("llm.nested_too_deep")

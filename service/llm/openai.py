@@ -24,6 +24,7 @@ from service.llm.dialect import Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
 from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
+from service.locales import Phrase
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -139,7 +140,7 @@ class OpenAIChat:
             except openai.APIError as exc:  # an error object in the middle of a stream
                 raise ModelServerError(model=self.name, status_code=200, reason=self._reason(exc)) from exc
             except (json.JSONDecodeError, UnicodeDecodeError) as exc:
-                raise ModelBroken(model=self.name, reason="the server's own response is not JSON") from exc
+                raise ModelBroken(model=self.name, reason=Phrase("llm.response_no_json")) from exc
             else:
                 self._learn(dialect, work.reply)
                 return dialect
@@ -165,9 +166,7 @@ class OpenAIChat:
 
     def _read_whole(self, whole: object, reply: Reply) -> None:
         if not isinstance(whole, ChatCompletion):
-            raise ModelRejected(
-                model=self.name, status_code=200, reason="a page that is no chat completion", setting=BASE_URL
-            )
+            raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_completion"), setting=BASE_URL)
         # The SDK does not check what it reads: whatever a server leaves out is not there at all.
         choices = getattr(whole, "choices", None)
         if not choices:
@@ -199,7 +198,7 @@ class OpenAIChat:
         if self._model is None:
             ids = [m.id for m in await self._listed(client)]
             if not ids:
-                raise ModelRejected(model=self.name, status_code=200, reason="it lists no model", setting=MODEL)
+                raise ModelRejected(model=self.name, status_code=200, reason=Phrase("llm.no_model"), setting=MODEL)
             # Ollama and LM Studio list their embedding models too
             self._model = next((i for i in ids if "embed" not in i.lower()), ids[0])
         return self._model
@@ -212,7 +211,9 @@ class OpenAIChat:
         except openai.APIConnectionError as exc:
             raise self._unreachable(str(exc.__cause__ or exc)) from exc
         except ValueError as exc:
-            raise ModelRejected(model=self.name, status_code=200, reason="no JSON", setting=BASE_URL) from exc
+            raise ModelRejected(
+                model=self.name, status_code=200, reason=Phrase("llm.no_json"), setting=BASE_URL
+            ) from exc
         return list(getattr(page, "data", None) or [])
 
     def _failure(self, exc: openai.APIStatusError, reason: str) -> ModelError:
@@ -227,7 +228,9 @@ class OpenAIChat:
     def _unreachable(self, reason: str) -> ModelUnreachable:
         parts = urlsplit(self._base_url)
         shown = parts._replace(netloc=parts.netloc.rsplit("@", 1)[-1]).geturl()
-        return ModelUnreachable(model=self.name, base_url=shown, reason=self._brief(reason) or "no connection")
+        return ModelUnreachable(
+            model=self.name, base_url=shown, reason=self._brief(reason) or Phrase("llm.no_connection")
+        )
 
     def _reason(self, exc: openai.APIError) -> str:
         """What the server said; the key is struck out of it, and of the cause, should the server have echoed it."""

@@ -18,6 +18,7 @@ from pydantic import SecretStr, ValidationError
 
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.failure import failure
+from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder
 from service.memory.extract import scene_of_found
 from service.memory.extraction import ClosingScene
@@ -337,11 +338,11 @@ def model_error(error: Exception, asked: ExtractionModel) -> ModelError | None:
     if kind == "APITimeoutError":
         return ModelTimeout(model=asked.model, seconds=asked.timeout_seconds)
     if kind == "APIConnectionError":
-        return ModelUnreachable(model=asked.model, base_url=asked.base_url, reason="no connection")
+        return ModelUnreachable(model=asked.model, base_url=asked.base_url, reason=Phrase("llm.no_connection"))
     if kind == "EmptyResponseError":
         return ModelEmpty(model=asked.model)
     if kind == "RefusalError":
-        return ModelRefused(model=asked.model, reason="the extraction was refused")
+        return ModelRefused(model=asked.model, reason=Phrase("llm.extraction_refused"))
     if isinstance(error, json.JSONDecodeError | ValidationError):
-        return ModelBroken(model=asked.model, reason="the extraction is not the JSON asked for")
+        return ModelBroken(model=asked.model, reason=Phrase("llm.extraction_broken"))
     return None

@@ -32,7 +32,7 @@ CONVERSATIONS = 30
 WARM_UP = 3
 TURNS = 10
 
-_SAID: dict[Language, tuple[str, ...]] = {
+SAID: dict[Language, tuple[str, ...]] = {
     "en": (
         "Good morning. The sea was loud last night, so I could hardly sleep at all.",
         "It always is in spring. My roof lost two tiles, and the cat would not come down.",
@@ -66,7 +66,7 @@ class Stopwatch:
     name = "scripted"
 
     def __init__(self, language: Language) -> None:
-        self._lines = itertools.cycle(_SAID[language])
+        self._lines = itertools.cycle(SAID[language])
         self.asked: list[tuple[str, float, float, tuple[Message, ...]]] = []
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
@@ -90,15 +90,18 @@ class Stopwatch:
     def _answer(self, prompt: Prompt[Any]) -> NpcTurn | ClosingExtraction:
         if prompt.role == "closing":
             return _recollection(prompt)
-        spoken = {"utterance": next(self._lines), "emotion": "neutral", "wants_to_end": False}
+        spoken = {"utterance": self._words(prompt), "emotion": "neutral", "wants_to_end": False}
         if prompt.role == "npc":
             return NpcTurn.model_validate(spoken)
         return CharacterTurn.model_validate({**spoken, "goal_achieved": False})
 
+    def _words(self, prompt: Prompt[Any]) -> str:
+        return next(self._lines)
+
 
 def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[str, float]:
     """Figures: overhead in milliseconds, calls and prompt tokens, share of a prompt that repeats an earlier one."""
-    english, japanese = (_measure(language, conversations, warm_up) for language in _SAID)
+    english, japanese = (_measure(language, conversations, warm_up) for language in SAID)
     return {
         **english,
         "prompt_tokens_per_turn": max(english["prompt_tokens_per_turn"], japanese["prompt_tokens_per_turn"]),

@@ -54,7 +54,7 @@ async def close(room: Room, conversation_id: str) -> ConversationRow:
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
     remember = partial(room.memory.remember, embedded=await room.memory.embed(extracted.valid.texts))
-    return await room.database.write(lambda s: _settle(s, room, row.id, extracted, remember))
+    return await room.database.write_later(lambda s: _settle(s, room, row.id, extracted, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:

@@ -337,6 +337,8 @@ class IndexCache:
     def __init__(self, max_bytes: int = DEFAULT_BYTES) -> None:
         self._max_bytes = max_bytes
         self._held: OrderedDict[Group, PersonIndex] = OrderedDict()
+        self._sizes: dict[Group, int] = {}
+        self._total = 0
         self._lock = Lock()
 
     @property
@@ -352,12 +354,16 @@ class IndexCache:
             self._held.move_to_end(group)
             return index
 
-    def shrink(self) -> None:
-        """Keep to the bound; a memory that is greater by itself is not kept."""
+    def shrink(self, group: Group) -> None:
+        """Keep to the bound, now that this person's index may have grown; one that is greater by itself is not kept."""
         with self._lock:
-            held = sum(index.bytes for index in self._held.values())
-            while self._held and held > self._max_bytes:
-                held -= self._held.popitem(last=False)[1].bytes
+            if group in self._held:
+                size = self._held[group].bytes
+                self._total += size - self._sizes.get(group, 0)
+                self._sizes[group] = size
+            while self._held and self._total > self._max_bytes:
+                gone, _ = self._held.popitem(last=False)
+                self._total -= self._sizes.pop(gone, 0)
 
 
 class _Rows:

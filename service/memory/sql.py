@@ -77,7 +77,7 @@ class SqlMemory(IndexedMemory):
         """See IndexedMemory."""
         index = self._indexes.get(group)
         await self._database.read(lambda s: _catch_up(s, group, index, self._model))
-        self._indexes.shrink()
+        self._indexes.shrink(group)
         return index
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:

@@ -27,6 +27,10 @@ _BUNDLED = Path(__file__).parent.parent / "_bundled" / "migrations"
 MIGRATIONS = _BUNDLED if _BUNDLED.exists() else Path(__file__).parents[2] / "migrations"
 
 
+SQLITE_READERS = 2
+"""More would not read faster, for Python runs one thread at a time, and each of them takes its turn before the writer."""
+
+
 class Database:
     """One SQL database: SQLite (one process, one writer) or PostgreSQL.
 
@@ -43,11 +47,13 @@ class Database:
             file = Path(self.url.database)
             file.parent.mkdir(parents=True, exist_ok=True)
             self._file = GuardedFile(file)
+        threads = SQLITE_READERS if self.is_sqlite else threads
         self.engine = _engine(self.url, threads)
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
         # SQLite has one writer at a time: one thread queues for it, so that no thread waits on a lock.
         writers = 1 if self.is_sqlite else threads
         self._writers = ThreadPoolExecutor(writers, thread_name_prefix="db-write")
+        self._late = ThreadPoolExecutor(max(1, writers // 2), thread_name_prefix="db-write-later")
 
     async def read(self, work: Callable[[Session], T]) -> T:
         """Run `work` on a session and give its result back."""
@@ -59,6 +65,14 @@ class Database:
         When a row it inserts was inserted by another transaction meanwhile, it is run once more and then sees that row.
         """
         return await asyncio.get_running_loop().run_in_executor(self._writers, self.write_now, work)
+
+    async def write_later(self, work: Callable[[Session], T]) -> T:
+        """`write` for what nobody waits for: however much of it there is, only one piece (on PostgreSQL half as many as
+        can be written at once) stands in the way of what is written meanwhile.
+        """
+        return await asyncio.get_running_loop().run_in_executor(
+            self._late, lambda: self._writers.submit(self.write_now, work).result()
+        )
 
     def read_now(self, work: Callable[[Session], T]) -> T:
         """`read` for code that is in a thread already."""
@@ -115,6 +129,7 @@ class Database:
     def close(self) -> None:
         """Finish what runs and release connections."""
         self._readers.shutdown()
+        self._late.shutdown()
         self._writers.shutdown()
         self.engine.dispose()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import closing, footprint, recall, size, start, turn, world
+from benchmarks import closing, footprint, recall, rush, size, start, turn, world
 from tests.servers.neo4j import require_neo4j
 
 Run = Callable[[], Mapping[str, float]]
@@ -23,6 +23,7 @@ SMALLEST: Mapping[str, Run] = {
     "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",)),
     "world": lambda: world.run(SHORT_LIVES),
     "size": size.run,
+    "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Run] = {

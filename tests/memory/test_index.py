@@ -177,7 +177,7 @@ def test_a_cache_keeps_to_its_bound_and_lets_go_of_those_asked_least_recently() 
             held.take([fact(0, "Fish is cheap")])
         if group.person_id == "b":
             cache.get(groups[0])
-        cache.shrink()
+        cache.shrink(group)
     assert [len(cache.get(group)) for group in groups] == [1, 0, 1]
     assert cache.bytes <= 2 * index_of(fact(0, "Fish is cheap")).bytes
 
@@ -188,7 +188,7 @@ def test_what_is_greater_than_the_bound_by_itself_is_not_kept() -> None:
     held = cache.get(group)
     with held.lock:
         held.take([fact(0, "Fish is cheap")])
-    cache.shrink()
+    cache.shrink(group)
     assert (cache.bytes, len(cache.get(group))) == (0, 0)
 
 

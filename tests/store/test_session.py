@@ -199,3 +199,27 @@ def test_postgresql_is_always_spoken_to_with_psycopg(scheme: str) -> None:
     assert database.url.drivername == "postgresql+psycopg"
     assert "secret" not in str(database.url)
     database.close()
+
+
+def test_what_nobody_waits_for_lets_the_others_go_first(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'kataribe.db'}")
+    done: list[str] = []
+    began = threading.Event()
+    goes_on = threading.Event()
+
+    def first(_: Session) -> None:
+        began.set()
+        goes_on.wait(5)
+
+    async def run() -> None:
+        holding = asyncio.create_task(database.write_later(first))
+        later = [asyncio.create_task(database.write_later(lambda _: done.append("later"))) for _ in range(20)]
+        await asyncio.to_thread(began.wait, 5)
+        now = [asyncio.create_task(database.write(lambda _: done.append("now"))) for _ in range(5)]
+        await asyncio.sleep(0)  # they stand in the queue
+        goes_on.set()
+        await asyncio.gather(holding, *later, *now)
+
+    asyncio.run(run())
+    database.close()
+    assert done == ["now"] * 5 + ["later"] * 20

@@ -115,7 +115,7 @@ class GraphitiMemory(IndexedMemory):
         if Kind.TURN in kinds:
             await self._database.read(lambda s: _catch_up_turns(s, group, index))
         await self._catch_up(reader, found, index)
-        self._indexes.shrink()
+        self._indexes.shrink(group)
         return index
 
     async def _catch_up(self, reader: GroupReader, found: GroupState, index: PersonIndex) -> None:

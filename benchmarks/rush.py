@@ -1,0 +1,147 @@
+"""Measures five hundred conversations that end within ten seconds, on SQLite: whether talking goes on while all is remembered.
+
+A scripted model takes four seconds for a word and as long for a closing. Conversations of five turns begin over ten seconds, in a
+hundred worlds of five pairs, so that from the twentieth second to the thirtieth one after the other ends while others talk.
+"""
+
+import asyncio
+import itertools
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.turn import SAID, Stopwatch
+from service.content.files import bundled_content
+from service.content.load import load_content
+from service.conversation.context import PromptContext
+from service.conversation.room import Room
+from service.conversation.stream import Said, Settled, Speaking, Stream
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
+from service.memory.sql import SqlMemory
+from service.people.worlds import WorldRepository
+from service.runtime.conversation_runner import ConversationRunner
+from service.settings import Settings
+from service.store.budget import DailyBudget
+from service.store.session import Database
+from tests.conversation.talks import begin, place
+
+WORLDS = 100
+PAIRS = (("aoi", "npc_taro"), ("mio", "npc_fumi"), ("ren", "npc_shiho"), ("sota", "npc_kiriko"), ("sayo", "npc_genzo"))
+BEGIN_SECONDS = 10.0
+MODEL_SECONDS = 4.0
+TURNS = 5
+BEAT_SECONDS = 0.005
+
+
+class Unhurried(Stopwatch):
+    """The same words, each after `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("en")
+        self._seconds = seconds
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """See Stopwatch."""
+        await asyncio.sleep(self._seconds)
+        return await super().complete(prompt, on_text)
+
+    def _words(self, prompt: Prompt[Any]) -> str:
+        said: PromptContext = prompt.given  # type: ignore[assignment] # it speaks
+        return SAID["en"][len(said.lines)]
+
+
+def run(
+    *, worlds: int = WORLDS, begin_seconds: float = BEGIN_SECONDS, model_seconds: float = MODEL_SECONDS
+) -> dict[str, float]:
+    """Figures: conversations; milliseconds from a word's end until its turn is committed (p50, p95, longest), the longest
+    stall of the event loop, seconds from the first end to the last, and until the last is remembered.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings(
+            _env_file=None,
+            data_dir=Path(directory),
+            embedding={"provider": "none"},
+            world={"language": "en", "decision": "routine"},
+        )
+        database = Database(f"sqlite:///{Path(directory) / 'kataribe.db'}")
+        database.migrate()
+        room = Room(
+            settings=settings,
+            stage=WorldRepository(load_content(bundled_content()), settings.world),
+            database=database,
+            memory=SqlMemory(database),
+            models=Models(dict.fromkeys(ROLES, Unhurried(model_seconds))),
+            budget=DailyBudget(database, settings.llm),
+            stream=Stream(),
+        )
+        ids = [_begun(room, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
+        try:
+            return asyncio.run(_measure(room, ids, begin_seconds))
+        finally:
+            database.close()
+
+
+def _begun(room: Room, world_id: str, character_id: str, npc_id: str) -> str:
+    beside = room.stage.content.cast("en").world_map
+    place(room, character_id, beside.beside(beside.posts[npc_id])[0], world_id)
+    return begin(room, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
+
+
+async def _measure(room: Room, ids: list[str], begin_seconds: float) -> dict[str, float]:
+    runner = ConversationRunner(room)
+    await runner.start()
+    with room.stream.listen_to_all() as told:
+        beat = asyncio.create_task(_beat())
+        noting = asyncio.create_task(_note(told, len(ids)))
+        for conversation_id in ids:
+            runner.submit(conversation_id)
+            await asyncio.sleep(begin_seconds / len(ids))
+        commits, ends, remembered = await noting
+        beat.cancel()
+        stalls = await asyncio.gather(beat)
+    await runner.stop()
+    commits.sort()
+    return {
+        "conversations": len(ids),
+        "commit_ms_p50": 1000 * statistics.median(commits),
+        "commit_ms_p95": 1000 * commits[int(0.95 * len(commits))],
+        "commit_ms_max": 1000 * commits[-1],
+        "loop_stall_ms_max": 1000 * max(stalls),
+        "seconds_first_end_to_last": max(ends) - min(ends),
+        "seconds_last_end_to_last_closed": max(remembered) - max(ends),
+    }
+
+
+async def _note(told: "asyncio.Queue[Any]", count: int) -> tuple[list[float], list[float], list[float]]:
+    """How long each commit took, when conversations ended, and when they were closed."""
+    spoken: dict[str, float] = {}
+    commits: list[float] = []
+    ends: dict[str, float] = {}
+    closed: list[float] = []
+    while len(closed) < count:
+        conversation_id, moment = await told.get()
+        now = time.perf_counter()
+        if isinstance(moment, Speaking):
+            spoken[conversation_id] = now
+        elif isinstance(moment, Said):
+            commits.append(now - spoken[conversation_id])
+            ends[conversation_id] = now
+        elif isinstance(moment, Settled):
+            closed.append(now)
+    return commits, list(ends.values()), closed
+
+
+async def _beat() -> float:
+    """The longest that a sleep of `BEAT_SECONDS` overslept."""
+    longest = 0.0
+    try:
+        for _ in itertools.count():
+            before = time.perf_counter()
+            await asyncio.sleep(BEAT_SECONDS)
+            longest = max(longest, time.perf_counter() - before - BEAT_SECONDS)
+    except asyncio.CancelledError:
+        pass
+    return longest

@@ -34,7 +34,7 @@ def run() -> dict[str, float]:
 
 def measure(root: Path) -> dict[str, float]:
     """The figures of the checkout at `root`. A room is `world` or a folder of `service`, `service` its other files."""
-    sources = sorted(file for top in ("service", "world") for file in (root / top).rglob("*") if _is_source(file))
+    sources = sorted(file for top in ("service", "world") for file in (root / top).rglob("*") if _is_source(file, root))
     rooms: dict[str, list[Path]] = {}
     for file in sources:
         rooms.setdefault(_room(file.relative_to(root)), []).append(file)
@@ -48,17 +48,15 @@ def measure(root: Path) -> dict[str, float]:
     return figures
 
 
-def _is_source(file: Path) -> bool:
+def _is_source(file: Path, root: Path) -> bool:
     """Python, and whatever else holds prompts or the texts of a language."""
-    texts = {"prompts", "locales"} & set(file.parts)
+    texts = {"prompts", "locales"} & set(file.relative_to(root).parts)
     return file.is_file() and "__pycache__" not in file.parts and (file.suffix == ".py" or bool(texts))
 
 
 def _room(file: Path) -> str:
-    if "prompts" in file.parts and file.suffix != ".py":
-        return "prompts"
-    if file.parts[:2] == ("service", "locales"):
-        return "locales"
+    if file.suffix != ".py":
+        return "prompts" if "prompts" in file.parts else "locales"
     return "_".join(file.parts[: 2 if file.parts[0] == "service" and len(file.parts) > 2 else 1])
 
 

@@ -42,7 +42,7 @@ from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
 from service.store.session import Database
-from service.store.tables import TurnRow
+from service.store.tables import ConversationKey, TurnRow
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
 from world.people import Segment
@@ -112,7 +112,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         outbox = Outbox(room)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await room.database.write(lambda s: _talk(s, room, ingestion, 2))
-        await close(room, warm_up)
+        await close(room, ConversationKey(ingestion, warm_up))
         await outbox.deliver(group)
         asked.clear()
         embedder.calls = 0
@@ -120,7 +120,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         for n in range(3, conversations + 3):
             conversation_id = await room.database.write(partial(_talk, room=room, world_id=ingestion, n=n))
             begun = time.perf_counter()
-            row = await close(room, conversation_id)
+            row = await close(room, ConversationKey(ingestion, conversation_id))
             await outbox.deliver(group)
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
@@ -182,6 +182,7 @@ def _talk(session: Session, room: Room, world_id: str, n: int) -> str:
     for turn, (speaker_id, text) in enumerate(_LINES):
         session.add(
             TurnRow(
+                world_id=row.world_id,
                 conversation_id=row.id,
                 turn=turn,
                 speaker_id=speaker_id,

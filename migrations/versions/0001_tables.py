@@ -1,12 +1,12 @@
 """The tables as they begin: persons, conversations and their participants, memories, events.
 
-Revision: 0001_prompts.
+Revision: 0001_world_keys.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001_prompts"
+revision = "0001_world_keys"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -53,8 +53,8 @@ def upgrade() -> None:
 
     op.create_table(
         "conversations",
-        sa.Column("id", sa.String(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("id", sa.String(), nullable=False),
         sa.Column("node_id", sa.String(), nullable=False),
         sa.Column("clock_policy", sa.String(), nullable=False),
         sa.Column("talk_id", sa.String(), nullable=True),
@@ -77,7 +77,7 @@ def upgrade() -> None:
         sa.Column("changes", sa.JSON(), nullable=True),
         sa.Column("runner", sa.String(), nullable=True),
         sa.Column("lease_until", sa.Float(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_conversations")),
+        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_conversations")),
     )
     with op.batch_alter_table("conversations", schema=None) as batch_op:
         batch_op.create_index("ix_conversations_phase", ["phase"], unique=False)
@@ -92,17 +92,14 @@ def upgrade() -> None:
     )
     op.create_table(
         "events",
-        sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("id", sa.BigInteger(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=True),
         sa.Column("data", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_events")),
+        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_events")),
     )
-    with op.batch_alter_table("events", schema=None) as batch_op:
-        batch_op.create_index("ix_events_world", ["world_id", "id"], unique=False)
-
     op.create_table(
         "facts",
         sa.Column("world_id", sa.String(), nullable=False),
@@ -186,44 +183,54 @@ def upgrade() -> None:
 
     op.create_table(
         "movements",
-        sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("character_id", sa.String(), nullable=False),
         sa.Column("starts_at", sa.BigInteger(), nullable=False),
         sa.Column("path", sa.JSON(), nullable=False),
         sa.Column("times", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_movements")),
+        sa.PrimaryKeyConstraint("world_id", "character_id", "starts_at", name=op.f("pk_movements")),
     )
-    with op.batch_alter_table("movements", schema=None) as batch_op:
-        batch_op.create_index("ix_movements_person", ["world_id", "character_id", "starts_at"], unique=False)
-
     op.create_table(
         "notices",
-        sa.Column("id", sa.String(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("id", sa.String(), nullable=False),
         sa.Column("text", sa.String(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_notices")),
+        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_notices")),
     )
     with op.batch_alter_table("notices", schema=None) as batch_op:
         batch_op.create_index("ix_notices_time", ["world_id", "until"], unique=False)
 
     op.create_table(
         "outbox",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("conversation_id", sa.String(), nullable=False),
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("conversation_id", sa.String(), nullable=False),
         sa.Column("payload", sa.JSON(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("due", sa.Float(), nullable=False),
         sa.Column("last_error", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
-        sa.UniqueConstraint("conversation_id", "person_id", name=op.f("uq_outbox_conversation_id_person_id")),
+        sa.PrimaryKeyConstraint("world_id", "person_id", "revision", name=op.f("pk_outbox")),
+        sa.UniqueConstraint(
+            "world_id", "conversation_id", "person_id", name=op.f("uq_outbox_world_id_conversation_id_person_id")
+        ),
     )
-    with op.batch_alter_table("outbox", schema=None) as batch_op:
-        batch_op.create_index("ix_outbox_group", ["world_id", "person_id"], unique=False)
+    op.create_table(
+        "pending_events",
+        sa.Column("world_id", sa.String(), nullable=False),
+        sa.Column("id", sa.String(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("rank", sa.Integer(), nullable=False),
+        sa.Column("person_id", sa.String(), nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("data", sa.JSON(), nullable=False),
+        sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_pending_events")),
+    )
+    with op.batch_alter_table("pending_events", schema=None) as batch_op:
+        batch_op.create_index("ix_pending_events_order", ["world_id", "at", "rank"], unique=False)
 
     op.create_table(
         "people",
@@ -265,21 +272,6 @@ def upgrade() -> None:
         sa.Column("talk", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "talk_id", name=op.f("pk_talks")),
     )
-    op.create_table(
-        "pending_events",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("world_id", sa.String(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.Column("person_id", sa.String(), nullable=False),
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("data", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_pending_events")),
-    )
-    with op.batch_alter_table("pending_events", schema=None) as batch_op:
-        batch_op.create_index("ix_pending_events_order", ["world_id", "at", "rank"], unique=False)
-
     op.create_table(
         "usage",
         sa.Column("world_id", sa.String(), nullable=False),
@@ -339,15 +331,14 @@ def upgrade() -> None:
         sa.Column("left_turn", sa.Integer(), nullable=True),
         sa.Column("night", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["conversation_id"],
-            ["conversations.id"],
-            name=op.f("fk_participants_conversation_id_conversations"),
+            ["world_id", "conversation_id"],
+            ["conversations.world_id", "conversations.id"],
+            name=op.f("fk_participants_world_id_conversation_id_conversations"),
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "person_id", name=op.f("pk_participants")),
     )
     with op.batch_alter_table("participants", schema=None) as batch_op:
-        batch_op.create_index("ix_participants_conversation", ["conversation_id"], unique=False)
         batch_op.create_index("ix_participants_person", ["world_id", "person_id"], unique=False)
 
     op.create_table(
@@ -358,16 +349,13 @@ def upgrade() -> None:
         sa.Column("system", sa.String(), nullable=False),
         sa.Column("context", sa.String(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["conversation_id"],
-            ["conversations.id"],
-            name=op.f("fk_prompts_conversation_id_conversations"),
+            ["world_id", "conversation_id"],
+            ["conversations.world_id", "conversations.id"],
+            name=op.f("fk_prompts_world_id_conversation_id_conversations"),
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("world_id", "conversation_id", "person_id", name=op.f("pk_prompts")),
     )
-    with op.batch_alter_table("prompts", schema=None) as batch_op:
-        batch_op.create_index("ix_prompts_conversation", ["conversation_id"], unique=False)
-
     op.create_table(
         "summaries",
         sa.Column("world_id", sa.String(), nullable=False),
@@ -381,20 +369,21 @@ def upgrade() -> None:
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("delivered", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["conversation_id"],
-            ["conversations.id"],
-            name=op.f("fk_summaries_conversation_id_conversations"),
+            ["world_id", "conversation_id"],
+            ["conversations.world_id", "conversations.id"],
+            name=op.f("fk_summaries_world_id_conversation_id_conversations"),
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("world_id", "person_id", "conversation_id", name=op.f("pk_summaries")),
     )
     with op.batch_alter_table("summaries", schema=None) as batch_op:
-        batch_op.create_index("ix_summaries_conversation", ["conversation_id"], unique=False)
+        batch_op.create_index("ix_summaries_conversation", ["world_id", "conversation_id"], unique=False)
         batch_op.create_index("ix_summaries_pair", ["world_id", "person_id", "partner_id", "at"], unique=False)
         batch_op.create_index("ix_summaries_revision", ["world_id", "person_id", "revision"], unique=False)
 
     op.create_table(
         "turns",
+        sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("conversation_id", sa.String(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("speaker_id", sa.String(), nullable=False),
@@ -411,12 +400,12 @@ def upgrade() -> None:
         sa.Column("completion_tokens", sa.Integer(), nullable=False),
         sa.Column("duration_ms", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(
-            ["conversation_id"],
-            ["conversations.id"],
-            name=op.f("fk_turns_conversation_id_conversations"),
+            ["world_id", "conversation_id"],
+            ["conversations.world_id", "conversations.id"],
+            name=op.f("fk_turns_world_id_conversation_id_conversations"),
             ondelete="CASCADE",
         ),
-        sa.PrimaryKeyConstraint("conversation_id", "turn", name=op.f("pk_turns")),
+        sa.PrimaryKeyConstraint("world_id", "conversation_id", "turn", name=op.f("pk_turns")),
     )
     # ### end Alembic commands ###
 
@@ -430,40 +419,30 @@ def downgrade() -> None:
         batch_op.drop_index("ix_summaries_conversation")
 
     op.drop_table("summaries")
+    op.drop_table("prompts")
     with op.batch_alter_table("participants", schema=None) as batch_op:
         batch_op.drop_index("ix_participants_person")
-        batch_op.drop_index("ix_participants_conversation")
 
     op.drop_table("participants")
-    with op.batch_alter_table("prompts", schema=None) as batch_op:
-        batch_op.drop_index("ix_prompts_conversation")
-
-    op.drop_table("prompts")
     op.drop_table("worlds")
     with op.batch_alter_table("vectors", schema=None) as batch_op:
         batch_op.drop_index("ix_vectors_revision")
 
     op.drop_table("vectors")
     op.drop_table("usage")
-    with op.batch_alter_table("pending_events", schema=None) as batch_op:
-        batch_op.drop_index("ix_pending_events_order")
-
-    op.drop_table("pending_events")
     op.drop_table("talks")
     op.drop_table("spending")
     op.drop_table("self_facts")
     op.drop_table("people")
-    with op.batch_alter_table("outbox", schema=None) as batch_op:
-        batch_op.drop_index("ix_outbox_group")
+    with op.batch_alter_table("pending_events", schema=None) as batch_op:
+        batch_op.drop_index("ix_pending_events_order")
 
+    op.drop_table("pending_events")
     op.drop_table("outbox")
     with op.batch_alter_table("notices", schema=None) as batch_op:
         batch_op.drop_index("ix_notices_time")
 
     op.drop_table("notices")
-    with op.batch_alter_table("movements", schema=None) as batch_op:
-        batch_op.drop_index("ix_movements_person")
-
     op.drop_table("movements")
     with op.batch_alter_table("moods", schema=None) as batch_op:
         batch_op.drop_index("ix_moods_time")
@@ -480,9 +459,6 @@ def downgrade() -> None:
         batch_op.drop_index("ix_facts_revision")
 
     op.drop_table("facts")
-    with op.batch_alter_table("events", schema=None) as batch_op:
-        batch_op.drop_index("ix_events_world")
-
     op.drop_table("events")
     op.drop_table("engagements")
     with op.batch_alter_table("conversations", schema=None) as batch_op:

@@ -23,7 +23,7 @@ from service.runtime.act import talk
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationRow
+from service.store.tables import ConversationKey, ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
@@ -70,7 +70,7 @@ async def start_conversation(
         return str(once(session, request, insert)["conversation_id"])
 
     conversation_id = await house.world_runner.command(world_id, work, leaves_minds_alone=True)
-    house.runner.submit(conversation_id)
+    house.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(house, world_id, conversation_id, response, wait=wait)
 
 
@@ -117,11 +117,12 @@ async def end_conversation(conversation_id: Slug, house: Serving, world_id: Worl
 
     One that the living world holds is remembered when the world's clock goes on.
     """
+    key = ConversationKey(world_id, conversation_id)
     await house.room.database.write(
         lambda s: end(s, house.room.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
     )
-    house.room.stream.tell(conversation_id, Ended(reason=EndReason.ENDED_BY_CLIENT))
-    await house.runner.interrupt(conversation_id)
+    house.room.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
+    await house.runner.interrupt(key)
     return await _detail(house, world_id, conversation_id)
 
 
@@ -136,7 +137,7 @@ async def close_conversation(
 ) -> ConversationDetail:
     """Close a conversation again whose closing has failed."""
     await house.room.database.write(lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True)))
-    house.runner.submit(conversation_id)
+    house.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(house, world_id, conversation_id, response, wait=wait)
 
 
@@ -191,8 +192,8 @@ async def stream_conversation(
 
 
 def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:
-    row = session.get(ConversationRow, conversation_id)
-    if row is None or row.world_id != world_id:
+    row = session.get(ConversationRow, (world_id, conversation_id))
+    if row is None:
         raise Invalid(field="query.before", reason=Phrase("answers.invalid_fields.no_such_page", id=conversation_id))
     return row
 
@@ -216,7 +217,7 @@ async def _answer(
     house: House, world_id: str, conversation_id: str, response: Response, *, wait: bool
 ) -> ConversationDetail:
     if wait:
-        await house.runner.wait(conversation_id)
+        await house.runner.wait(ConversationKey(world_id, conversation_id))
         response.status_code = 200
     response.headers["Location"] = f"/conversations/{conversation_id}"
     return await _detail(house, world_id, conversation_id)

@@ -121,6 +121,7 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     """The conversation each person is in at the world's clock."""
     held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
         EngagementRow.world_id == world.id,
+        ConversationRow.world_id == world.id,
         ConversationRow.id == EngagementRow.conversation_id,
         ConversationRow.started_at <= world.now,
     )

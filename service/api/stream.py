@@ -16,6 +16,7 @@ from service.api.deps import House
 from service.api.schemas import ConversationDetail
 from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
 from service.store.phase import Phase
+from service.store.tables import ConversationKey
 
 QUIET_SECONDS = 15.0
 """After so long without news the store is looked at, for another replica may carry the conversation; and the client
@@ -61,7 +62,7 @@ async def events_of(
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     seen = last_event_id or 0
     ended = False
-    with house.room.stream.listen(conversation_id) as listener:
+    with house.room.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
         while True:
             detail = await _read(house, world_id, conversation_id)
             for turn in detail.turns[seen:]:

@@ -99,7 +99,7 @@ def conversation_detail(row: ConversationRow, turns: list[TurnRow], world: World
 def read_conversation(session: Session, world: WorldView, conversation_id: str) -> ConversationDetail:
     """A conversation of the world as it stands. Raises: NotFound."""
     row = conversation_of(session, world.id, conversation_id)
-    return conversation_detail(row, turns_of(session, row.id), world)
+    return conversation_detail(row, turns_of(session, row.key), world)
 
 
 def turn_out(row: TurnRow) -> TurnOut:
@@ -122,7 +122,7 @@ def turn_out(row: TurnRow) -> TurnOut:
 def event(row: EventRow) -> EventOut:
     """Something that happened."""
     model = EVENTS[row.kind]
-    return model(id=row.id or 0, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=told_in(row))
+    return model(id=row.id, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=told_in(row))
 
 
 def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:

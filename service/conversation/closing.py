@@ -19,7 +19,7 @@ from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
-from service.store.tables import ConversationRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.store.usage import count
 from world.time import WorldTime
 
@@ -37,13 +37,13 @@ class _Extracted:
     valid: ValidExtraction
 
 
-async def close(room: Room, conversation_id: str) -> ConversationRow:
+async def close(room: Room, key: ConversationKey) -> ConversationRow:
     """Close a conversation that is due. Answers the row as it then stands: closed, or closing_failed with the reason.
 
     Doing it twice changes nothing: whatever is not `closing` is left as it is. Where the living world holds the
     conversation, it is closed at the world time at which it ended.
     """
-    row = await room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+    row = await room.database.read(lambda s: s.get_one(ConversationRow, key))
     if row.phase != Phase.CLOSING:
         return row
     try:
@@ -54,7 +54,7 @@ async def close(room: Room, conversation_id: str) -> ConversationRow:
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
     remember = partial(room.memory.remember, embedded=await room.memory.embed(extracted.valid.texts))
-    return await room.database.write_later(lambda s: _settle(s, room, row.id, extracted, remember))
+    return await room.database.write_later(lambda s: _settle(s, room, row.key, extracted, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -80,7 +80,7 @@ async def _extract(room: Room, row: ConversationRow) -> _Extracted:
     """
     settings = room.settings.memory
     turns, world = await room.database.read(
-        lambda s: (turns_of(s, row.id), world_at(s, room.stage, row, row.ended_at)),
+        lambda s: (turns_of(s, row.key), world_at(s, room.stage, row, row.ended_at)),
     )
     query = " ".join(turn.text for turn in turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
@@ -99,9 +99,9 @@ async def _extract(room: Room, row: ConversationRow) -> _Extracted:
 
 
 def _settle(
-    session: Session, room: Room, conversation_id: str, extracted: _Extracted, remember: Remember
+    session: Session, room: Room, key: ConversationKey, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
-    row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
+    row = session.get_one(ConversationRow, key, with_for_update=True)
     world = world_at(session, room.stage, row, row.ended_at)
     usage = extracted.usage
     count(session, world.id, world.day, "closing", usage)
@@ -121,8 +121,8 @@ def _settle(
 
 async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: Usage) -> ConversationRow:
     def work(session: Session) -> ConversationRow:
-        count_failure(session, room.stage, row.id, "closing", usage, row.ended_at)
-        current = session.get_one(ConversationRow, row.id, with_for_update=True)
+        count_failure(session, room.stage, row.key, "closing", usage, row.ended_at)
+        current = session.get_one(ConversationRow, row.key, with_for_update=True)
         if current.phase != Phase.CLOSING:
             return current
         current.phase = Phase.CLOSING_FAILED

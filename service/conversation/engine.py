@@ -15,7 +15,7 @@ from service.conversation.stream import Settled
 from service.conversation.transcript import failure_of, spoken, turns_of
 from service.errors import NotFound
 from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from world.time import WorldTime
 
 
@@ -24,22 +24,22 @@ class Engine:
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._gathered: dict[str, Gathered] = {}
+        self._gathered: dict[ConversationKey, Gathered] = {}
 
-    async def converse(self, conversation_id: str) -> ConversationRow:
+    async def converse(self, key: ConversationKey) -> ConversationRow:
         """Hold the conversation to its end, from the turns that are committed already. Answers the row as it then stands.
 
         Whatever a model does ends the conversation in a known state; it never becomes dialogue.
         """
-        row, turns = await self._read(conversation_id)
+        row, turns = await self._read(key)
         try:
             while row is not None and row.phase == Phase.RUNNING and await self._speak(row, turns, None):
                 pass
         finally:
-            self._gathered.pop(conversation_id, None)
-        return await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+            self._gathered.pop(key, None)
+        return await self._room.database.read(lambda s: s.get_one(ConversationRow, key))
 
-    async def turn(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
+    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will be
         said, and the conversation has ended.
 
@@ -48,37 +48,37 @@ class Engine:
         Raises:
             ValueError: the turn before was not spoken.
         """
-        over = await self._turn(conversation_id, index, at)
+        over = await self._turn(key, index, at)
         if over:
-            self._gathered.pop(conversation_id, None)
+            self._gathered.pop(key, None)
         return over
 
-    async def close(self, conversation_id: str) -> None:
+    async def close(self, key: ConversationKey) -> None:
         """Remember it, by one model call.
 
         Doing it twice changes nothing. A closing that failed is left as `closing_failed`.
         """
-        if await self._room.database.read(lambda s: s.get(ConversationRow, conversation_id)) is None:
+        if await self._room.database.read(lambda s: s.get(ConversationRow, key)) is None:
             return
-        row = await close(self._room, conversation_id)
+        row = await close(self._room, key)
         if row.phase != Phase.RUNNING:
-            self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
+            self._room.stream.tell(key, Settled(phase=Phase(row.phase)))
 
     def begin_anew(self, world_id: str) -> None:
         """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
-        self._gathered = {i: known for i, known in self._gathered.items() if known.world.id != world_id}
+        self._gathered = {key: known for key, known in self._gathered.items() if key.world_id != world_id}
 
-    async def _read(self, conversation_id: str) -> tuple[ConversationRow | None, list[TurnRow]]:
-        return await self._room.database.read(
-            lambda s: (s.get(ConversationRow, conversation_id), turns_of(s, conversation_id))
-        )
+    async def _read(self, key: ConversationKey) -> tuple[ConversationRow | None, list[TurnRow]]:
+        return await self._room.database.read(lambda s: (s.get(ConversationRow, key), turns_of(s, key)))
 
-    async def _turn(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
-        row, turns = await self._read(conversation_id)
+    async def _turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
+        row, turns = await self._read(key)
         if row is None or row.phase != Phase.RUNNING:
             return True
         if len(turns) < index:
-            raise ValueError(f"conversation {conversation_id} has {len(turns)} turns: it cannot have turn {index} next")
+            raise ValueError(
+                f"conversation {key.conversation_id} has {len(turns)} turns: it cannot have turn {index} next"
+            )
         if len(turns) == index and not await self._speak(row, turns, at):
             return True
         return await self._next(row, turns[: index + 1]) is None
@@ -107,7 +107,7 @@ class Engine:
         return step
 
     async def _known(self, row: ConversationRow) -> Gathered:
-        known = self._gathered.get(row.id)
+        known = self._gathered.get(row.key)
         if known is None:
-            known = self._gathered[row.id] = await gather(self._room, row)
+            known = self._gathered[row.key] = await gather(self._room, row)
         return known

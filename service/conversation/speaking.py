@@ -57,7 +57,7 @@ async def speak(
         return None
     turn = await _commit(room, known, turns, seat, utterance, at)
     if turn is not None:
-        room.stream.tell(row.id, Said(row=turn))
+        room.stream.tell(row.key, Said(row=turn))
     return turn
 
 
@@ -70,8 +70,8 @@ async def finish(
             lambda s: end(s, room.stage, row.world_id, row.id, reason, failure),
         )
     except WrongPhase:
-        return await room.database.read(lambda s: s.get_one(ConversationRow, row.id))
-    room.stream.tell(row.id, Ended(reason=reason))
+        return await room.database.read(lambda s: s.get_one(ConversationRow, row.key))
+    room.stream.tell(row.key, Ended(reason=reason))
     return ended
 
 
@@ -150,11 +150,11 @@ async def _ask(room: Room, known: Gathered, context: PromptContext) -> tuple[Ans
 
 
 def _listener(room: Room, known: Gathered, context: PromptContext) -> Callable[[str], None]:
-    conversation_id, speaker, turn = known.conversation.id, context.speaker, len(context.lines)
+    key, speaker, turn = known.conversation.key, context.speaker, len(context.lines)
 
     def on_text(text: str) -> None:
         speaking = Speaking(turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text)
-        room.stream.tell(conversation_id, speaking)
+        room.stream.tell(key, speaking)
 
     return on_text
 
@@ -175,6 +175,7 @@ async def _commit(
     """The committed turn; None when the conversation was ended while the model spoke."""
     row, speaker, answer = known.conversation, known.contexts[seat].speaker, said.answer.value
     turn = TurnRow(
+        world_id=row.world_id,
         conversation_id=row.id,
         turn=len(turns),
         speaker_id=speaker.id,
@@ -204,7 +205,7 @@ async def _commit(
 
 
 async def _count(room: Room, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None) -> None:
-    await room.database.write(lambda s: count_failure(s, room.stage, row.id, role, usage, at))
+    await room.database.write(lambda s: count_failure(s, room.stage, row.key, role, usage, at))
 
 
 def _paid(error: ModelError) -> Usage:

@@ -134,12 +134,13 @@ def require_free(session: Session, world: WorldView, *person_ids: str) -> None:
     held = select(EngagementRow.person_id, EngagementRow.conversation_id).where(
         EngagementRow.world_id == world.id,
         col(EngagementRow.person_id).in_(person_ids),
+        ConversationRow.world_id == world.id,
         ConversationRow.id == EngagementRow.conversation_id,
         ConversationRow.started_at <= world.now,  # a later one is lived ahead of the clock
     )
     talks = dict(session.exec(held).all())
     for person_id in filter(talks.__contains__, person_ids):
-        talk = session.get_one(ConversationRow, talks[person_id])
+        talk = session.get_one(ConversationRow, (world.id, talks[person_id]))
         partner_id = talk.partner_id if person_id == talk.opener_id else talk.opener_id
         raise Busy(
             person=world.name_of(person_id),

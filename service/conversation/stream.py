@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from service.store.phase import EndReason, Phase
-from service.store.tables import TurnRow
+from service.store.tables import ConversationKey, TurnRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,29 +59,29 @@ class Stream:
     """Tells listeners of this process. Used on the event loop only."""
 
     def __init__(self) -> None:
-        self._listeners: defaultdict[str, set[asyncio.Queue[Moment]]] = defaultdict(set)
-        self._hear_all: set[asyncio.Queue[tuple[str, Moment]]] = set()
+        self._listeners: defaultdict[ConversationKey, set[asyncio.Queue[Moment]]] = defaultdict(set)
+        self._hear_all: set[asyncio.Queue[tuple[ConversationKey, Moment]]] = set()
         self._stopped = False
 
     def stop(self) -> None:
         """Tell everybody who listens to a conversation, now or later, that the service stops."""
         self._stopped = True
-        for conversation_id in self._listeners:
-            self.tell(conversation_id, Stopped())
+        for key in self._listeners:
+            self.tell(key, Stopped())
 
-    def tell(self, conversation_id: str, moment: Moment) -> None:
+    def tell(self, key: ConversationKey, moment: Moment) -> None:
         """Tell everybody who listens now."""
-        for queue in self._listeners.get(conversation_id, ()):
+        for queue in self._listeners.get(key, ()):
             if not isinstance(moment, Speaking) or queue.qsize() < QUEUE_LIMIT:
                 queue.put_nowait(moment)
         for everything in self._hear_all:
             if not isinstance(moment, Speaking) or everything.qsize() < QUEUE_LIMIT:
-                everything.put_nowait((conversation_id, moment))
+                everything.put_nowait((key, moment))
 
     @contextmanager
-    def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[str, Moment]]]:
-        """Hear what is told of any conversation from now on, with its id."""
-        queue: asyncio.Queue[tuple[str, Moment]] = asyncio.Queue()
+    def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[ConversationKey, Moment]]]:
+        """Hear what is told of any conversation from now on, with its key."""
+        queue: asyncio.Queue[tuple[ConversationKey, Moment]] = asyncio.Queue()
         self._hear_all.add(queue)
         try:
             yield queue
@@ -89,18 +89,18 @@ class Stream:
             self._hear_all.discard(queue)
 
     @contextmanager
-    def listen(self, conversation_id: str) -> Iterator["Listener"]:
+    def listen(self, key: ConversationKey) -> Iterator["Listener"]:
         """Hear all that is told from now on."""
         queue: asyncio.Queue[Moment] = asyncio.Queue()
         if self._stopped:
             queue.put_nowait(Stopped())
-        self._listeners[conversation_id].add(queue)
+        self._listeners[key].add(queue)
         try:
             yield Listener(queue)
         finally:
-            self._listeners[conversation_id].discard(queue)
-            if not self._listeners[conversation_id]:
-                del self._listeners[conversation_id]
+            self._listeners[key].discard(queue)
+            if not self._listeners[key]:
+                del self._listeners[key]
 
 
 class Listener:

@@ -18,7 +18,7 @@ from service.people.worlds import WorldRepository, WorldView
 from service.store.event_kinds import ConversationEnded
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
-from service.store.tables import ConversationRow, ParticipantRow, PromptRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, PromptRow, TurnRow, said_in
 from service.store.usage import count
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -32,8 +32,8 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
     Raises:
         NotFound: this world has no such conversation.
     """
-    row = session.get(ConversationRow, conversation_id, with_for_update=lock or None)
-    if row is None or row.world_id != world_id:
+    row = session.get(ConversationRow, (world_id, conversation_id), with_for_update=lock or None)
+    if row is None:
         raise NotFound(kind="conversation", id=conversation_id)
     return row
 
@@ -41,14 +41,16 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
 def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
     """Of conversations: those in which the person takes part, in that seat (None: in any)."""
     part = select(ParticipantRow.person_id).where(
-        ParticipantRow.conversation_id == ConversationRow.id, ParticipantRow.person_id == person_id
+        ParticipantRow.world_id == ConversationRow.world_id,
+        ParticipantRow.conversation_id == ConversationRow.id,
+        ParticipantRow.person_id == person_id,
     )
     return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
 
 
-def turns_of(session: Session, conversation_id: str) -> list[TurnRow]:
+def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
     """The committed turns in order."""
-    query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
+    query = select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))
     return list(session.exec(query))
 
 
@@ -60,9 +62,10 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
     query = (
         select(TurnRow)
         .join(ConversationRow, col(ConversationRow.id) == TurnRow.conversation_id)
-        .join(one, (col(one.conversation_id) == ConversationRow.id) & (col(one.world_id) == world.id))
-        .join(other, (col(other.conversation_id) == ConversationRow.id) & (col(other.world_id) == world.id))
+        .join(one, col(one.conversation_id) == ConversationRow.id)
+        .join(other, col(other.conversation_id) == ConversationRow.id)
         .where(
+            *(table.world_id == world.id for table in (TurnRow, ConversationRow, one, other)),
             one.person_id == one_id,
             other.person_id == other_id,
             col(ConversationRow.ended_at) <= world.now,
@@ -78,7 +81,7 @@ def prompt_of(session: Session, row: ConversationRow, index: int) -> tuple[TurnR
     Raises:
         NotFound: the conversation has no such turn, or was read in from an export, which holds no prompts.
     """
-    turns = turns_of(session, row.id)
+    turns = turns_of(session, row.key)
     if index >= len(turns):
         raise NotFound(kind="turn", id=index)
     turn = turns[index]
@@ -139,7 +142,7 @@ def commit_turn(
 
     None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
-    row = session.get_one(ConversationRow, turn.conversation_id, with_for_update=True)
+    row = session.get_one(ConversationRow, (turn.world_id, turn.conversation_id), with_for_update=True)
     world = world_at(session, stage, row, at)
     _pay(session, row, world.day, role, usage)
     if row.phase != Phase.RUNNING:
@@ -153,12 +156,12 @@ def commit_turn(
 
 
 def count_failure(
-    session: Session, stage: WorldRepository, conversation_id: str, role: Role, usage: Usage, at: int | None = None
+    session: Session, stage: WorldRepository, key: ConversationKey, role: Role, usage: Usage, at: int | None = None
 ) -> None:
     """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_at`."""
     if usage.calls == 0:
         return
-    row = session.get_one(ConversationRow, conversation_id, with_for_update=True)
+    row = session.get_one(ConversationRow, key, with_for_update=True)
     _pay(session, row, world_at(session, stage, row, at).day, role, usage, failures=1)
 
 
@@ -181,7 +184,7 @@ def end(
     """
     row = conversation_of(session, world_id, conversation_id, lock=True)
     require(row, Phase.RUNNING)
-    said = session.exec(select(func.count()).select_from(TurnRow).where(TurnRow.conversation_id == row.id)).one()
+    said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
     world = stage.open(session, world_id)
     if row.clock_policy == ClockPolicy.MINUTE:
         minutes = said + reason.leaves_a_turn_unsaid

@@ -11,11 +11,10 @@ from sqlmodel import Session, select
 
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import EVENT_LINES, FORMAT, ConversationLine, EventLine, Header, parsed, require_ids
-from service.export.write import ROWS, suffix_of
+from service.export.write import ROWS
 from service.locales import Phrase
 from service.memory.owners import next_epoch
 from service.memory.store import Group
-from service.store.event_kinds import OfConversation
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
@@ -67,8 +66,7 @@ class _Reader:
         self._world_id = world_id
         self._file = file
         self._line = 0
-        # Ids of conversations are the whole store's: where there are others, those of this story name their world too.
-        self._suffix = "" if session.exec(select(ConversationRow.id).limit(1)).first() is None else suffix_of(world_id)
+        self._told = 0
         self._events: list[dict[str, Any]] = []
         self._people: set[str] = set()
 
@@ -119,16 +117,15 @@ class _Reader:
         return header
 
     def _keep(self, line: EventLine) -> None:
-        payload = line.data
-        if isinstance(payload, OfConversation):
-            payload = payload.model_copy(update={"conversation_id": payload.conversation_id + self._suffix})
+        self._told += 1
         self._events.append(
             {
                 "world_id": self._world_id,
+                "id": self._told,
                 "at": line.at,
                 "kind": line.kind,
                 "person_id": line.person_id,
-                "data": payload.stored(),
+                "data": line.data.stored(),
             }
         )
         if len(self._events) == ROWS:
@@ -140,20 +137,25 @@ class _Reader:
             self._events = []
 
     def _hold(self, line: ConversationLine) -> None:
-        row_id = line.id + self._suffix
-        if self._session.exec(select(ConversationRow.id).where(ConversationRow.id == row_id)).first() is not None:
+        known = select(ConversationRow.id).where(
+            ConversationRow.world_id == self._world_id, ConversationRow.id == line.id
+        )
+        if self._session.exec(known).first() is not None:
             raise Unreadable(Phrase("export.twice", id=line.id))
         columns = line.model_dump(exclude={"type", "id", "character_id", "partner_id", "turns", "summaries"})
-        row = {"id": row_id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
+        row = {"id": line.id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
         self._session.execute(insert(ConversationRow), [row])
         participants = [
-            {"conversation_id": row_id, "world_id": self._world_id, "person_id": person_id, "seat": seat}
+            {"conversation_id": line.id, "world_id": self._world_id, "person_id": person_id, "seat": seat}
             for seat, person_id in enumerate((line.character_id, line.partner_id))
         ]
-        turns = [{"conversation_id": row_id, **turn.model_dump(), "at": turn.at} for turn in line.turns]
+        turns = [
+            {"world_id": self._world_id, "conversation_id": line.id, **turn.model_dump(), "at": turn.at}
+            for turn in line.turns
+        ]
         summaries = [
             {
-                "conversation_id": row_id,
+                "conversation_id": line.id,
                 "world_id": self._world_id,
                 "person_id": summary.character_id,
                 "night": ENDED_NIGHT,

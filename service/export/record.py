@@ -59,7 +59,6 @@ Id = Annotated[str, AfterValidator(_slug)]
 """The id of a world, a person or a node, as the API takes it."""
 
 ConversationId = Annotated[str, AfterValidator(_conversation_id)]
-"""It leaves room for what `own_id` takes away."""
 
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 

@@ -13,8 +13,7 @@ from sqlmodel import Session, col, func, select
 from service.export.problem import NoSuchWorld, NothingThen
 from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, SummaryLine, TurnLine
 from service.locales import Language, languages
-from service.store.event_kinds import OfConversation, payload_of
-from service.store.ids import derived_id
+from service.store.event_kinds import payload_of
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from world.time import WorldTime, iso
@@ -63,16 +62,6 @@ def story(
     yield from _merged(_events(session, world_id, since, before), _conversations(session, world, since, before))
 
 
-def own_id(row_id: str, world_id: str) -> str:
-    """A conversation's id as its own world told it: one read into a store that has other stories has a suffix."""
-    return row_id.removesuffix(suffix_of(world_id))
-
-
-def suffix_of(world_id: str) -> str:
-    """What tells the ids of conversations of a world that was read in from those of another: ``-`` and 8 letters."""
-    return f"-{derived_id('world', world_id)[:8]}"
-
-
 def _merged(events: Iterator[EventLine], conversations: Iterator[ConversationLine]) -> Iterator[BaseModel]:
     """The events in the order of the log, each conversation before the first event that is later than its closing."""
     due = next(conversations, None)
@@ -94,8 +83,6 @@ def _events(session: Session, world_id: str, since: int, before: int) -> Iterato
     )
     for at, kind, person_id, data in session.exec(query.execution_options(yield_per=ROWS)):
         payload = payload_of(kind, data)
-        if isinstance(payload, OfConversation):
-            payload = payload.model_copy(update={"conversation_id": own_id(payload.conversation_id, world_id)})
         yield EVENT_LINES[kind].model_construct(at=at, kind=kind, person_id=person_id, data=payload)
 
 
@@ -120,20 +107,28 @@ def _conversations(session: Session, world: WorldRow, since: int, before: int) -
 
 def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[ConversationLine]:
     rows = {
-        row.id: row for row in session.exec(select(ConversationRow).where(col(ConversationRow.id).in_(ids))).unique()
+        row.id: row
+        for row in session.exec(
+            select(ConversationRow).where(ConversationRow.world_id == world_id, col(ConversationRow.id).in_(ids))
+        ).unique()
     }
     turns: dict[str, list[TurnLine]] = {row_id: [] for row_id in ids}
     summaries: dict[str, list[SummaryLine]] = {row_id: [] for row_id in ids}
-    of_turns = select(TurnRow).where(col(TurnRow.conversation_id).in_(ids)).order_by(col(TurnRow.turn))
+    of_turns = (
+        select(TurnRow)
+        .where(TurnRow.world_id == world_id, col(TurnRow.conversation_id).in_(ids))
+        .order_by(col(TurnRow.turn))
+    )
     for turn in session.exec(of_turns):
         turns[turn.conversation_id].append(TurnLine.model_construct(**_columns(turn, TurnLine)))
     person_id = _bytewise(session, col(SummaryRow.person_id))
-    for summary in session.exec(select(SummaryRow).where(col(SummaryRow.conversation_id).in_(ids)).order_by(person_id)):
+    of_summaries = select(SummaryRow).where(SummaryRow.world_id == world_id, col(SummaryRow.conversation_id).in_(ids))
+    for summary in session.exec(of_summaries.order_by(person_id)):
         line = SummaryLine.model_construct(**_columns(summary, SummaryLine), character_id=summary.person_id)
         summaries[summary.conversation_id].append(line)
     for row_id in ids:
         row = rows[row_id]
-        columns = _columns(row, ConversationLine) | {"id": own_id(row_id, world_id), "character_id": row.opener_id}
+        columns = _columns(row, ConversationLine) | {"character_id": row.opener_id}
         yield ConversationLine.model_construct(**columns, turns=turns[row_id], summaries=summaries[row_id])
     session.expunge_all()
 

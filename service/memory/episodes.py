@@ -28,7 +28,8 @@ def read_turns(session: Session, group: Group, *, after: int = -1) -> list[Heard
     row = TurnRow
     turn = (col(row.conversation_id), col(row.turn), col(row.speaker_id), col(row.speaker_name), col(row.text))
     query = select(*turn, col(row.at), col(SummaryRow.partner_id)).join(
-        SummaryRow, col(SummaryRow.conversation_id) == col(row.conversation_id)
+        SummaryRow,
+        (col(SummaryRow.world_id) == col(row.world_id)) & (col(SummaryRow.conversation_id) == col(row.conversation_id)),
     )
     return [
         HeardTurn(

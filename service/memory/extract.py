@@ -14,7 +14,7 @@ from service.memory.store import Episode, Fact, Group, Recalled
 from service.memory.validate import summary_text
 from service.people.attitude import attitudes_between, moods
 from service.people.worlds import WorldView
-from service.store.tables import ConversationRow, SelfFactRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow, SelfFactRow, TurnRow, said_in
 from world.time import WorldTime, iso
 
 TEMPLATES = Templates(__file__)
@@ -106,9 +106,8 @@ def scene_of_found(
 
     `memories` are what it knows; their refs are their ids.
     """
-    turns = session.exec(
-        select(TurnRow).where(TurnRow.conversation_id == episode.conversation_id).order_by(col(TurnRow.turn))
-    )
+    key = ConversationKey(group.world_id, episode.conversation_id)
+    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
     known = tuple(KnownFact(ref=fact.id, statement=fact.statement) for fact in memories)
     return ClosingScene(
         language=world.language,

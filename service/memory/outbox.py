@@ -5,23 +5,25 @@ from dataclasses import asdict
 
 from sqlmodel import Session, col, select
 
-from service.memory.owners import next_revision, read_anew
+from service.memory.owners import next_epoch, next_revision
 from service.memory.store import Episode, FactDraft, Group
 from service.store.ids import new_id
-from service.store.tables import OutboxRow
+from service.store.tables import ConversationKey, OutboxRow
 
 
 def leave_episode(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> int:
     """Leave an episode with its facts to be delivered; the caller commits. Answers the revision of the memory."""
+    revision = next_revision(session, group)
     session.add(
         OutboxRow(
-            conversation_id=episode.conversation_id,
             world_id=group.world_id,
             person_id=group.person_id,
+            revision=revision,
+            conversation_id=episode.conversation_id,
             payload={"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]},
         )
     )
-    return next_revision(session, group)
+    return revision
 
 
 def leave_forgetting(session: Session, group: Group, partner_id: str | None = None) -> None:
@@ -30,13 +32,13 @@ def leave_forgetting(session: Session, group: Group, partner_id: str | None = No
     """
     session.add(
         OutboxRow(
-            conversation_id=f"forget-{new_id()}",
             world_id=group.world_id,
             person_id=group.person_id,
+            revision=next_epoch(session, group),
+            conversation_id=f"forget-{new_id()}",
             payload={"forget": True} if partner_id is None else {"forget": True, "partner_id": partner_id},
         )
     )
-    read_anew(session, group)
 
 
 def is_forget(row: OutboxRow) -> bool:
@@ -52,7 +54,12 @@ def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
     return group, Episode(**{**episode, "topics": tuple(episode["topics"])}), facts
 
 
-def waiting_groups(session: Session, conversation_id: str) -> tuple[Group, ...]:
-    """Whose memories of the conversation wait to be delivered, in the order they were written."""
-    query = select(OutboxRow).where(OutboxRow.conversation_id == conversation_id).order_by(col(OutboxRow.id))
-    return tuple(Group(world_id=row.world_id, person_id=row.person_id) for row in session.exec(query))
+def waiting_groups(session: Session, key: ConversationKey) -> tuple[Group, ...]:
+    """Whose memories of the conversation wait to be delivered, by their ids."""
+    query = select(OutboxRow).where(
+        OutboxRow.world_id == key.world_id, OutboxRow.conversation_id == key.conversation_id
+    )
+    return tuple(
+        Group(world_id=row.world_id, person_id=row.person_id)
+        for row in session.exec(query.order_by(col(OutboxRow.person_id)))
+    )

@@ -25,11 +25,12 @@ def next_revision(session: Session, group: Group) -> int:
     return owner.revision
 
 
-def next_epoch(session: Session, group: Group) -> None:
-    """Make everybody read the person's memory anew: something was taken away or changed."""
+def next_epoch(session: Session, group: Group) -> int:
+    """Make everybody read the person's memory anew: something was taken away or changed. Answers the revision."""
     owner = _locked(session, group)
     owner.epoch = max(owner.epoch + 1, _now())
     owner.revision += 1
+    return owner.revision
 
 
 def read_anew(session: Session, group: Group) -> None:

@@ -15,11 +15,13 @@ from service.people.person import night_of
 from service.people.worlds import WorldView
 from service.store.session import Database
 from service.store.tables import (
+    ConversationKey,
     ConversationRow,
     MidTermRow,
     ParticipantRow,
     SummaryRow,
     TurnRow,
+    said_in,
 )
 from world.time import WorldTime
 
@@ -156,7 +158,7 @@ def _unsettled(session: Session, world: WorldView, person_id: str, partner_id: s
     query = (
         select(ConversationRow.id)
         .where(
-            ConversationRow.world_id == world.id,
+            *(table.world_id == world.id for table in (ConversationRow, one, other)),
             one.conversation_id == ConversationRow.id,
             one.person_id == person_id,
             other.conversation_id == ConversationRow.id,
@@ -169,5 +171,5 @@ def _unsettled(session: Session, world: WorldView, person_id: str, partner_id: s
     conversation_id = session.exec(query.limit(1)).first()
     if conversation_id is None:
         return []
-    turns = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn).desc())
-    return list(reversed(session.exec(turns.limit(UNSETTLED_LINES)).all()))
+    turns = select(TurnRow).where(*said_in(ConversationKey(world.id, conversation_id)))
+    return list(reversed(session.exec(turns.order_by(col(TurnRow.turn).desc()).limit(UNSETTLED_LINES)).all()))

@@ -40,6 +40,7 @@ def _witnesses(session: Session) -> list[SummaryRow]:
     found: list[SummaryRow] = []
     key = col(SummaryRow.conversation_id)
     began = (
+        ParticipantRow.world_id == SummaryRow.world_id,
         ParticipantRow.conversation_id == key,
         ParticipantRow.person_id == SummaryRow.person_id,
         ParticipantRow.seat == 0,

@@ -18,7 +18,7 @@ def segment_of(session: Session, world: WorldView, character_id: str, at: WorldT
             MovementRow.character_id == character_id,
             MovementRow.starts_at <= moment,
         )
-        .order_by(col(MovementRow.starts_at).desc(), col(MovementRow.id).desc())
+        .order_by(col(MovementRow.starts_at).desc())
         .limit(1)
     )
     row = session.exec(query).first()
@@ -37,8 +37,8 @@ def positions(session: Session, world: WorldView, at: WorldTime | None = None) -
 
 
 def move(session: Session, world: WorldView, character_id: str, segment: Segment) -> None:
-    """Let the character follow the segment from its start on."""
-    session.add(
+    """Let the character follow the segment from its start on, instead of one that begins in the same minute."""
+    session.merge(
         MovementRow(
             world_id=world.id,
             character_id=character_id,

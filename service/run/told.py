@@ -6,7 +6,7 @@ from sqlmodel import Session, col, select
 
 from service.store.event_kinds import ClosingFailed, ConversationClosed, ConversationEnded, ConversationStarted, Payload
 from service.store.events import events_after, told_in
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow
+from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, said_in
 
 PAGE = 300
 _Talk = ConversationStarted | ConversationEnded | ConversationClosed | ClosingFailed
@@ -41,14 +41,15 @@ def _told(session: Session, event: EventRow) -> Told:
     payload = told_in(event)
     if not isinstance(payload, _Talk):
         return Told(event=event)
-    talk = session.get(ConversationRow, payload.conversation_id)
+    talk = session.get(ConversationRow, (event.world_id, payload.conversation_id))
     if talk is None:  # the author has made its character forget
         return Told(event=event)
     turns: tuple[TurnRow, ...] = ()
     summaries: tuple[SummaryRow, ...] = ()
     if isinstance(payload, ConversationEnded):
-        of_talk = select(TurnRow).where(TurnRow.conversation_id == talk.id)
+        of_talk = select(TurnRow).where(*said_in(talk.key))
         turns = tuple(session.exec(of_talk.order_by(col(TurnRow.turn))))
     if isinstance(payload, ConversationClosed):
-        summaries = tuple(session.exec(select(SummaryRow).where(SummaryRow.conversation_id == talk.id)))
+        of_it = select(SummaryRow).where(SummaryRow.world_id == talk.world_id, SummaryRow.conversation_id == talk.id)
+        summaries = tuple(session.exec(of_it))
     return Told(event=event, conversation=talk, turns=turns, summaries=summaries)

@@ -23,7 +23,7 @@ from service.run.told import PAGE, told_after
 from service.runtime.act import set_decision
 from service.runtime.world_session import WorldSession
 from service.store.events import last_event
-from service.store.tables import PersonRow
+from service.store.tables import ConversationKey, PersonRow
 from world.time import MINUTES_PER_DAY, WorldTime
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ class Watch:
         self._deciding = deciding
         self._feed = Feed(world, followed)
         self._ledger = Ledger(world, world.now)
-        self._speaking: dict[str, str] = {}
+        self._speaking: dict[ConversationKey, str] = {}
         self._seen = 0
         self._before: dict[str, Spent] = {}
         self._begun = time.monotonic()
@@ -120,15 +120,15 @@ class Watch:
         finally:
             mover.cancel()
 
-    def _hear(self, conversation_id: str, moment: Moment) -> None:
+    def _hear(self, key: ConversationKey, moment: Moment) -> None:
         if isinstance(moment, Speaking):
             text = one_line(moment.text)
-            self._speaking[conversation_id] = self._world.say("run.making", name=moment.speaker_name, text=text)
+            self._speaking[key] = self._world.say("run.making", name=moment.speaker_name, text=text)
         elif isinstance(moment, Said):
             text = one_line(moment.row.text)
-            self._speaking[conversation_id] = self._world.say("run.making", name=moment.row.speaker_name, text=text)
+            self._speaking[key] = self._world.say("run.making", name=moment.row.speaker_name, text=text)
         elif isinstance(moment, Ended | Settled):
-            self._speaking.pop(conversation_id, None)
+            self._speaking.pop(key, None)
 
     async def _look(self) -> None:
         """Tell what has happened since the last look, and what is going on."""
@@ -137,7 +137,7 @@ class Watch:
                 self._ledger.take(told)
                 for line in self._feed.lines(told):
                     self._show.say(line)
-            self._seen = page[-1].event.id or 0
+            self._seen = page[-1].event.id
             if len(page) < PAGE:
                 break
         self._show.update(await self._status())

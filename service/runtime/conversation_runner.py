@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, or_, update
+from sqlalchemy import CursorResult, or_, tuple_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.closing import reopen
@@ -23,7 +23,7 @@ from service.memory.store import Group
 from service.runtime.outbox import Outbox
 from service.store.ids import new_id
 from service.store.phase import ClockPolicy, Phase
-from service.store.tables import ConversationRow
+from service.store.tables import ConversationKey, ConversationRow
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class ConversationRunner:
         self._engine = Engine(room)
         self._sweep_seconds = sweep_seconds
         self._id = new_id()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[ConversationKey, asyncio.Task[None]] = {}
         self._reopened_on = ""
         self._sweepers: list[asyncio.Task[None]] = []
 
@@ -61,53 +61,53 @@ class ConversationRunner:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._room.database.write(lambda s: _release(s, self._id))
 
-    def submit(self, conversation_id: str) -> None:
+    def submit(self, key: ConversationKey) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
-        if conversation_id not in self._tasks:
-            task = asyncio.create_task(self._carry(conversation_id))
-            self._tasks[conversation_id] = task
-            task.add_done_callback(lambda _: self._tasks.pop(conversation_id, None))
+        if key not in self._tasks:
+            task = asyncio.create_task(self._carry(key))
+            self._tasks[key] = task
+            task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    async def interrupt(self, conversation_id: str) -> None:
+    async def interrupt(self, key: ConversationKey) -> None:
         """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
-        task = self._tasks.get(conversation_id)
+        task = self._tasks.get(key)
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-        self.submit(conversation_id)
+        self.submit(key)
 
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
         """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is back."""
         for character_id in character_ids:
             await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
-    async def wait(self, conversation_id: str) -> None:
+    async def wait(self, key: ConversationKey) -> None:
         """Return when the conversation is closed, its closing has failed, or it is forgotten."""
         while True:
-            task = self._tasks.get(conversation_id)
+            task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
-            row = await self._room.database.read(lambda s: s.get(ConversationRow, conversation_id))
-            if (row is None or row.phase not in _DUE) and conversation_id not in self._tasks:
+            row = await self._room.database.read(lambda s: s.get(ConversationRow, key))
+            if (row is None or row.phase not in _DUE) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
-    async def _carry(self, conversation_id: str) -> None:
+    async def _carry(self, key: ConversationKey) -> None:
         try:
-            if await self._room.database.write(lambda s: _claim(s, conversation_id, self._id)):
-                await self._advance(conversation_id)
+            if await self._room.database.write(lambda s: _claim(s, key, self._id)):
+                await self._advance(key)
                 return
-            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, conversation_id))
+            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
-                self._room.stream.tell(conversation_id, Settled(phase=Phase(row.phase)))
+                self._room.stream.tell(key, Settled(phase=Phase(row.phase)))
         except Exception:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
-            _log.exception("conversation %s could not be carried on", conversation_id)
+            _log.exception("conversation %s could not be carried on", key.conversation_id)
 
-    async def _advance(self, conversation_id: str) -> None:
-        await self._engine.converse(conversation_id)
-        await self._engine.close(conversation_id)
-        await self.outbox.deliver_conversation(conversation_id)
+    async def _advance(self, key: ConversationKey) -> None:
+        await self._engine.converse(key)
+        await self._engine.close(key)
+        await self.outbox.deliver_conversation(key)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited for a new budget."""
@@ -115,8 +115,8 @@ class ConversationRunner:
         mine = list(self._tasks)
         if mine:
             await self._room.database.write(lambda s: _extend(s, self._id, mine))
-        for conversation_id in await self._room.database.read(lambda s: _abandoned(s, self._id)):
-            self.submit(conversation_id)
+        for key in await self._room.database.read(lambda s: _abandoned(s, self._id)):
+            self.submit(key)
 
     async def _reopen_unpaid(self) -> None:
         """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
@@ -135,11 +135,12 @@ class ConversationRunner:
             await asyncio.sleep(self._sweep_seconds)
 
 
-def _claim(session: Session, conversation_id: str, runner: str) -> bool:
+def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
     statement = (
         update(ConversationRow)
         .where(
-            col(ConversationRow.id) == conversation_id,
+            col(ConversationRow.world_id) == key.world_id,
+            col(ConversationRow.id) == key.conversation_id,
             col(ConversationRow.clock_policy) == ClockPolicy.NONE,
             col(ConversationRow.phase).in_(_DUE),
             or_(
@@ -154,14 +155,15 @@ def _claim(session: Session, conversation_id: str, runner: str) -> bool:
     return result.rowcount == 1
 
 
-def _extend(session: Session, runner: str, mine: list[str]) -> None:
-    held = update(ConversationRow).where(col(ConversationRow.runner) == runner, col(ConversationRow.id).in_(mine))
+def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:
+    key = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
+    held = update(ConversationRow).where(col(ConversationRow.runner) == runner, key.in_(mine))
     session.execute(held.values(lease_until=time.time() + LEASE_SECONDS))
 
 
-def _abandoned(session: Session, runner: str) -> list[str]:
+def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
     """Conversations with work due that no living runner holds, or that this one does."""
-    query = select(ConversationRow.id).where(
+    query = select(ConversationRow.world_id, ConversationRow.id).where(
         col(ConversationRow.clock_policy) == ClockPolicy.NONE,
         col(ConversationRow.phase).in_(_DUE),
         or_(
@@ -170,7 +172,7 @@ def _abandoned(session: Session, runner: str) -> list[str]:
             col(ConversationRow.lease_until) < time.time(),
         ),
     )
-    return list(session.exec(query.order_by(col(ConversationRow.id))))
+    return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
 
 
 def _reopen_unpaid(session: Session) -> None:

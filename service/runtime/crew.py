@@ -14,6 +14,7 @@ from service.errors import WrongPhase
 from service.runtime.outbox import Outbox
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
+from service.store.tables import ConversationKey
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -37,14 +38,14 @@ class Crew:
         agent_state = living.agent_states.get(snapshot.person_id, AgentState())
         return await choose(self.desk, living.world.at(snapshot.time), snapshot, agent_state)
 
-    async def speak(self, conversation_id: str, index: int, at: WorldTime | None) -> bool:
+    async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
-        return await self.engine.turn(conversation_id, index, at)
+        return await self.engine.turn(key, index, at)
 
-    async def close(self, conversation_id: str) -> None:
+    async def close(self, key: ConversationKey) -> None:
         """Remember the conversation, and hand what is remembered to a store outside our database."""
-        await self.engine.close(conversation_id)
-        await self.outbox.deliver_conversation(conversation_id)
+        await self.engine.close(key)
+        await self.outbox.deliver_conversation(key)
 
     async def end_dropped(self, living: WorldSession) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they went."""
@@ -57,5 +58,5 @@ class Crew:
                     return  # it had ended before
 
             await self.room.database.write(work)
-            await self.engine.close(conversation_id)
+            await self.engine.close(ConversationKey(living.world.id, conversation_id))
         living.dropped = ()

@@ -149,12 +149,12 @@ class ExactRun:
         if call.talk_id is None:
             chosen = await self._decide(call)
             return lambda: self._window.decided(call, chosen)
-        conversation_id = self.living.conversations[call.talk_id]
+        key = self.living.key_of(call.talk_id)
         if call.ask is Ask.TURN:
             at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
-            last = await self._crew.speak(conversation_id, call.index, at)
+            last = await self._crew.speak(key, call.index, at)
             return lambda: ahead.turned(call, last=last)
-        await self._crew.close(conversation_id)
+        await self._crew.close(key)
         return lambda: ahead.closed(call)
 
     async def _decide(self, call: Call) -> Chosen:

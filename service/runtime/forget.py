@@ -133,7 +133,10 @@ def _let_npcs_forget(session: Session, memory: MemoryStore, living: WorldSession
 def _forget_talks(session: Session, living: WorldSession, character_id: str) -> None:
     """Those that nobody else remembers."""
     session.flush()
-    remembered = exists().where(col(SummaryRow.conversation_id) == col(ConversationRow.id))
+    remembered = exists().where(
+        col(SummaryRow.world_id) == col(ConversationRow.world_id),
+        col(SummaryRow.conversation_id) == col(ConversationRow.id),
+    )
     session.execute(
         delete(ConversationRow).where(
             col(ConversationRow.world_id) == living.world.id,

@@ -5,13 +5,14 @@ import logging
 import time
 from collections import defaultdict
 
+from sqlalchemy import tuple_
 from sqlmodel import Session, col, func, select
 
 from service.conversation.room import Room
 from service.errors import GraphUnavailable
 from service.memory.outbox import is_forget, outbox_entry, waiting_groups
 from service.memory.store import Delivery, Group
-from service.store.tables import ConversationRow, OutboxRow, SummaryRow
+from service.store.tables import ConversationKey, ConversationRow, OutboxRow, SummaryRow
 
 _log = logging.getLogger(__name__)
 
@@ -35,10 +36,10 @@ class Outbox:
             for group in await self._room.database.read(_due_groups):
                 await self.deliver(group)
 
-    async def deliver_conversation(self, conversation_id: str) -> None:
+    async def deliver_conversation(self, key: ConversationKey) -> None:
         """Deliver for all who were in the conversation."""
         if self._room.memory.delivery is not None:
-            for group in await self._room.database.read(lambda s: waiting_groups(s, conversation_id)):
+            for group in await self._room.database.read(lambda s: waiting_groups(s, key)):
                 await self.deliver(group)
 
     async def deliver(self, group: Group) -> None:
@@ -78,20 +79,20 @@ def waiting(session: Session, world_id: str) -> int:
 
 
 def _due_groups(session: Session) -> list[Group]:
-    heads = select(func.min(OutboxRow.id)).group_by(col(OutboxRow.world_id), col(OutboxRow.person_id))
-    query = select(OutboxRow).where(col(OutboxRow.id).in_(heads), OutboxRow.due <= time.time())
+    person = (col(OutboxRow.world_id), col(OutboxRow.person_id))
+    heads = select(*person, func.min(OutboxRow.revision)).group_by(*person)
+    query = select(OutboxRow).where(tuple_(*person, col(OutboxRow.revision)).in_(heads), OutboxRow.due <= time.time())
     return [Group(world_id=row.world_id, person_id=row.person_id) for row in session.exec(query)]
 
 
 def _oldest(session: Session, group: Group) -> OutboxRow | None:
     query = select(OutboxRow).where(OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
-    return session.exec(query.order_by(col(OutboxRow.id)).limit(1)).first()
+    return session.exec(query.order_by(col(OutboxRow.revision)).limit(1)).first()
 
 
 def _entry(session: Session, row: OutboxRow) -> OutboxRow | None:
-    """The row as it stands: of two people each has one of the same conversation."""
-    mine = (OutboxRow.conversation_id == row.conversation_id, OutboxRow.person_id == row.person_id)
-    return session.exec(select(OutboxRow).where(*mine)).first()
+    """The row as it stands; None where it is gone."""
+    return session.get(OutboxRow, (row.world_id, row.person_id, row.revision))
 
 
 def _done(session: Session, delivered: OutboxRow) -> bool:
@@ -102,7 +103,10 @@ def _done(session: Session, delivered: OutboxRow) -> bool:
     summary = session.get(SummaryRow, (delivered.world_id, delivered.person_id, delivered.conversation_id))
     if summary is not None:
         summary.delivered = True
-    return is_forget(delivered) or session.get(ConversationRow, delivered.conversation_id) is not None
+    return (
+        is_forget(delivered)
+        or session.get(ConversationRow, (delivered.world_id, delivered.conversation_id)) is not None
+    )
 
 
 def _postpone(session: Session, failed: OutboxRow, reason: str) -> None:

@@ -25,7 +25,9 @@ from service.store.event_kinds import (
     Slept,
 )
 from service.store.events import note, rank_of
+from service.store.ids import new_id
 from service.store.tables import MovementRow, PendingEventRow, SummaryRow
+from service.store.upsert import upsert
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.people import Segment
@@ -79,7 +81,7 @@ def publish(
     if later:
         session.execute(insert(PendingEventRow), later)
     if walks:
-        session.execute(insert(MovementRow), walks)
+        session.execute(upsert(MovementRow, session.get_bind().dialect.name, ("path", "times")), walks)
 
 
 def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
@@ -119,6 +121,7 @@ def _payload(living: WorldSession, event: Event, made: Why | None) -> Payload:
 def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
     return {
         "world_id": world_id,
+        "id": new_id(),
         "at": event.time,
         "rank": rank_of(payload),
         "person_id": event.person_id,

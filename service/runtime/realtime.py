@@ -169,10 +169,10 @@ class RealtimeStep:
                 calls.talks[one.id] = out(self._word(one.call))
 
     async def _word(self, call: Call) -> bool | None:
-        conversation_id = self._living.conversations[str(call.talk_id)]
+        key = self._living.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
-            return await self._crew.speak(conversation_id, call.index, None)
-        await self._crew.close(conversation_id)
+            return await self._crew.speak(key, call.index, None)
+        await self._crew.close(key)
         return None
 
 

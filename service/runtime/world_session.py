@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from hashlib import blake2b
 from typing import Literal
 
-from sqlalchemy import Executable, delete
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, col, func, select
+from sqlalchemy import delete
+from sqlmodel import Session, col, func, select
 
 from service.conversation.ending import OPENER
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
@@ -18,6 +16,7 @@ from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
 from service.store.phase import ClockPolicy
 from service.store.tables import (
+    ConversationKey,
     ConversationRow,
     EngagementRow,
     LifeRow,
@@ -27,6 +26,7 @@ from service.store.tables import (
     TurnRow,
     WorldRow,
 )
+from service.store.upsert import upsert
 from world import simulation
 from world.actions import HOLD
 from world.life import Person, State, Talk
@@ -98,6 +98,10 @@ class WorldSession:
             told = f"{self.world.id}/{talk.id}".encode()
             known = self.conversations[talk.id] = f"{talk.start:012x}{blake2b(told, digest_size=8).hexdigest()}"
         return known
+
+    def key_of(self, talk_id: str) -> ConversationKey:
+        """Of the conversation of a talk that goes on."""
+        return ConversationKey(self.world.id, self.conversations[talk_id])
 
 
 def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
@@ -180,9 +184,9 @@ def save(session: Session, living: WorldSession) -> int:
     ]
     dialect = session.get_bind().dialect.name
     if lives:
-        session.execute(_upsert(LifeRow, dialect, ("person", "agent_state")), lives)
+        session.execute(upsert(LifeRow, dialect, ("person", "agent_state")), lives)
     if talks:
-        session.execute(_upsert(TalkRow, dialect, ("talk",)), talks)
+        session.execute(upsert(TalkRow, dialect, ("talk",)), talks)
     gone = living.stored - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
@@ -201,6 +205,7 @@ def _reached(session: Session, row: WorldRow | None) -> WorldTime:
     if row is None:
         return WorldTime(0)
     spoken = select(func.max(ConversationRow.started_at + TurnRow.turn)).where(
+        TurnRow.world_id == row.id,
         TurnRow.conversation_id == ConversationRow.id,
         ConversationRow.world_id == row.id,
         ConversationRow.clock_policy == ClockPolicy.MINUTE,
@@ -278,8 +283,10 @@ def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
     """Who is in a conversation that a client started, and which character leads it."""
     held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
         EngagementRow.world_id == world_id,
+        ConversationRow.world_id == world_id,
         ConversationRow.id == EngagementRow.conversation_id,
         ConversationRow.clock_policy == ClockPolicy.NONE,
+        ParticipantRow.world_id == world_id,
         ParticipantRow.conversation_id == ConversationRow.id,
         ParticipantRow.seat == OPENER,
     )
@@ -289,12 +296,3 @@ def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
 def _engaged(world: WorldView, held_by: Mapping[str, str]) -> dict[str, str]:
     """NPCs in conversations that a client started, and with whom."""
     return {person_id: leader for person_id, leader in held_by.items() if person_id in world.map.posts}
-
-
-@cache
-def _upsert(table: type[SQLModel], dialect: str, changing: tuple[str, ...]) -> Executable:
-    """The statement that inserts a row or changes it; made once, for it is run after every answer."""
-    rows = SQLModel.metadata.tables[str(table.__tablename__)]
-    insert = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
-    key = [column.name for column in rows.primary_key]
-    return insert.on_conflict_do_update(index_elements=key, set_={name: insert.excluded[name] for name in changing})

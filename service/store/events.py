@@ -35,7 +35,9 @@ _KNOWN_BEFORE = _RANKS[ActivityEnded]
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
     """Add an event to the log."""
     _hold_log(session, world_id)
-    session.add(EventRow(world_id=world_id, at=at, kind=payload.kind, person_id=person_id, data=payload.stored()))
+    number = last_event(session, world_id) + 1
+    row = EventRow(world_id=world_id, id=number, at=at, kind=payload.kind, person_id=person_id, data=payload.stored())
+    session.add(row)
 
 
 def schedule_event(
@@ -86,24 +88,26 @@ def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
         (col(PendingEventRow.at) < now)
         | ((col(PendingEventRow.at) == now) & (col(PendingEventRow.rank) < _KNOWN_BEFORE)),
     )
+    order = (
+        col(PendingEventRow.at),
+        col(PendingEventRow.rank),
+        col(PendingEventRow.person_id),
+        col(PendingEventRow.key),
+        col(PendingEventRow.id),
+    )
     told = (
         sa.select(
             literal(world_id),
+            literal(last_event(session, world_id)) + func.row_number().over(order_by=order),
             col(PendingEventRow.at),
             col(PendingEventRow.kind),
             func.nullif(col(PendingEventRow.person_id), ""),
             col(PendingEventRow.data),
         )
         .where(*past)
-        .order_by(
-            col(PendingEventRow.at),
-            col(PendingEventRow.rank),
-            col(PendingEventRow.person_id),
-            col(PendingEventRow.key),
-            col(PendingEventRow.id),
-        )
+        .order_by(*order)
     )
-    session.execute(insert(EventRow).from_select(["world_id", "at", "kind", "person_id", "data"], told))
+    session.execute(insert(EventRow).from_select(["world_id", "id", "at", "kind", "person_id", "data"], told))
     session.execute(delete(PendingEventRow).where(*past))
 
 
@@ -137,6 +141,6 @@ def last_event(session: Session, world_id: str) -> int:
 
 def _hold_log(session: Session, world_id: str) -> None:
     if session.get_bind().dialect.name == "postgresql":
-        # Ids are given before they can be read: whoever commits first must have the smaller one, or a reader that
-        # asks for what comes after the last id it saw misses the other.
+        # Whoever commits first must have the smaller id, or a reader that asks for what comes after the last id it
+        # saw misses the other; and no two may have the same.
         session.connection().execute(select(func.pg_advisory_xact_lock(_LOCK, func.hashtext(world_id))))

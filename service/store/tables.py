@@ -1,11 +1,12 @@
 """Owns the SQL tables. Every row carries its `world_id`; every time is a world time in minutes unless it says otherwise."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
 from service.content.profile import Importance
+from service.store.ids import new_id
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -20,6 +21,20 @@ SQLModel.metadata.naming_convention = MetaData(
 
 def _json() -> Any:
     return Field(sa_column=Column(JSON, nullable=False))
+
+
+class ConversationKey(NamedTuple):
+    """Which conversation of which world: ids are a world's own. It is the primary key of its row."""
+
+    world_id: str
+    conversation_id: str
+
+
+def _of_conversation() -> ForeignKeyConstraint:
+    """What goes with its conversation."""
+    return ForeignKeyConstraint(
+        ["world_id", "conversation_id"], ["conversations.world_id", "conversations.id"], ondelete="CASCADE"
+    )
 
 
 class WorldRow(SQLModel, table=True):
@@ -97,14 +112,14 @@ class TalkRow(SQLModel, table=True):
 class PendingEventRow(SQLModel, table=True):
     """An event worked out ahead of the world's clock; it is told (moves to `events`) when the clock has passed it.
 
-    `rank` and `key` order the events of one minute, see store/events.py.
+    `rank`, `person_id` and `key` order the events of one minute, see store/events.py.
     """
 
     __tablename__ = "pending_events"
     __table_args__ = (Index("ix_pending_events_order", "world_id", "at", "rank"),)
 
-    id: int | None = Field(default=None, primary_key=True)
-    world_id: str
+    world_id: str = Field(primary_key=True)
+    id: str = Field(default_factory=new_id, primary_key=True)
     at: int = Field(sa_type=BigInteger)
     rank: int
     person_id: str
@@ -119,23 +134,23 @@ class NoticeRow(SQLModel, table=True):
     __tablename__ = "notices"
     __table_args__ = (Index("ix_notices_time", "world_id", "until"),)
 
+    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
-    world_id: str
     text: str
     at: int = Field(sa_type=BigInteger)
     until: int = Field(sa_type=BigInteger)
 
 
 class MovementRow(SQLModel, table=True):
-    """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept."""
+    """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in the
+    same minute only the last is ever walked, and stays.
+    """
 
     __tablename__ = "movements"
-    __table_args__ = (Index("ix_movements_person", "world_id", "character_id", "starts_at"),)
 
-    id: int | None = Field(default=None, primary_key=True)
-    world_id: str
-    character_id: str
-    starts_at: int = Field(sa_type=BigInteger)
+    world_id: str = Field(primary_key=True)
+    character_id: str = Field(primary_key=True)
+    starts_at: int = Field(sa_type=BigInteger, primary_key=True)
     path: list[str] = _json()
     times: list[int] = _json()
 
@@ -154,8 +169,8 @@ class ConversationRow(SQLModel, table=True):
         Index("ix_conversations_phase", "phase"),
     )
 
+    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
-    world_id: str
     node_id: str
     clock_policy: str = "none"
     talk_id: str | None = None
@@ -186,6 +201,11 @@ class ConversationRow(SQLModel, table=True):
     )
 
     @property
+    def key(self) -> ConversationKey:
+        """Its primary key."""
+        return ConversationKey(self.world_id, self.id)
+
+    @property
     def opener_id(self) -> str:
         """Who opened it: the goal is this person's."""
         return self.participants[0].person_id
@@ -214,9 +234,8 @@ class ParticipantRow(SQLModel, table=True):
 
     __tablename__ = "participants"
     __table_args__ = (
-        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        _of_conversation(),
         Index("ix_participants_person", "world_id", "person_id"),
-        Index("ix_participants_conversation", "conversation_id"),
     )
 
     world_id: str = Field(primary_key=True)
@@ -235,8 +254,9 @@ class TurnRow(SQLModel, table=True):
     """
 
     __tablename__ = "turns"
-    __table_args__ = (ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),)
+    __table_args__ = (_of_conversation(),)
 
+    world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     turn: int = Field(primary_key=True)
     speaker_id: str
@@ -260,16 +280,18 @@ class PromptRow(SQLModel, table=True):
     """
 
     __tablename__ = "prompts"
-    __table_args__ = (
-        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
-        Index("ix_prompts_conversation", "conversation_id"),
-    )
+    __table_args__ = (_of_conversation(),)
 
     world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
     system: str
     context: str
+
+
+def said_in(key: ConversationKey) -> tuple[bool, bool]:
+    """Of turns: those of the conversation."""
+    return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
 
 
 class EngagementRow(SQLModel, table=True):
@@ -291,10 +313,10 @@ class SummaryRow(SQLModel, table=True):
 
     __tablename__ = "summaries"
     __table_args__ = (
-        ForeignKeyConstraint(["conversation_id"], ["conversations.id"], ondelete="CASCADE"),
+        _of_conversation(),
         Index("ix_summaries_pair", "world_id", "person_id", "partner_id", "at"),
         Index("ix_summaries_revision", "world_id", "person_id", "revision"),
-        Index("ix_summaries_conversation", "conversation_id"),
+        Index("ix_summaries_conversation", "world_id", "conversation_id"),
     )
 
     world_id: str = Field(primary_key=True)
@@ -477,18 +499,18 @@ class CommitmentRow(SQLModel, table=True):
 
 
 class OutboxRow(SQLModel, table=True):
-    """What a long-term memory outside this database still has to be given; gone once it is there. `due` is machine time."""
+    """What a long-term memory outside this database still has to be given; gone once it is there.
+
+    `revision` is of the person's memory when this was written: entries are given in that order. `due` is machine time.
+    """
 
     __tablename__ = "outbox"
-    __table_args__ = (
-        Index("ix_outbox_group", "world_id", "person_id"),
-        UniqueConstraint("conversation_id", "person_id"),
-    )
+    __table_args__ = (UniqueConstraint("world_id", "conversation_id", "person_id"),)
 
-    id: int | None = Field(default=None, primary_key=True)
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    revision: int = Field(primary_key=True)
     conversation_id: str
-    world_id: str
-    person_id: str
     payload: dict[str, Any] = _json()
     attempts: int = 0
     due: float = 0.0
@@ -496,13 +518,12 @@ class OutboxRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """Something that happened in a world, in order of `id`."""
+    """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
 
     __tablename__ = "events"
-    __table_args__ = (Index("ix_events_world", "world_id", "id"),)
 
-    id: int | None = Field(default=None, primary_key=True)
-    world_id: str
+    world_id: str = Field(primary_key=True)
+    id: int = Field(sa_type=BigInteger, primary_key=True)
     at: int = Field(sa_type=BigInteger)
     kind: str
     person_id: str | None = None

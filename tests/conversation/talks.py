@@ -22,7 +22,7 @@ from service.settings import LlmSettings
 from service.store.budget import DailyBudget, utc_now
 from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow, WorldRow
 from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
-from tests.store.conversations import conversation_row
+from tests.store.conversations import conversation_row, main
 from world.life import Talk
 from world.people import Segment
 from world.time import MINUTES_PER_DAY, WorldTime
@@ -232,7 +232,7 @@ def begin_living(
 
 async def hold_living(engine: Engine, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
     """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
-    while not await engine.turn(conversation_id, index, WorldTime(starts + index)):
+    while not await engine.turn(main(conversation_id), index, WorldTime(starts + index)):
         index += 1
     return index + 1
 
@@ -251,9 +251,9 @@ def meet(
     return begin(room, character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns, world_id=world_id)
 
 
-def talk(room: Room, conversation_id: str) -> ConversationRow:
+def talk(room: Room, conversation_id: str, *, world_id: str = "main") -> ConversationRow:
     """The conversation as the database has it."""
-    return room.database.read_now(lambda s: s.get_one(ConversationRow, conversation_id))
+    return room.database.read_now(lambda s: s.get_one(ConversationRow, (world_id, conversation_id)))
 
 
 def turns(room: Room, conversation_id: str) -> list[TurnRow]:

@@ -51,6 +51,7 @@ from tests.conversation.talks import (
     todays,
     turns,
 )
+from tests.store.conversations import main
 from world.time import WorldTime
 
 SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
@@ -61,16 +62,16 @@ def _spoken(room: Room, script: ScriptedModel, **begin: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     conversation_id = meet(room, **begin)
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     return conversation_id
 
 
 def _close(room: Room, conversation_id: str) -> ConversationRow:
-    return asyncio.run(close(room, conversation_id))
+    return asyncio.run(close(room, main(conversation_id)))
 
 
 def _reopen(room: Room, conversation_id: str) -> None:
-    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
+    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
 
 
 def _without(content: Content, *, npc_id: str = "", character_id: str = "") -> Content:
@@ -194,7 +195,7 @@ def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedMo
     script.enqueue(recollection(), recollection(summary="Another account of it."))
 
     async def both() -> None:
-        await asyncio.gather(close(room, conversation_id), close(room, conversation_id))
+        await asyncio.gather(close(room, main(conversation_id)), close(room, main(conversation_id)))
 
     asyncio.run(both())
     assert [len(rows(room, table)) for table in SETTLED] == [2, 1, 2, 1, 1, 2]
@@ -206,7 +207,9 @@ def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(room: Ro
     conversation_id = _spoken(room, script)
 
     def settled_meanwhile(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSED))
+        room.database.write_now(
+            lambda s: setattr(s.get_one(ConversationRow, main(conversation_id)), "phase", Phase.CLOSED)
+        )
         raise BROKEN
 
     script.enqueue(settled_meanwhile)
@@ -228,7 +231,7 @@ def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: Sc
     script.enqueue(BROKEN)
     _close(room, first)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     for scene in (prompt.given for prompt in script.history[-2:]):
         assert isinstance(scene, PromptContext)
         assert [line.text for line in scene.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
@@ -241,7 +244,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
     _close(room, first)
     pass_minutes(room, 2 * 24 * 60)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     character, npc = (prompt.given for prompt in script.history[-2:])
     assert isinstance(character, PromptContext)
     assert isinstance(npc, PromptContext)
@@ -261,7 +264,7 @@ def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: 
     script.enqueue(recollection())
     _close(room, first)
     script.enqueue(says("Good day, Hamako.", leaves=True))
-    asyncio.run(Engine(room).converse(meet(room, npc_id="npc_hamako")))
+    asyncio.run(Engine(room).converse(main(meet(room, npc_id="npc_hamako"))))
     scene = script.history[-1].given
     assert isinstance(scene, PromptContext)
     assert scene.today == (f"Taro: {FAMILY_TOLD}",)
@@ -310,7 +313,7 @@ def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
     room: Room, script: ScriptedModel, village: Content, gone: dict[str, str]
 ) -> None:
     conversation_id = meet(room)
-    row = asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(conversation_id))
+    row = asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(main(conversation_id)))
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.CONTENT_CHANGED)
     assert row.failure is not None
     assert next(iter(gone.values())) in row.failure["ja"]
@@ -338,5 +341,5 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(room: Room, 
     assert rows(room, EngagementRow) == []
     script.enqueue(*talk_of_family())
     again = meet(room)
-    asyncio.run(Engine(room).converse(again))
+    asyncio.run(Engine(room).converse(main(again)))
     assert _close(room, again).phase == Phase.CLOSED

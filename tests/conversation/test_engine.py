@@ -20,7 +20,7 @@ from service.llm.chat import Prompt
 from service.llm.scripted import Scripted, ScriptedModel
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
-from service.store.tables import EngagementRow, TurnRow
+from service.store.tables import ConversationKey, EngagementRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.talks import (
     FAMILY,
@@ -42,6 +42,7 @@ from tests.conversation.talks import (
     talk,
     turns,
 )
+from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY
 
 AGAIN = "Hello! I am sorry to bother you. May I ask about your family, Taro?"
@@ -61,7 +62,8 @@ def hold(request: pytest.FixtureRequest, room: Room, script: ScriptedModel) -> H
 def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
     script.enqueue(*answers)
     conversation_id = meet(room, **begin)
-    asyncio.run(Engine(room).converse(conversation_id))
+    key = ConversationKey(begin.get("world_id", "main"), conversation_id)
+    asyncio.run(Engine(room).converse(key))
     return conversation_id
 
 
@@ -146,7 +148,7 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script
 
 def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, hold: Hold) -> None:
     conversation_id = hold(says(HELLO, leaves=True))
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     assert len(turns(room, conversation_id)) == 1
 
 
@@ -157,9 +159,9 @@ def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: Script
     script.enqueue(says(HELLO), replies(FAMILY), dies)
     conversation_id = meet(room)
     with pytest.raises(RuntimeError, match="killed"):
-        asyncio.run(Engine(room).converse(conversation_id))
+        asyncio.run(Engine(room).converse(main(conversation_id)))
     script.enqueue(says(THANKS, achieved=True), replies(FAREWELL))
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS, FAREWELL]
     assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
 
@@ -255,7 +257,7 @@ def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: Scr
         return answers
 
     script.enqueue(looking(says(HELLO)), looking(replies(FAMILY)), looking(says(THANKS, leaves=True)))
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     assert seen == [[], [HELLO], [HELLO, FAMILY]]
 
 
@@ -277,7 +279,7 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(roo
 
     script.enqueue(says(HELLO), ended)
     conversation_id = meet(room)
-    row = asyncio.run(Engine(room).converse(conversation_id))
+    row = asyncio.run(Engine(room).converse(main(conversation_id)))
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT)
     assert _texts(room, conversation_id) == [HELLO]
     assert talk(room, conversation_id).calls == 2  # what was paid is counted all the same
@@ -299,7 +301,7 @@ def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room:
     assert main["npc"].prompt_tokens == heard[1].prompt_tokens
     assert main["character"].prompt_tokens == heard[0].prompt_tokens + 77
     assert talk(room, first).calls == 6
-    assert talk(room, second).calls == 1
+    assert talk(room, second, world_id="other").calls == 1
     assert talk(room, first).prompt_tokens == sum(row.prompt_tokens for row in main.values())
 
 
@@ -329,8 +331,8 @@ def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, sc
     async def hear() -> list[Moment]:
         script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
         conversation_id = meet(room)
-        with room.stream.listen(conversation_id) as listener:
-            await Engine(room).converse(conversation_id)
+        with room.stream.listen(main(conversation_id)) as listener:
+            await Engine(room).converse(main(conversation_id))
             heard: list[Moment] = []
             while (moment := await listener.next(0.01)) is not None:
                 heard.append(moment)
@@ -362,7 +364,7 @@ def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(room: Room, 
     (usage,) = {(row.calls, row.failures) for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert usage == (1, 0), "a call that was not made has not failed"
     script.enqueue(recollection())
-    asyncio.run(close(spent, conversation_id))
+    asyncio.run(close(spent, main(conversation_id)))
     assert talk(room, conversation_id).phase == Phase.CLOSED, "the third call was kept for what was said"
 
 

@@ -55,6 +55,7 @@ from tests.conversation.talks import (
 )
 from tests.conversation.talks import begin as start_of_a_client
 from tests.memory.answers import claim, extraction, self_claim
+from tests.store.conversations import main
 from world.time import MINUTES_PER_DAY, WorldTime, day_of
 
 FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
@@ -141,11 +142,11 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
 ) -> None:
     script.enqueue(says(LETTER, leaves=True), extraction(second={"facts": [claim(LOST, 0, subject="Aoi")]}))
     first = meet(room)
-    asyncio.run(Engine(room).converse(first))
-    asyncio.run(close(room, first))
+    asyncio.run(Engine(room).converse(main(first)))
+    asyncio.run(close(room, main(first)))
     script.enqueue(*FOUR)
     if caller == "client":
-        asyncio.run(Engine(room).converse(meet(room)))
+        asyncio.run(Engine(room).converse(main(meet(room))))
     else:
         asyncio.run(hold_living(Engine(room), begin_living(room)))
     heard = [prompt for prompt in script.history if prompt.role == "npc"]
@@ -163,7 +164,7 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room:
     met = Episode(conversation_id="c0", partner_id="aoi", summary="They met.", topics=(), at=at)
     room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
     script.enqueue(*FOUR)
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     scene = next(context for context in _contexts(script) if context.speaker.kind == "npc")
     assert 0 < len(scene.known) < room.settings.memory.recall_limit
     assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
@@ -175,7 +176,7 @@ def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: 
 
     async def run() -> None:
         engine = Engine(room)
-        await engine.turn("c1", 0, starts)
+        await engine.turn(main("c1"), 0, starts)
         room.database.write_now(_carries)
         await hold_living(engine, starts, index=1)
 
@@ -206,7 +207,7 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, starts)
-        await engine.close("c1")
+        await engine.close(main("c1"))
 
     asyncio.run(run())
     counted = {(row["day"], row["role"]): (row["calls"], row["failures"]) for row in rows(room, UsageRow)}
@@ -223,7 +224,7 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, first)
-        await engine.close("c1")
+        await engine.close(main("c1"))
         await hold_living(engine, second, "c2")
 
     asyncio.run(run())
@@ -246,7 +247,7 @@ def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: Sc
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, starts)
-        await engine.close("c1")
+        await engine.close(main("c1"))
 
     asyncio.run(run())
 
@@ -270,9 +271,9 @@ def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: Script
 
     async def run() -> None:
         first = Engine(room)
-        answers = [await first.turn("c1", index, WorldTime(starts + index)) for index in range(killed_at + 1)]
+        answers = [await first.turn(main("c1"), index, WorldTime(starts + index)) for index in range(killed_at + 1)]
         again = Engine(room)
-        assert await again.turn("c1", killed_at, WorldTime(starts + killed_at)) == answers[-1]
+        assert await again.turn(main("c1"), killed_at, WorldTime(starts + killed_at)) == answers[-1]
         assert len(script.history) == killed_at + 1
         if not answers[-1]:
             await hold_living(again, starts, index=killed_at + 1)
@@ -289,10 +290,10 @@ def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script:
 
     async def run() -> bool:
         engine = Engine(room)
-        await engine.turn("c1", 0, starts)
-        await engine.turn("c1", 1, WorldTime(starts + 1))
+        await engine.turn(main("c1"), 0, starts)
+        await engine.turn(main("c1"), 1, WorldTime(starts + 1))
         room.database.write_now(_as_if_it_ran)
-        return await Engine(room).turn("c1", 1, WorldTime(starts + 1))
+        return await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -301,7 +302,7 @@ def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script:
 
 
 def _as_if_it_ran(session: Session) -> None:
-    row = session.get_one(ConversationRow, "c1")
+    row = session.get_one(ConversationRow, main("c1"))
     row.phase, row.end_reason, row.ended_at = Phase.RUNNING, None, None
 
 
@@ -310,8 +311,8 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
     script.enqueue(*FOUR)
 
     async def run() -> None:
-        await Engine(room).turn("c1", 0, starts)
-        await Engine(room).turn("c1", 1, WorldTime(starts + 1))
+        await Engine(room).turn(main("c1"), 0, starts)
+        await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))
         pass_minutes(room, 90)
         await hold_living(Engine(room), starts, index=2)
 
@@ -322,7 +323,7 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
 def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
     starts = begin_living(room)
     with pytest.raises(ValueError, match="turn 1"):
-        asyncio.run(Engine(room).turn("c1", 1, WorldTime(starts + 1)))
+        asyncio.run(Engine(room).turn(main("c1"), 1, WorldTime(starts + 1)))
 
 
 def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
@@ -331,8 +332,8 @@ def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Roo
 
     async def run() -> None:
         engine = Engine(room)
-        assert await engine.turn("c1", 0, starts)
-        await engine.close("c1")
+        assert await engine.turn(main("c1"), 0, starts)
+        await engine.close(main("c1"))
 
     asyncio.run(run())
     row = talk(room, "c1")
@@ -345,10 +346,10 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: Scrip
 
     async def run() -> bool:
         engine = Engine(room)
-        await engine.turn("c1", 0, starts)
-        await engine.turn("c1", 1, WorldTime(starts + 1))
+        await engine.turn(main("c1"), 0, starts)
+        await engine.turn(main("c1"), 1, WorldTime(starts + 1))
         room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
-        return await engine.turn("c1", 2, WorldTime(starts + 2))
+        return await engine.turn(main("c1"), 2, WorldTime(starts + 2))
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -358,8 +359,8 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: Scrip
 
 def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
     engine = Engine(room)
-    assert asyncio.run(engine.turn("gone", 0, room.stage.start))
-    asyncio.run(engine.close("gone"))
+    assert asyncio.run(engine.turn(main("gone"), 0, room.stage.start))
+    asyncio.run(engine.close(main("gone")))
 
 
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(
@@ -372,7 +373,7 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, starts)
-        await engine.close("c1")
+        await engine.close(main("c1"))
 
     asyncio.run(run())
     assert rows(room, EventRow) == []
@@ -405,7 +406,7 @@ def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: Scr
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, starts)
-        await engine.close("c1")
+        await engine.close(main("c1"))
 
     asyncio.run(run())
     assert talk(room, "c1").phase == Phase.CLOSING_FAILED
@@ -420,9 +421,9 @@ def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: S
     async def run() -> None:
         engine = Engine(room)
         await hold_living(engine, starts)
-        await engine.close("c1")
-        room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, "c1")))
-        await close(room, "c1")
+        await engine.close(main("c1"))
+        room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main("c1"))))
+        await close(room, main("c1"))
 
     asyncio.run(run())
     row = talk(room, "c1")
@@ -442,7 +443,7 @@ def test_of_two_characters_each_has_the_talk_in_its_own_day(room: Room, script: 
         engine = Engine(room)
         await hold_living(engine, starts)
         sleeps(room, sleeper)
-        await engine.close("c1")
+        await engine.close(main("c1"))
 
     asyncio.run(run())
     pass_minutes(room, AHEAD + 60)

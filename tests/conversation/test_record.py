@@ -28,6 +28,7 @@ from tests.conversation.talks import (
     says,
     turns,
 )
+from tests.store.conversations import main
 from world.time import WorldTime
 
 MORE = "And does Harue still sing in the evenings?"
@@ -45,7 +46,7 @@ def _sent_to(script: ScriptedModel, role: str) -> list[tuple[Message, ...]]:
 
 def _asked(room: Room, conversation_id: str, turn: int) -> tuple[Message, ...]:
     return room.database.read_now(
-        lambda s: prompt_of(s, s.get_one(ConversationRow, conversation_id), turn)[1],
+        lambda s: prompt_of(s, s.get_one(ConversationRow, main(conversation_id)), turn)[1],
     )
 
 
@@ -68,7 +69,7 @@ def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, 
     """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came of."""
     script.enqueue(opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS), says(THANKS, leaves=True))
     conversation_id = meet(room, goal=None)
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     sent = [prompt.messages for prompt in script.history]
     taken = [sent[0], sent[1], *sent[3:]]
     assert [_asked(room, conversation_id, i) for i in range(5)] == taken
@@ -82,7 +83,7 @@ def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, 
 def test_each_prompt_of_a_conversation_begins_with_the_one_before(room: Room, script: ScriptedModel, role: str) -> None:
     said = [says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS), replies(FAREWELL, leaves=True)]
     script.enqueue(*said)
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     asked = _sent_to(script, role)
     assert len(asked) == 3
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(asked))
@@ -100,10 +101,10 @@ def test_after_a_restart_the_prompt_is_the_one_that_was_begun(room: Room, script
         session.add(aoi)
 
     async def run() -> None:
-        await Engine(room).turn(conversation_id, 0, None)
-        await Engine(room).turn(conversation_id, 1, None)
+        await Engine(room).turn(main(conversation_id), 0, None)
+        await Engine(room).turn(main(conversation_id), 1, None)
         room.database.write_now(changes)
-        await Engine(room).converse(conversation_id)
+        await Engine(room).converse(main(conversation_id))
 
     asyncio.run(run())
     first, second = _sent_to(script, "character")
@@ -118,12 +119,12 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(room:
 
     async def run() -> None:
         engine = Engine(room)
-        await engine.turn(conversation_id, 0, None)
-        await engine.turn(conversation_id, 1, None)
+        await engine.turn(main(conversation_id), 0, None)
+        await engine.turn(main(conversation_id), 1, None)
         pass_minutes(room, 90)
         room.database.write_now(_announce)
         engine.begin_anew("main")  # as whoever commands the world does
-        await engine.converse(conversation_id)
+        await engine.converse(main(conversation_id))
 
     asyncio.run(run())
     notes = [turn.note for turn in turns(room, conversation_id)]
@@ -139,7 +140,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
     for person_id in ("aoi", "npc_taro"):
         _tell_of_the_move(room, person_id, at)
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
     assert own[1].content.count("has moved twice") == 1
     assert "has moved twice" not in others[1].content
@@ -147,7 +148,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
 
 def test_needs_and_life_goals_are_told_to_who_lives(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
-    asyncio.run(Engine(room).converse(meet(room)))
+    asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
     profile = room.stage.content.cast("en").character("aoi")
     names = [need.name for need in room.stage.content.cast("en").catalogue.needs.all]
@@ -159,7 +160,7 @@ def test_needs_and_life_goals_are_told_to_who_lives(room: Room, script: Scripted
 def test_a_conversation_that_was_read_in_has_no_prompts(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True))
     conversation_id = meet(room)
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     assert len(rows(room, PromptRow)) == 1
     room.database.write_now(lambda s: s.delete(s.get_one(PromptRow, ("main", conversation_id, "aoi"))))
     with pytest.raises(NotFound):

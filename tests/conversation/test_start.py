@@ -15,6 +15,7 @@ from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationRow, EngagementRow
 from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minutes, place, rows, says, send, talk
+from tests.store.conversations import main
 
 
 def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
@@ -139,7 +140,7 @@ def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: Room) -> None
 def test_both_are_free_again_after_the_end(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True))
     first = meet(room)
-    asyncio.run(Engine(room).converse(first))
+    asyncio.run(Engine(room).converse(main(first)))
     second = begin(room)
     assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {second}
 

@@ -4,6 +4,7 @@ import asyncio
 
 from service.conversation.stream import QUEUE_LIMIT, Ended, Moment, Settled, Speaking, Stopped, Stream
 from service.store.phase import EndReason, Phase
+from tests.store.conversations import main
 
 ENDED = Ended(reason=EndReason.TURN_LIMIT)
 
@@ -15,9 +16,9 @@ def _speaking(text: str) -> Speaking:
 def test_everybody_who_listens_hears_all_in_order() -> None:
     async def heard() -> list[list[Moment | None]]:
         stream = Stream()
-        with stream.listen("a") as one, stream.listen("a") as two:
-            stream.tell("a", _speaking("Good"))
-            stream.tell("a", ENDED)
+        with stream.listen(main("a")) as one, stream.listen(main("a")) as two:
+            stream.tell(main("a"), _speaking("Good"))
+            stream.tell(main("a"), ENDED)
             return [[await listener.next(1) for _ in range(2)] for listener in (one, two)]
 
     assert asyncio.run(heard()) == [[_speaking("Good"), ENDED]] * 2
@@ -26,8 +27,8 @@ def test_everybody_who_listens_hears_all_in_order() -> None:
 def test_another_conversation_is_not_heard() -> None:
     async def heard() -> Moment | None:
         stream = Stream()
-        with stream.listen("a") as listener:
-            stream.tell("b", ENDED)
+        with stream.listen(main("a")) as listener:
+            stream.tell(main("b"), ENDED)
             return await listener.next(0.01)
 
     assert asyncio.run(heard()) is None
@@ -36,9 +37,9 @@ def test_another_conversation_is_not_heard() -> None:
 def test_who_has_left_hears_no_more_and_is_forgotten() -> None:
     async def heard() -> Moment | None:
         stream = Stream()
-        with stream.listen("a") as listener:
+        with stream.listen(main("a")) as listener:
             pass
-        stream.tell("a", ENDED)
+        stream.tell(main("a"), ENDED)
         assert stream._listeners == {}
         return await listener.next(0.01)
 
@@ -48,10 +49,10 @@ def test_who_has_left_hears_no_more_and_is_forgotten() -> None:
 def test_who_is_far_behind_loses_words_in_the_making_but_no_news() -> None:
     async def heard() -> list[Moment]:
         stream = Stream()
-        with stream.listen("a") as listener:
+        with stream.listen(main("a")) as listener:
             for number in range(QUEUE_LIMIT + 5):
-                stream.tell("a", _speaking(str(number)))
-            stream.tell("a", Settled(phase=Phase.CLOSED))
+                stream.tell(main("a"), _speaking(str(number)))
+            stream.tell(main("a"), Settled(phase=Phase.CLOSED))
             moments = []
             while (moment := await listener.next(0.01)) is not None:
                 moments.append(moment)
@@ -65,9 +66,9 @@ def test_who_is_far_behind_loses_words_in_the_making_but_no_news() -> None:
 def test_who_listens_is_told_that_the_service_stops_and_so_is_who_comes_after() -> None:
     async def heard() -> list[Moment | None]:
         stream = Stream()
-        with stream.listen("a") as before:
+        with stream.listen(main("a")) as before:
             stream.stop()
-            with stream.listen("b") as after:
+            with stream.listen(main("b")) as after:
                 return [await before.next(1), await after.next(1)]
 
     assert asyncio.run(heard()) == [Stopped(), Stopped()]

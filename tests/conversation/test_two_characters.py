@@ -49,6 +49,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.memory.answers import claim, extraction
+from tests.store.conversations import main
 
 ASKS = "Hello Mio, I wonder how your boat is doing?"
 GREEN = "I have painted my boat green. The hull is next, if you help me to paint the boat."
@@ -68,14 +69,14 @@ def _spoken(room: Room, script: ScriptedModel, **wanted: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(ASKS), replies(GREEN), says(TOWER), replies(GOODBYE, leaves=True))
     conversation_id = _meet(room, **wanted)
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     return conversation_id
 
 
 def _settled(room: Room, script: ScriptedModel, **changed: Any) -> ConversationRow:
     conversation_id = _spoken(room, script)
     script.enqueue(pair_recollection(**changed))
-    return asyncio.run(close(room, conversation_id))
+    return asyncio.run(close(room, main(conversation_id)))
 
 
 def _seen(script: ScriptedModel) -> tuple[PromptContext, PromptContext]:
@@ -103,7 +104,7 @@ def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> 
 
 def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: ScriptedModel) -> None:
     script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
-    row = asyncio.run(Engine(room).converse(_meet(room)))
+    row = asyncio.run(Engine(room).converse(main(_meet(room))))
     assert row.failure is not None
     assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
 
@@ -111,11 +112,11 @@ def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: Scri
 def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, script: ScriptedModel) -> None:
     script.enqueue(*talk_of_family())
     first = meet(room)
-    asyncio.run(Engine(room).converse(first))
-    asyncio.run(close(room, first))
+    asyncio.run(Engine(room).converse(main(first)))
+    asyncio.run(close(room, main(first)))
     room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi"), "items", ["a stolen letter"]))
     script.enqueue(says(ASKS), replies(GREEN, leaves=True))
-    asyncio.run(Engine(room).converse(_meet(room)))
+    asyncio.run(Engine(room).converse(main(_meet(room))))
     own, heard = script.history[-2:]
     private = [
         SECRET.goal,
@@ -137,7 +138,7 @@ def test_one_call_remembers_for_both(room: Room, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     asked = len(script.history)
     script.enqueue(pair_recollection())
-    asyncio.run(close(room, conversation_id))
+    asyncio.run(close(room, main(conversation_id)))
     (prompt,) = script.history[asked:]
     assert (prompt.name, prompt.role) == ("closing", "closing")
     assert isinstance(prompt.given, ClosingScene)
@@ -208,10 +209,10 @@ def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel,
     aoi = "I do not rent a room in the Plum-View Row House."
     script.enqueue(says(aoi), replies(GREEN, leaves=True))
     conversation_id = _meet(room)
-    asyncio.run(Engine(room).converse(conversation_id))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
     lie = claim("Aoi does not rent a room in the Plum-View Row House", 0, subject="Aoi")
     script.enqueue(extraction(**{liar: {"facts": [lie]}}))  # type: ignore[arg-type]  # first or second
-    row = asyncio.run(close(room, conversation_id))
+    row = asyncio.run(close(room, main(conversation_id)))
     assert row.changes is not None
     seen = row.changes if liar == "first" else row.changes["partner"]
     assert [rejected["reason"] for rejected in seen["rejected"]] == ["contradicts_author"]
@@ -223,14 +224,14 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
 
     async def run() -> str:
         runner = ConversationRunner(room)
-        runner.submit(conversation_id)
-        await runner.wait(conversation_id)
+        runner.submit(main(conversation_id))
+        await runner.wait(main(conversation_id))
         await runner.stop()
         pass_minutes(room, 24 * 60)
         place(room)
         place(room, "mio")
         second = begin(room, character_id="mio", npc_id="aoi", goal=SECRET)
-        await Engine(room).converse(second)
+        await Engine(room).converse(main(second))
         return second
 
     asyncio.run(run())
@@ -249,9 +250,9 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
 def test_what_was_not_remembered_stands_in_both_ones_next_scenes(room: Room, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"))
-    asyncio.run(close(room, conversation_id))
+    asyncio.run(close(room, main(conversation_id)))
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
-    asyncio.run(Engine(room).converse(_meet(room, character_id="mio", npc_id="aoi")))
+    asyncio.run(Engine(room).converse(main(_meet(room, character_id="mio", npc_id="aoi"))))
     for scene in _seen(script):
         assert [line.text for line in scene.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
         assert scene.last_meeting is None
@@ -261,7 +262,7 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script
     _settled(room, script)
     script.enqueue(says("Good day, Aoi."), replies("Good day.", leaves=True))
     place(room, "ren")
-    asyncio.run(Engine(room).converse(begin(room, character_id="ren", npc_id="aoi")))
+    asyncio.run(Engine(room).converse(main(begin(room, character_id="ren", npc_id="aoi"))))
     _, aoi = _seen(script)
     assert aoi.today == (f"Mio: {BOAT_TOLD}",)
     assert aoi.stance == ""
@@ -271,10 +272,10 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script
 def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
-    assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSING_FAILED
+    assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSING_FAILED
     assert rows(room, AttitudeChangeRow) == rows(room, FactRow) == []
-    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
-    assert asyncio.run(close(room, conversation_id)).phase == Phase.CLOSED
+    room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
+    assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSED
     assert [r["met"] for r in rows(room, AttitudeChangeRow)] == [True, True]
 
 
@@ -288,8 +289,8 @@ def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str
     conversation_id = _meet(rehearsed, goal=None)
 
     async def run() -> ConversationRow:
-        await Engine(rehearsed).converse(conversation_id)
-        return await close(rehearsed, conversation_id)
+        await Engine(rehearsed).converse(main(conversation_id))
+        return await close(rehearsed, main(conversation_id))
 
     row = asyncio.run(run())
     assert row.phase == Phase.CLOSED

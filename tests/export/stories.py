@@ -97,11 +97,13 @@ STORIES = st.fixed_dictionaries(
 def tell(session: Session, story: dict[str, Any], world_id: str = "main") -> None:
     """Write the story's rows."""
     session.add(WorldRow(id=world_id, language="ja", started_at=BEGUN, now=NOW))
-    session.add_all(EventRow(world_id=world_id, **event) for event in story["events"])
+    session.add_all(EventRow(world_id=world_id, id=number, **event) for number, event in enumerate(story["events"], 1))
     for row_id, (conversation, turns, summaries) in story["conversations"].items():
         session.add(conversation_row(id=row_id, world_id=world_id, **conversation))
         session.flush()
-        session.add_all(TurnRow(conversation_id=row_id, turn=index, **turn) for index, turn in enumerate(turns))
+        session.add_all(
+            TurnRow(world_id=world_id, conversation_id=row_id, turn=index, **turn) for index, turn in enumerate(turns)
+        )
         session.add_all(
             SummaryRow(
                 conversation_id=row_id,

@@ -241,9 +241,17 @@ def test_a_story_read_in_beside_others_has_ids_that_the_service_takes(settings: 
     database = at(settings.data_dir)
     ids = database.read_now(lambda s: s.exec(select(ConversationRow.id)).all())
     database.close()
-    assert len(ids) == 2
+    assert sorted(ids) == sorted(["a1", "a" * 48])
     assert all(len(one) <= SLUG_MAX and re.fullmatch(SLUG, one) for one in ids)
     assert told(settings, "w" * 64)[1:] == long
+
+
+def test_two_worlds_may_hold_the_same_conversation_each_its_own(settings: Settings, tmp_path: Path) -> None:
+    header, *lines = told(settings)
+    other = [{**line, "goal": "Another one"} if line["type"] == "conversation" else line for line in lines]
+    import_from(settings, "other", write(tmp_path, header, *other))
+    assert told(settings)[1:] == lines
+    assert told(settings, "other")[1:] == other
 
 
 def test_a_world_that_was_only_looked_at_can_be_read_into(settings: Settings, tmp_path: Path) -> None:

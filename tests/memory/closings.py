@@ -68,6 +68,7 @@ def talk(
         speaker = npc_id if turn % 2 else character_id
         session.add(
             TurnRow(
+                world_id=world_id,
                 conversation_id=conversation_id,
                 turn=turn,
                 speaker_id=speaker,
@@ -113,6 +114,6 @@ def closed(
 
 def _turns(session: Session, row: ConversationRow) -> list[TurnRow]:
     turns: list[TurnRow] = []
-    while (turn := session.get(TurnRow, (row.id, len(turns)))) is not None:
+    while (turn := session.get(TurnRow, (row.world_id, row.id, len(turns)))) is not None:
         turns.append(turn)
     return turns

@@ -59,13 +59,13 @@ class Memory:
         if delivery is None:
             return
         mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
-        query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.id))
+        query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.revision))
         for row in await self.database.read(lambda s: list(s.exec(query))):
             if is_forget(row):
                 await delivery.erase(group, row.payload.get("partner_id"))
             else:
                 await delivery.deliver(*outbox_entry(row))
-            await self.database.write(partial(_delete, row.id))
+            await self.database.write(partial(_delete, row))
 
 
 def put_summary(session: Session, group: Group, episode: Episode, revision: int) -> None:
@@ -90,7 +90,7 @@ def put_summary(session: Session, group: Group, episode: Episode, revision: int)
 
 def put_conversation(session: Session, group: Group, episode: Episode, said: Sequence[str]) -> None:
     """The conversation an episode is of, with its turns; several people may remember the same."""
-    if session.get(ConversationRow, episode.conversation_id) is not None:
+    if session.get(ConversationRow, (group.world_id, episode.conversation_id)) is not None:
         return
     row = conversation_row(
         id=episode.conversation_id,
@@ -108,6 +108,7 @@ def put_conversation(session: Session, group: Group, episode: Episode, said: Seq
     session.flush()
     session.add_all(
         TurnRow(
+            world_id=row.world_id,
             conversation_id=row.id,
             turn=turn,
             speaker_id=group.person_id if turn % 2 else episode.partner_id,
@@ -125,5 +126,5 @@ def put_conversation(session: Session, group: Group, episode: Episode, said: Seq
     )
 
 
-def _delete(row_id: int | None, session: Session) -> None:
-    session.delete(session.get_one(OutboxRow, row_id))
+def _delete(row: OutboxRow, session: Session) -> None:
+    session.delete(session.get_one(OutboxRow, (row.world_id, row.person_id, row.revision)))

@@ -27,7 +27,7 @@ def opened(village: Content, language: Language) -> WorldView:
 
 
 def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at: int = NOW, **more: Any) -> Told:
-    return Told(event=EventRow(world_id="main", at=at, kind=kind, person_id=person_id, data=data), **more)
+    return Told(event=EventRow(world_id="main", id=1, at=at, kind=kind, person_id=person_id, data=data), **more)
 
 
 def talk(**more: Any) -> ConversationRow:
@@ -49,6 +49,7 @@ def talk(**more: Any) -> ConversationRow:
 
 def turn(text: str) -> TurnRow:
     return TurnRow(
+        world_id="main",
         conversation_id="a1",
         turn=0,
         speaker_id="aoi",

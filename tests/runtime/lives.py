@@ -106,9 +106,7 @@ class House:
             ),
             "moods": rows(MoodRow, MoodRow.person_id, MoodRow.id),
             "mid_term": rows(MidTermRow, MidTermRow.id),
-            "movements": rows(
-                MovementRow, MovementRow.character_id, MovementRow.starts_at, MovementRow.id, without=frozenset({"id"})
-            ),
+            "movements": rows(MovementRow, MovementRow.character_id, MovementRow.starts_at),
             "usage": rows(UsageRow, UsageRow.day, UsageRow.role),
         }
 

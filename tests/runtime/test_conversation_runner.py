@@ -51,6 +51,7 @@ from tests.conversation.talks import (
 )
 from tests.memory.answers import extraction
 from tests.runtime.patience import until
+from tests.store.conversations import main
 
 WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]
 AOI = Group(world_id="main", person_id="aoi")
@@ -72,7 +73,7 @@ def _texts(room: Room, conversation_id: str) -> list[str]:
 
 def _set(room: Room, conversation_id: str, **columns: Any) -> None:
     def work(session: Session) -> None:
-        row = session.get_one(ConversationRow, conversation_id)
+        row = session.get_one(ConversationRow, main(conversation_id))
         for name, value in columns.items():
             setattr(row, name, value)
 
@@ -92,9 +93,9 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(room: 
         script.enqueue(*talk_of_family())
         conversation_id = meet(room)
         async with _running(room) as runner:
-            with room.stream.listen(conversation_id) as listener:
-                runner.submit(conversation_id)
-                await runner.wait(conversation_id)
+            with room.stream.listen(main(conversation_id)) as listener:
+                runner.submit(main(conversation_id))
+                await runner.wait(main(conversation_id))
                 heard = []
                 while (moment := await listener.next(0.01)) is not None:
                     heard.append(moment)
@@ -117,9 +118,9 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
     script.enqueue(*words[:committed], _stops)
     conversation_id = meet(room)
     if committed == 4:
-        asyncio.run(Engine(room).converse(conversation_id))
+        asyncio.run(Engine(room).converse(main(conversation_id)))
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(conversation_id))
+        asyncio.run((Engine(room).converse if committed < 4 else Engine(room).close)(main(conversation_id)))
     assert len(turns(room, conversation_id)) == committed
     assert talk(room, conversation_id).phase == (Phase.RUNNING if committed < 4 else Phase.CLOSING)
     _set(room, conversation_id, runner="a process that is gone", lease_until=time.time() - 1)
@@ -127,7 +128,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
 
     async def run() -> None:
         async with _running(room) as runner:
-            await runner.wait(conversation_id)
+            await runner.wait(main(conversation_id))
 
     asyncio.run(run())
     assert _texts(room, conversation_id) == WHOLE
@@ -150,7 +151,7 @@ def test_what_a_former_process_left_is_taken_up_at_once_where_there_is_one_proce
             if not room.database.is_sqlite:
                 await asyncio.sleep(0.1)
                 return talk(room, conversation_id).phase
-            await runner.wait(conversation_id)
+            await runner.wait(main(conversation_id))
             return talk(room, conversation_id).phase
 
     # With PostgreSQL it may be a living replica: its lease counts.
@@ -164,11 +165,11 @@ def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(room: Room, sc
         async with _running(room) as runner:
             conversation_id = meet(room)
             _set(room, conversation_id, runner="another replica", lease_until=time.time() + 3600)
-            runner.submit(conversation_id)
+            runner.submit(main(conversation_id))
             await asyncio.sleep(0.15)
             asked = len(script.history)
             _set(room, conversation_id, lease_until=time.time() - 1)
-            await runner.wait(conversation_id)
+            await runner.wait(main(conversation_id))
             return asked, conversation_id
 
     asked, conversation_id = asyncio.run(run())
@@ -183,9 +184,9 @@ def test_two_replicas_carry_a_conversation_once(room: Room, script: ScriptedMode
     async def run() -> str:
         async with _running(room) as one, _running(room) as two:
             conversation_id = meet(room)
-            one.submit(conversation_id)
-            two.submit(conversation_id)
-            await asyncio.gather(one.wait(conversation_id), two.wait(conversation_id))
+            one.submit(main(conversation_id))
+            two.submit(main(conversation_id))
+            await asyncio.gather(one.wait(main(conversation_id)), two.wait(main(conversation_id)))
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -200,7 +201,7 @@ def test_the_lease_is_extended_while_the_model_thinks(room: Room, script: Script
     async def run() -> float:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            runner.submit(conversation_id)
+            runner.submit(main(conversation_id))
             await until(lambda: bool(script.history))
             _set(room, conversation_id, lease_until=time.time() + 1)
             await until(lambda: talk(room, conversation_id).lease_until > time.time() + 20)
@@ -216,8 +217,8 @@ def test_submitting_twice_carries_once(room: Room, script: ScriptedModel) -> Non
         async with _running(room) as runner:
             conversation_id = meet(room)
             for _ in range(3):
-                runner.submit(conversation_id)
-            await runner.wait(conversation_id)
+                runner.submit(main(conversation_id))
+            await runner.wait(main(conversation_id))
             return conversation_id
 
     assert _texts(room, asyncio.run(run())) == WHOLE
@@ -239,11 +240,11 @@ def test_conversations_of_others_go_on_beside(room: Room, script: ScriptedModel)
         async with _running(room) as runner:
             ids = [meet(room), meet(room, character_id="mio", npc_id="npc_hamako")]
             for conversation_id in ids:
-                runner.submit(conversation_id)
+                runner.submit(main(conversation_id))
             await until(lambda: len(arrived) == 2)  # each was asked while the other's model still thought
             assert all(turns(room, conversation_id) == [] for conversation_id in ids)
             script.latency_seconds = 0
-            await asyncio.gather(*(runner.wait(conversation_id) for conversation_id in ids))
+            await asyncio.gather(*(runner.wait(main(conversation_id)) for conversation_id in ids))
 
     asyncio.run(run())
     assert sorted(arrived) == ["aoi", "mio"]
@@ -268,12 +269,12 @@ def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: Scri
         script.enqueue(says(HELLO), _hangs(script, replies(FAMILY)), _empty())
         async with _running(room) as runner:
             conversation_id = meet(room)
-            runner.submit(conversation_id)
+            runner.submit(main(conversation_id))
             await until(lambda: script.latency_seconds > 0)
             script.latency_seconds = 0
             await room.database.write(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
-            await runner.interrupt(conversation_id)
-            await asyncio.wait_for(runner.wait(conversation_id), 5)
+            await runner.interrupt(main(conversation_id))
+            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -290,11 +291,11 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
     async def run() -> Moment | None:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            with room.stream.listen(conversation_id) as listener:
+            with room.stream.listen(main(conversation_id)) as listener:
                 await room.database.write(
                     lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
                 )
-                await runner.interrupt(conversation_id)
+                await runner.interrupt(main(conversation_id))
                 return await listener.next(2)
 
     assert asyncio.run(run()) == Settled(phase=Phase.CLOSED)
@@ -307,7 +308,7 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: 
         script.enqueue(*words[:2], _hangs(script, says(THANKS)))
         async with _running(room) as runner:
             conversation_id = meet(room)
-            runner.submit(conversation_id)
+            runner.submit(main(conversation_id))
             await until(lambda: script.latency_seconds > 0)
         script.latency_seconds = 0
         return conversation_id
@@ -320,7 +321,7 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: 
 
     async def next_process() -> None:
         async with _running(room) as runner:
-            await asyncio.wait_for(runner.wait(conversation_id), 5)
+            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
 
     asyncio.run(next_process())
     assert _texts(room, conversation_id) == WHOLE
@@ -332,18 +333,18 @@ def test_what_the_living_world_holds_is_left_to_it(room: Room, script: ScriptedM
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
     if phase == Phase.CLOSING:
-        asyncio.run(Engine(room).converse(held))
+        asyncio.run(Engine(room).converse(main(held)))
     asked = len(script.history)
     _set(room, held, clock_policy="minute", talk_id="aoi@1", runner="somebody", lease_until=time.time() - 1)
 
     async def run() -> None:
         async with _running(room) as runner:
-            runner.submit(held)
-            await runner.interrupt(held)
+            runner.submit(main(held))
+            await runner.interrupt(main(held))
             other = meet(room, character_id="mio", npc_id="npc_hamako")
             script.enqueue(says(HELLO, leaves=True), _empty()) if phase == Phase.CLOSING else _instead(script)
-            runner.submit(other)
-            await runner.wait(other)
+            runner.submit(main(other))
+            await runner.wait(main(other))
 
     asyncio.run(run())
     row = talk(room, held)
@@ -363,13 +364,13 @@ def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
     held = meet(room)
     script.enqueue(says(HELLO), _stops)
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(Engine(room).converse(held))
+        asyncio.run(Engine(room).converse(main(held)))
     _set(room, held, clock_policy="minute", talk_id="aoi@1")
 
     async def run() -> None:
         async with _running(room) as runner:
             await room.database.write(lambda s: end(s, room.stage, "main", held, EndReason.ENDED_BY_CLIENT))
-            await runner.interrupt(held)
+            await runner.interrupt(main(held))
             await asyncio.sleep(0.1)  # several sweeps
 
     asyncio.run(run())
@@ -381,15 +382,15 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
 ) -> None:
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
-    asyncio.run(Engine(room).converse(held))
+    asyncio.run(Engine(room).converse(main(held)))
     _set(room, held, clock_policy="minute", talk_id="aoi@1", phase=Phase.CLOSING_FAILED)
     script.enqueue(recollection())
 
     async def run() -> None:
         async with _running(room) as runner:
-            await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, held)))
-            runner.submit(held)
-            await asyncio.wait_for(runner.wait(held), 5)
+            await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, main(held))))
+            runner.submit(main(held))
+            await asyncio.wait_for(runner.wait(main(held)), 5)
 
     asyncio.run(run())
     assert talk(room, held).phase == Phase.CLOSED
@@ -407,8 +408,8 @@ def test_a_bug_in_one_conversation_is_logged_and_tried_again(
     async def run() -> str:
         async with _running(room) as runner:
             conversation_id = meet(room)
-            runner.submit(conversation_id)
-            await asyncio.wait_for(runner.wait(conversation_id), 5)
+            runner.submit(main(conversation_id))
+            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -427,12 +428,12 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
     async def run() -> None:
         conversation_id = meet(room)
         async with _running(spent) as runner:
-            runner.submit(conversation_id)
-            await runner.wait(conversation_id)
+            runner.submit(main(conversation_id))
+            await runner.wait(main(conversation_id))
             assert _failure(room, conversation_id) == "model-server-error"
-            room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, conversation_id)))
-            runner.submit(conversation_id)
-            await runner.wait(conversation_id)
+            room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
+            runner.submit(main(conversation_id))
+            await runner.wait(main(conversation_id))
             assert talk(room, conversation_id).phase == Phase.CLOSING_FAILED
             assert _failure(room, conversation_id) == "budget-exhausted"
             asked = len(script.history)
@@ -455,7 +456,7 @@ def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_lim
 
     async def run() -> None:
         conversation_id = meet(room)
-        await Engine(limited(room, script, max_calls_per_day=9)).converse(conversation_id)
+        await Engine(limited(room, script, max_calls_per_day=9)).converse(main(conversation_id))
         async with _running(limited(room, script, max_calls_per_day=4)):
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSING_FAILED)
         script.enqueue(words[4])

@@ -15,6 +15,7 @@ from service.store.tables import ConversationRow
 from tests.conversation.talks import rows, talk
 from tests.memory.far import FarMemory
 from tests.runtime.worlds import command, converse_silently, fill, of_world, snapshot
+from tests.store.conversations import main
 
 
 def _forget(room: Room, world_id: str) -> None:
@@ -71,7 +72,7 @@ def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
 def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: ScriptedModel, phase: Phase) -> None:
     conversation_id = converse_silently(room, script, "main")
     if phase == Phase.CLOSING:
-        asyncio.run(Engine(room).converse(conversation_id))
+        asyncio.run(Engine(room).converse(main(conversation_id)))
     assert talk(room, conversation_id).phase == phase
     before = snapshot(room)
     with pytest.raises(WorldInUse) as refused:
@@ -84,7 +85,7 @@ def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: Scripte
 def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: ScriptedModel) -> None:
     conversation_id = converse_silently(room, script, "main")
     room.database.write_now(
-        lambda s: setattr(s.get_one(ConversationRow, conversation_id), "phase", Phase.CLOSING_FAILED)
+        lambda s: setattr(s.get_one(ConversationRow, main(conversation_id)), "phase", Phase.CLOSING_FAILED)
     )
     _forget(room, "main")
     assert not any(of_world(snapshot(room), "main").values())
@@ -92,7 +93,9 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
 
 def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
     conversation_id = converse_silently(room, script, "main")
-    room.database.write_now(lambda s: setattr(s.get_one(ConversationRow, conversation_id), "clock_policy", "minute"))
+    room.database.write_now(
+        lambda s: setattr(s.get_one(ConversationRow, main(conversation_id)), "clock_policy", "minute")
+    )
     _forget(room, "main")
     assert rows(room, ConversationRow) == []
 

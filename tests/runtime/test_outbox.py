@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from service.conversation.room import Room
 from service.llm.scripted import ScriptedModel
+from service.memory.owners import next_revision
 from service.memory.store import Group
 from service.runtime import outbox as outbox_module
 from service.runtime.conversation_runner import ConversationRunner
@@ -19,7 +20,7 @@ from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.memory.far import FarMemory
 from tests.runtime.patience import until
-from tests.store.conversations import conversation_row
+from tests.store.conversations import conversation_row, main
 
 AOI = Group(world_id="main", person_id="aoi")
 MIO = Group(world_id="main", person_id="mio")
@@ -57,13 +58,15 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
         "replaces": [],
     }
     row = OutboxRow(
-        conversation_id=conversation_id,
         world_id=group.world_id,
         person_id=group.person_id,
+        revision=0,
+        conversation_id=conversation_id,
         payload={"episode": episode, "facts": [fact]},
     )
 
     def leave(session: Session) -> None:
+        row.revision = next_revision(session, group)
         session.add(
             conversation_row(
                 id=conversation_id,
@@ -119,8 +122,8 @@ def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
         runner = ConversationRunner(house, sweep_seconds=0.02)
         await runner.start()
         conversation_id = meet(house)
-        runner.submit(conversation_id)
-        await asyncio.wait_for(runner.wait(conversation_id), 60)
+        runner.submit(main(conversation_id))
+        await asyncio.wait_for(runner.wait(main(conversation_id)), 60)
         await runner.stop()
         return conversation_id
 
@@ -226,8 +229,11 @@ def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(ho
     _leave(house, "c1")
 
     def also_mio(session: Session) -> None:
-        row = session.get_one(OutboxRow, 1)
-        session.add(OutboxRow(conversation_id="c1", world_id="main", person_id="mio", payload=row.payload, attempts=3))
+        payload = session.exec(select(OutboxRow.payload)).one()
+        also = OutboxRow(
+            world_id="main", person_id="mio", revision=1, conversation_id="c1", payload=dict(payload), attempts=3
+        )
+        session.add(also)
 
     house.database.write_now(also_mio)
     graph.away = True

@@ -20,7 +20,7 @@ from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.events import events_after
 from service.store.idempotency import Once, once
-from service.store.tables import EventRow
+from service.store.tables import ConversationKey, EventRow
 from tests.conversation.talks import meet, rows, says, talk_of_family
 
 TABLES: dict[str, type[SQLModel]] = {
@@ -69,8 +69,8 @@ def fill(room: Room, script: ScriptedModel) -> None:
     for character_id, world_id in (("aoi", "main"), ("mio", "main"), ("aoi", "other")):
         script.enqueue(*talk_of_family())
         conversation_id = meet(room, character_id=character_id, world_id=world_id)
-        asyncio.run(Engine(room).converse(conversation_id))
-        asyncio.run(close(room, conversation_id))
+        asyncio.run(Engine(room).converse(ConversationKey(world_id, conversation_id)))
+        asyncio.run(close(room, ConversationKey(world_id, conversation_id)))
     for world_id in ("main", "other"):
         command(room, lambda s, living: walk(s, living, "nagi", Destination(node_id="quay_west")), world_id)
         command(room, lambda s, living: announce(s, living, "The ferry is late", 60).id, world_id)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.store.tables import ConversationRow, ParticipantRow
+from service.store.tables import ConversationKey, ConversationRow, ParticipantRow
 
 
 def conversation_row(*, id: str, world_id: str, character_id: str, npc_id: str, **fields: Any) -> ConversationRow:
@@ -12,3 +12,8 @@ def conversation_row(*, id: str, world_id: str, character_id: str, npc_id: str, 
         for seat, person_id in enumerate((character_id, npc_id))
     ]
     return ConversationRow(id=id, world_id=world_id, participants=people, **fields)
+
+
+def main(conversation_id: str) -> ConversationKey:
+    """The key of a conversation of the world `main`."""
+    return ConversationKey("main", conversation_id)

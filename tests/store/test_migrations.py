@@ -68,3 +68,13 @@ def test_a_database_of_an_unknown_revision_stays_as_it_is_and_is_named_in_one_se
     with database.engine.connect() as connection:
         assert "idempotency_keys" not in inspect(connection).get_table_names()
         assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == "0007"
+
+
+def test_every_primary_key_begins_with_its_world(database: Database) -> None:
+    """So that a branch of a world may copy rows with their ids. What is no world's is said here."""
+    keys = {name: [c.name for c in table.primary_key] for name, table in SQLModel.metadata.tables.items()}
+    others = {name: key for name, key in keys.items() if key[0] != "world_id"}
+    assert others == {"worlds": ["id"], "spending": ["day"]}
+    with database.engine.connect() as connection:
+        made = {name: inspect(connection).get_pk_constraint(name)["constrained_columns"] for name in keys}
+    assert made == keys

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select, update
 from service.errors import Misconfigured
 from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, TurnRow, WorldRow
-from tests.store.conversations import conversation_row
+from tests.store.conversations import conversation_row, main
 
 
 def _world(world_id: str = "main", now: int = 0) -> WorldRow:
@@ -35,7 +35,7 @@ def test_a_write_that_raises_leaves_nothing(database: Database) -> None:
     def work(session: Session) -> None:
         session.add(_world())
         session.flush()
-        session.add(EventRow(world_id="main", at=0, kind="x", data={}))
+        session.add(EventRow(world_id="main", id=1, at=0, kind="x", data={}))
         raise KeyError("in the middle")
 
     with pytest.raises(KeyError):
@@ -139,6 +139,7 @@ def test_readers_are_not_held_up_by_a_writer(database: Database) -> None:
 
 def test_a_row_that_names_no_conversation_is_refused(database: Database) -> None:
     turn = TurnRow(
+        world_id="main",
         conversation_id="nowhere",
         turn=0,
         speaker_id="aoi",
@@ -171,7 +172,7 @@ def test_world_times_of_millennia_and_any_script_are_kept(database: Database) ->
         models={"npc": "稽古"},
     )
     database.write_now(lambda s: s.add(row))
-    kept = database.read_now(lambda s: s.get_one(ConversationRow, "a" * 28))
+    kept = database.read_now(lambda s: s.get_one(ConversationRow, main("a" * 28)))
     assert (kept.goal, kept.started_at, kept.models) == ("家族のことを聞く 👪", 9999 * 525_960, {"npc": "稽古"})
 
 

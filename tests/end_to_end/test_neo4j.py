@@ -1,8 +1,6 @@
 """Owns the tests of the whole service with its long-term memory on a real Neo4j that comes and goes."""
 
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,8 @@ import pytest
 
 from service.content.files import bundled_content
 from tests.end_to_end.process import Service
-from tests.servers.neo4j import Neo4jServer, require_neo4j
+from tests.memory.graphiti.test_graph import empty
+from tests.servers.neo4j import Neo4jServer
 
 pytestmark = pytest.mark.server
 
@@ -19,16 +18,10 @@ PAIR = {"character_id": "aoi", "npc_id": "npc_umekichi"}
 
 
 @pytest.fixture
-def neo4j() -> Iterator[Neo4jServer]:
-    """A server of this test alone, which the test may stop; it runs."""
-    require_neo4j()
-    with tempfile.TemporaryDirectory(prefix="kataribe-neo4j-") as directory:
-        server = Neo4jServer(Path(directory))
-        server.start()
-        try:
-            yield server
-        finally:
-            server.stop()
+def neo4j(mortal_neo4j: Neo4jServer) -> Neo4jServer:
+    """It runs, holds nothing, and the test may stop it."""
+    empty(mortal_neo4j)
+    return mortal_neo4j
 
 
 def _settings(server: Neo4jServer, **changed: str) -> dict[str, str]:
@@ -122,7 +115,9 @@ def test_neo4j_killed_between_talks_loses_nothing_and_doubles_nothing(tmp_path: 
 def test_a_wrong_password_is_told_by_its_setting_and_nobody_is_kept_from_talking(
     tmp_path: Path, neo4j: Neo4jServer
 ) -> None:
-    wrong = _settings(neo4j, KATARIBE_MEMORY__NEO4J_PASSWORD="not-this-one")
+    # Neo4j shuts out for some seconds whom it has refused: not the one that the other tests are.
+    stranger = {"KATARIBE_MEMORY__NEO4J_USER": "stranger", "KATARIBE_MEMORY__NEO4J_PASSWORD": "not-this-one"}
+    wrong = _settings(neo4j, **stranger)
     with Service(tmp_path, bundled_content(), wrong) as service:
         told = service.client.get("/readyz").json()["checks"]["memory"]
         assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in told

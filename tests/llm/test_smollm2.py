@@ -12,7 +12,6 @@ from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.errors import ModelTruncated
 from service.llm.chat import Answer, Message, Prompt, TextListener
 from service.llm.openai import OpenAIChat
-from service.memory.extraction import ClosingExtraction
 
 pytestmark = pytest.mark.server
 
@@ -56,13 +55,6 @@ def test_a_real_model_speaks_a_turn_that_grows_while_it_is_made(smollm2: str, an
     assert made.usage.calls == 1
     assert not made.usage.estimated
     assert made.model == "openai:SmolLM2-135M-Instruct.Q4_1.gguf"
-
-
-def test_a_real_model_fills_the_nested_recollection_within_its_bounds(smollm2: str) -> None:
-    made, seconds = complete(smollm2, ClosingExtraction, 6000)
-    print(f"\nRecollection: {made.usage.completion_tokens} tokens in {seconds:.1f} s")
-    assert 1 <= len(made.value.summary) <= 4
-    assert made.usage.calls == 1
 
 
 @pytest.mark.parametrize("streamed", [True, False])

@@ -146,3 +146,11 @@ def neo4j_server() -> Iterator[Neo4jServer]:
             yield server
         finally:
             server.stop()
+
+
+@pytest.fixture
+def mortal_neo4j(neo4j_server: Neo4jServer) -> Iterator[Neo4jServer]:
+    """The same one, for a test that stops or kills it: afterwards it runs again."""
+    yield neo4j_server
+    if neo4j_server.pid is None:
+        neo4j_server.start()

@@ -20,10 +20,8 @@ from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import connection_to, empty, query
 from tests.memory.memories import put_conversation
 from tests.servers.fake_openai import FakeOpenAI, failing
-from tests.servers.neo4j import Neo4jServer, neo4j_server
+from tests.servers.neo4j import Neo4jServer
 from world.time import WorldTime
-
-__all__ = ["neo4j_server"]
 
 pytestmark = pytest.mark.server
 

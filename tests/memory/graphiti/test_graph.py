@@ -6,9 +6,8 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import neo4j
@@ -39,10 +38,8 @@ from tests.memory.contract import (
     tell,
 )
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.servers.neo4j import Neo4jServer, neo4j_server, require_neo4j
+from tests.servers.neo4j import Neo4jServer
 from world.time import WorldTime
-
-__all__ = ["neo4j_server"]
 
 pytestmark = pytest.mark.server
 
@@ -119,15 +116,10 @@ def server(neo4j_server: Neo4jServer) -> Neo4jServer:
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[Neo4jServer]:
-    """A server that the test may kill."""
-    require_neo4j()
-    mine = Neo4jServer(tmp_path / "neo4j")
-    mine.start()
-    try:
-        yield mine
-    finally:
-        mine.stop()
+def own_server(mortal_neo4j: Neo4jServer) -> Neo4jServer:
+    """Nothing in it, and the test may kill it."""
+    empty(mortal_neo4j)
+    return mortal_neo4j
 
 
 # Two replicas

@@ -135,6 +135,10 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(
             assert all(later.startswith(text) for text, later in pairwise(texts))
             assert page.locator(f"#turn-{turn} .said").inner_text().startswith(texts[-1].strip())
 
+        page.locator("#turn-0 .why summary").click()
+        expect(page.locator("#turn-0 .why pre")).to_have_count(2)
+        expect(page.locator("#turn-0 .why pre").nth(1)).to_contain_text("<context>")
+
         page.goto(address)
         page.locator("[data-minutes='1440']").click()
         page.locator("[data-minutes='1440']:enabled").click()

@@ -43,14 +43,30 @@ function goalOf({ goal, goal_achieved, end_reason, character_name }) {
 
 const kind = (speakerId) => (speakerId === conversation.character_id ? "character" : "npc");
 
-function bubble({ turn, speaker_id, speaker_name, text, emotion }) {
+function bubble({ turn, speaker_id, speaker_name, text, emotion }, ...below) {
   const mood = has(`emotion_${emotion}`) && h("span", { class: "quiet" }, ` ${t(`emotion_${emotion}`)}`);
   return [
     face(speaker_name, kind(speaker_id)),
     h("div", {},
       h("p", { class: "who" }, h("strong", {}, speaker_name), mood, h("a", { href: `#turn-${turn}` }, `#${turn}`)),
-      h("p", { class: "said" }, text)),
+      h("p", { class: "said" }, text), ...below),
   ];
+}
+
+/** What its speaker was sent, asked for when somebody wants to know. */
+function reasons(turn) {
+  const told = h("div", {});
+  const box = h("details", { class: "why" }, h("summary", {}, t("why")), told);
+  box.addEventListener("toggle", async () => {
+    if (!box.open || told.hasChildNodes()) return;
+    try {
+      const { messages } = await api(`${path}/turns/${turn}/prompt`);
+      told.replaceChildren(...messages.flatMap((m) => [h("h3", {}, t(`message_${m.role}`)), h("pre", {}, m.content)]));
+    } catch (error) {
+      complain(error);
+    }
+  });
+  return box;
 }
 
 function said(turn) {
@@ -58,7 +74,9 @@ function said(turn) {
   if (turn.turn < turns) return;
   turns = turn.turn + 1;
   keepingTheEnd(() =>
-    $("turns").append(h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn))),
+    $("turns").append(
+      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, reasons(turn.turn))),
+    ),
   );
   if (location.hash === `#turn-${turn.turn}`) pointOut();
   if (!conversation.goal) api(path).then(showHead, complain);

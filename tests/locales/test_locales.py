@@ -3,7 +3,7 @@
 import ast
 import pkgutil
 import re
-from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import Formatter
@@ -32,19 +32,22 @@ def facts_of(text: Any) -> set[str]:
     return {name for part in parts for _, name, _, _ in Formatter().parse(part) if name is not None}
 
 
-def constants() -> Iterator[tuple[str, bool]]:
-    """Every text in the code, and whether it is only the beginning of one that is put together."""
+@cache
+def constants() -> tuple[frozenset[str], frozenset[str]]:
+    """Every text in the code, and every beginning of one that is put together."""
+    whole, begun = set(), set()
     for file in SERVICE.rglob("*.py"):
-        begun = set()
+        parts = set()
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-                begun.add(id(node.values[0]))
-                yield str(node.values[0].value), True
+                parts.add(id(node.values[0]))
+                begun.add(str(node.values[0].value))
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "room":
-                begun.add(id(node.args[1]))
-                yield f"{ast.literal_eval(node.args[1])}.", True
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in begun:
-                yield node.value, False
+                parts.add(id(node.args[1]))
+                begun.add(f"{ast.literal_eval(node.args[1])}.")
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+                whole.add(node.value)
+    return frozenset(whole), frozenset(begun)
 
 
 def test_every_language_has_the_same_sentences() -> None:
@@ -64,16 +67,15 @@ def test_a_sentence_needs_the_same_facts_in_every_language(language: str) -> Non
 def test_every_key_in_the_code_is_a_sentence() -> None:
     keys, rooms = set(read("en")), {key.split(".")[0] for key in read("en")}
     looks_like_a_key = re.compile(rf"({'|'.join(rooms)})(\.[a-z][a-z0-9_-]*)+\.?")
-    named = {text for text, begun in constants() if not begun and looks_like_a_key.fullmatch(text)}
-    begun = {text for text, begun in constants() if begun and looks_like_a_key.fullmatch(text)}
+    named, begun = (set(filter(looks_like_a_key.fullmatch, found)) for found in constants())
     assert named - keys == set()
     assert {text for text in begun if not any(key.startswith(text) for key in keys)} == set()
 
 
 def test_no_sentence_is_left_over() -> None:
-    whole = {text for text, begun in constants() if not begun}
-    begun = tuple(text for text, begun in constants() if begun and "." in text)
-    assert [key for key in read("en") if key not in whole and not key.startswith(begun)] == []
+    whole, begun = constants()
+    rooms = tuple(text for text in begun if "." in text)
+    assert [key for key in read("en") if key not in whole and not key.startswith(rooms)] == []
 
 
 def test_every_error_has_a_sentence_and_every_sentence_an_error() -> None:

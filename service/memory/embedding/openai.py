@@ -8,6 +8,7 @@ import numpy as np
 import openai
 
 from service.errors import GraphUnavailable
+from service.locales import Phrase
 from service.memory.embedding.embedder import Vectors
 
 _log = logging.getLogger(__name__)
@@ -75,16 +76,18 @@ class OpenAIEmbedder:
             _log.debug("embedding %s: %d ms, %d text(s)", self.name, milliseconds, len(texts))
         rows = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
         if len(rows) != len(texts) or len({len(row) for row in rows}) != 1:
-            raise self._unavailable(f"{len(rows)} vectors for {len(texts)} texts", "KATARIBE_EMBEDDING__MODEL")
+            raise self._unavailable(
+                Phrase("embedding.wrong_vectors", vectors=len(rows), texts=len(texts)), "KATARIBE_EMBEDDING__MODEL"
+            )
         vectors = np.array(rows, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise self._unavailable("a vector without a direction", "KATARIBE_EMBEDDING__MODEL")
+            raise self._unavailable(Phrase("embedding.no_direction"), "KATARIBE_EMBEDDING__MODEL")
         return np.asarray(vectors / lengths, dtype=np.float32)
 
-    def _unavailable(self, reason: str, setting: str) -> GraphUnavailable:
-        reason = f"{self._model} at {self._base_url}: {reason}"
-        return GraphUnavailable(backend="embedding", reason=reason, setting=setting)
+    def _unavailable(self, reason: str | Phrase, setting: str) -> GraphUnavailable:
+        placed = Phrase("embedding.failed", model=self._model, base_url=self._base_url, reason=reason)
+        return GraphUnavailable(backend="embedding", reason=placed, setting=setting)
 
 
 def _setting(exc: openai.OpenAIError) -> str:

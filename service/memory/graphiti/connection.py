@@ -21,6 +21,7 @@ from neo4j.exceptions import (
 from pydantic import SecretStr
 
 from service.errors import GraphUnavailable
+from service.locales import Phrase
 from service.memory.graphiti.schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major
 from service.memory.graphiti.vendor import Neo4jDriver
 
@@ -30,7 +31,6 @@ PASSWORD = "KATARIBE_MEMORY__NEO4J_PASSWORD"  # noqa: S105 (the setting's name)
 DATABASE = "KATARIBE_MEMORY__NEO4J_DATABASE"
 
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
-NO_ADDRESS = "this is no address of a Neo4j (bolt://host:7687 or neo4j://host:7687)"
 
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 2.0
@@ -156,7 +156,7 @@ class Neo4jConnection:
             user, password = self._auth
             # The driver knows http too, as an experiment that is no Bolt.
             if urlsplit(self._uri).scheme not in SCHEMES:
-                raise unavailable(NO_ADDRESS, URI)
+                raise unavailable(Phrase("neo4j.no_address"), URI)
             try:
                 driver = AsyncGraphDatabase.driver(
                     self._uri,
@@ -176,11 +176,11 @@ class Neo4jConnection:
     async def _prepare(self, driver: AsyncDriver) -> None:
         agent = (await driver.get_server_info()).agent
         if major(agent) < MIN_VERSION:
-            raise unavailable(f"{agent} is too old or no Neo4j; {MIN_VERSION} or later is needed", URI)
+            raise unavailable(Phrase("neo4j.too_old", agent=agent, version=MIN_VERSION), URI)
         found = {record["name"]: record for record in await self._query(driver, SHOW)}
         for name, record in found.items():
             if name in SCHEMA and record["state"] == "FAILED":
-                raise unavailable(f"the index {name} has failed; drop it, and it is made again", DATABASE)
+                raise unavailable(Phrase("neo4j.index_failed", name=name), DATABASE)
         missing = [statement for name, statement in SCHEMA.items() if name not in found]
         for statement in missing:
             await self._query(driver, statement)
@@ -210,7 +210,7 @@ async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Rec
     return [record async for record in result]
 
 
-def unavailable(reason: str, setting: str) -> GraphUnavailable:
+def unavailable(reason: Phrase, setting: str) -> GraphUnavailable:
     """Our error, with the setting to look at."""
     return GraphUnavailable(backend="neo4j", reason=reason, setting=setting)
 
@@ -219,18 +219,16 @@ def translate(error: BaseException) -> GraphUnavailable:
     """What a driver's error means for the person who runs the service. Texts of the driver are not passed on."""
     code = getattr(error, "code", None) or type(error).__name__
     if isinstance(error, AuthError) or code == "Neo.ClientError.Security.AuthenticationRateLimit":
-        return unavailable("the server refuses user name and password", f"{USER}, {PASSWORD}")
+        return unavailable(Phrase("neo4j.login_refused"), f"{USER}, {PASSWORD}")
     if code == "Neo.ClientError.Security.Forbidden":
-        return unavailable("the user may not do what is needed (read, write, make indexes)", USER)
+        return unavailable(Phrase("neo4j.rights_missing"), USER)
     if code == "Neo.ClientError.Database.DatabaseNotFound" or isinstance(error, DatabaseUnavailable):
-        return unavailable("the server has no such database, or it is not online", DATABASE)
+        return unavailable(Phrase("neo4j.no_database"), DATABASE)
     if isinstance(error, UnsupportedServerProduct):
-        return unavailable(f"the server speaks no Bolt of Neo4j {MIN_VERSION} or later", URI)
+        return unavailable(Phrase("neo4j.no_bolt", version=MIN_VERSION), URI)
     if isinstance(error, ConfigurationError | ValueError):
-        return unavailable(NO_ADDRESS, URI)
+        return unavailable(Phrase("neo4j.no_address"), URI)
     if isinstance(error, ClientError):
         # The one client error that our own queries can meet: an index that somebody dropped under a running service.
-        return unavailable(
-            f"a query was refused ({code}); if an index is missing it is made at the next call", DATABASE
-        )
-    return unavailable(f"no answer from the server ({code})", URI)
+        return unavailable(Phrase("neo4j.query_refused", code=code), DATABASE)
+    return unavailable(Phrase("neo4j.no_answer", code=code), URI)

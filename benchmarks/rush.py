@@ -26,6 +26,7 @@ from service.runtime.conversation_runner import ConversationRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.session import Database
+from service.store.tables import ConversationKey
 from tests.conversation.talks import begin, place
 
 WORLDS = 100
@@ -77,35 +78,36 @@ def run(
             budget=DailyBudget(database, settings.llm),
             stream=Stream(),
         )
-        ids = [_begun(room, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
+        keys = [_begun(room, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
         try:
-            return asyncio.run(_measure(room, ids, begin_seconds))
+            return asyncio.run(_measure(room, keys, begin_seconds))
         finally:
             database.close()
 
 
-def _begun(room: Room, world_id: str, character_id: str, npc_id: str) -> str:
+def _begun(room: Room, world_id: str, character_id: str, npc_id: str) -> ConversationKey:
     beside = room.stage.content.cast("en").world_map
     place(room, character_id, beside.beside(beside.posts[npc_id])[0], world_id)
-    return begin(room, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
+    met = begin(room, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
+    return ConversationKey(world_id, met)
 
 
-async def _measure(room: Room, ids: list[str], begin_seconds: float) -> dict[str, float]:
+async def _measure(room: Room, keys: list[ConversationKey], begin_seconds: float) -> dict[str, float]:
     runner = ConversationRunner(room)
     await runner.start()
     with room.stream.listen_to_all() as told:
         beat = asyncio.create_task(_beat())
-        noting = asyncio.create_task(_note(told, len(ids)))
-        for conversation_id in ids:
-            runner.submit(conversation_id)
-            await asyncio.sleep(begin_seconds / len(ids))
+        noting = asyncio.create_task(_note(told, len(keys)))
+        for key in keys:
+            runner.submit(key)
+            await asyncio.sleep(begin_seconds / len(keys))
         commits, ends, remembered = await noting
         beat.cancel()
         stalls = await asyncio.gather(beat)
     await runner.stop()
     commits.sort()
     return {
-        "conversations": len(ids),
+        "conversations": len(keys),
         "commit_ms_p50": 1000 * statistics.median(commits),
         "commit_ms_p95": 1000 * commits[int(0.95 * len(commits))],
         "commit_ms_max": 1000 * commits[-1],
@@ -117,18 +119,18 @@ async def _measure(room: Room, ids: list[str], begin_seconds: float) -> dict[str
 
 async def _note(told: "asyncio.Queue[Any]", count: int) -> tuple[list[float], list[float], list[float]]:
     """How long each commit took, when conversations ended, and when they were closed."""
-    spoken: dict[str, float] = {}
+    spoken: dict[ConversationKey, float] = {}
     commits: list[float] = []
-    ends: dict[str, float] = {}
+    ends: dict[ConversationKey, float] = {}
     closed: list[float] = []
     while len(closed) < count:
-        conversation_id, moment = await told.get()
+        key, moment = await told.get()
         now = time.perf_counter()
         if isinstance(moment, Speaking):
-            spoken[conversation_id] = now
+            spoken[key] = now
         elif isinstance(moment, Said):
-            commits.append(now - spoken[conversation_id])
-            ends[conversation_id] = now
+            commits.append(now - spoken[key])
+            ends[key] = now
         elif isinstance(moment, Settled):
             closed.append(now)
     return commits, list(ends.values()), closed

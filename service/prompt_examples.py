@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from service.content.profile import CharacterProfile, LifeGoal, NpcProfile, RoutineBlock
+from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
 from service.conversation.context import Goal, LastMeeting, Line, PromptContext
 from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
 from service.locales import Language, languages
@@ -84,10 +84,12 @@ _OFFERS = (
     Offer(number=1, option=Option(action_id="wait", node_id="square"), text="Wait", is_planned=True, helps="energy"),
 )
 
+_ENDINGS: tuple[tuple[str, bool, Mood], ...] = (("Ask after the boat", True, "happy"), ("", False, "angry"))
+
 SPEAKER = (
-    _context(speaker=_CHARACTER, begins=True, goal=_GOAL, nudge="repeated", **_FULL),
+    _context(speaker=_CHARACTER, begins=True, goal=_GOAL, nudge="repeated", mood="angry", **_FULL),
     _context(speaker=_BARE, begins=True, sets_goal=True),
-    _context(speaker=_NPC, begins=False, nudge="broke_character"),
+    _context(speaker=_NPC, begins=False, nudge="broke_character", mood="happy"),
     _context(speaker=_NPC, begins=False, turns_left=1),
 )
 CLOSING = [
@@ -99,7 +101,7 @@ CLOSING = [
                 person_id="aoi",
                 name="Aoi",
                 affinity=3,
-                mood="happy",
+                mood=mood,
                 facts=(KnownFact(ref="af1", statement="Aoi has a sister.", authored=True),),
                 memories=(KnownFact(ref="am1", statement="Taro has a boat."),),
             ),
@@ -110,7 +112,7 @@ CLOSING = [
         goal_achieved=achieved,
         lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello."),),
     )
-    for goal, achieved in (("Ask after the boat", True), ("", False))
+    for goal, achieved, mood in _ENDINGS
 ]
 DECIDE = (
     DecisionScene(

@@ -102,6 +102,13 @@ WRONG = [
         "prompts/ja/decide.j2: line 3: cannot be rendered: 'service.decision.scene.Offer object' has no attribute 'txt'",
         "3行目: 文章にできません(",
     ),
+    (
+        "en/closing.j2",
+        "{% block system %}{% for one in scene.participants %}{{ {'happy': 1, 'neutral': 2}[one.mood] }}{% endfor %}"
+        "{% endblock %}{% block user %}{% endblock %}",
+        "prompts/en/closing.j2: line 1: cannot be rendered: 'dict object' has no attribute 'angry'",
+        "1行目: ",
+    ),
     ("en/here.j2", "\n{{ place }}", "prompts/en/here.j2: line 2: cannot be rendered: 'place' is undefined", "2行目: "),
     ("en/here.j2", "{{ 1 / 0 }}", "prompts/en/here.j2: line 1: cannot be rendered: division by zero", "1行目: "),
     (

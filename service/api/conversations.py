@@ -79,7 +79,8 @@ async def list_conversations(
     house: Serving,
     world_id: WorldId,
     character_id: Slug | None = None,
-    npc_id: Slug | None = None,
+    partner_id: Slug | None = None,
+    npc_id: Annotated[Slug | None, Query(description="an older name of `partner_id`")] = None,
     phase: Phase | None = None,
     before: Annotated[str | None, Query(pattern="^[0-9a-f]{28}$", description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -89,7 +90,7 @@ async def list_conversations(
     def work(session: Session) -> ConversationPage:
         world = house.room.stage.open(session, world_id)
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
-        for seat, person_id in ((OPENER, character_id), (PARTNER, npc_id)):
+        for seat, person_id in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id)):
             if person_id is not None:
                 query = query.where(takes_part(person_id, seat))
         if phase is not None:
@@ -205,9 +206,12 @@ def _wanted(body: StartIn, house: House) -> Start:
     goal = None
     if body.goal is not None and body.success_criteria is not None:
         goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
+    partner_id = body.partner_id or body.npc_id
+    if partner_id is None or body.npc_id not in (None, partner_id):
+        raise Invalid(field="body.partner_id", reason=Phrase("answers.invalid_fields.one_partner"))
     return Start(
         character_id=body.character_id,
-        partner_id=body.npc_id,
+        partner_id=partner_id,
         goal=goal,
         max_turns=body.max_turns or house.room.settings.max_turns,
     )

@@ -19,7 +19,8 @@ class StartIn(In):
     """Who talks to whom, and why. Without a goal the character sets one itself."""
 
     character_id: Slug
-    npc_id: Slug
+    partner_id: Slug | None = Field(default=None, description="whom it talks to: an NPC, or another character")
+    npc_id: Slug | None = Field(default=None, description="an older name of `partner_id`")
     goal: Text | None = Field(default=None, examples=["最近の様子を聞きたい"])
     success_criteria: Text | None = Field(default=None, examples=["近況を1つ以上聞けたら達成"])
     max_turns: Annotated[Whole, Field(ge=1, le=50)] | None = None
@@ -162,9 +163,9 @@ class ConversationOut(BaseModel):
     id: str
     character_id: str
     character_name: str
-    npc_id: str
-    npc_name: str
-    partner_kind: Literal["npc", "character"] = Field(description="who `npc_id` is: two characters can talk, too")
+    partner_id: str
+    partner_name: str
+    partner_kind: Literal["npc", "character"] = Field(description="who the partner is: two characters can talk, too")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
     node_id: str
     phase: Phase
@@ -180,6 +181,18 @@ class ConversationOut(BaseModel):
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
     cost: CostOut
     links: dict[str, str]
+
+    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
+    @property
+    def npc_id(self) -> str:
+        """An older name of `partner_id`."""
+        return self.partner_id
+
+    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
+    @property
+    def npc_name(self) -> str:
+        """An older name of `partner_name`."""
+        return self.partner_name
 
 
 class MessageOut(BaseModel):

@@ -298,6 +298,24 @@ def test_conversations_are_paged_newest_first_and_filtered(client: TestClient, s
     problem(client.get("/conversations", params={"limit": 0}), 422)
 
 
+def test_whom_one_talks_to_is_the_partner_and_the_older_name_still_holds(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    script_short(script)
+    walk_up = {key: value for key, value in TALK.items() if key != "npc_id"}
+    for body in (walk_up, {**walk_up, "partner_id": "baker", "npc_id": "somebody"}):
+        told = problem(client.post("/conversations/start", json=body), 422, "invalid")
+        assert "partner_id" in told["detail"]
+    held = talk(client, partner_id="baker")
+    assert (held["partner_id"], held["npc_id"]) == ("baker", "baker")
+    assert held["partner_name"] == held["npc_name"]
+    for name in ("partner_id", "npc_id"):
+        assert [one["id"] for one in client.get("/conversations", params={name: "baker"}).json()["items"]] == [
+            held["id"]
+        ]
+        assert client.get("/conversations", params={name: "nobody"}).json()["items"] == []
+
+
 def test_why_somebody_said_that_is_answered_with_the_messages_it_was_sent(
     client: TestClient, script: ScriptedModel
 ) -> None:

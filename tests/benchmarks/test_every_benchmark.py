@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import closing, footprint, recall, rush, size, start, turn, world
+from benchmarks import closing, footprint, offline, recall, rush, size, start, turn, world
 from tests.servers.neo4j import require_neo4j
 
 Run = Callable[[], Mapping[str, float]]
@@ -22,6 +22,7 @@ SMALLEST: Mapping[str, Run] = {
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
     "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",)),
     "world": lambda: world.run(SHORT_LIVES),
+    "offline": lambda: offline.run(offline.Scale(minutes=90, languages=("ja",))),
     "size": size.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "footprint": lambda: footprint.run(times=1),

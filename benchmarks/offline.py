@@ -53,10 +53,8 @@ def run(scale: Scale | None = None) -> dict[str, float]:
 
 async def _village(language: Language, minutes: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
-        content = load_content(bundled_content())
-        async with house(
-            content, Path(directory), rehearsal(), language=language, max_tick_minutes=minutes
-        ) as lived:
+        content, most = load_content(bundled_content()), max(minutes, MINUTES_PER_DAY)
+        async with house(content, Path(directory), rehearsal(), language=language, max_tick_minutes=most) as lived:
             await lived.live(minutes)
             return lived.room.database.read_now(lambda s: _figures(s, lived, minutes))
 
@@ -116,7 +114,11 @@ def _waits_and_sleeps(session: Session, world: WorldView, minutes: int) -> dict[
             nights[event.person_id or "", (event.at - _NOON) // MINUTES_PER_DAY] += 1
     ledger.finish(world.now)
     first = (world.started_at - _NOON) // MINUTES_PER_DAY + 1
-    slept = [nights[person, night] for person in world.cast.characters for night in range(first, first + minutes // MINUTES_PER_DAY - 1)]
+    slept = [
+        nights[person, night]
+        for person in world.cast.characters
+        for night in range(first, first + minutes // MINUTES_PER_DAY - 1)
+    ]
     waits = [day.minutes[WAIT] / MINUTES_PER_HOUR for days_of in ledger.days.values() for day in days_of.values()]
     return {
         "longest_wait_in_a_day_h": max(waits),

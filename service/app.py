@@ -16,18 +16,15 @@ from service.api.key import ApiKey
 from service.api.key import router as login
 from service.content.files import bundled_content
 from service.conversation.engine import Engine
-from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.decision.desk import Desk
-from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.errors import Misconfigured
 from service.llm.choose import Models, choose_models
-from service.llm.rehearsal import RehearsalModel
 from service.locales import Phrase
 from service.memory.choose import choose_memory
-from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import MemoryStore
+from service.offline.model import OfflineModel
 from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
@@ -62,17 +59,15 @@ def create_app(
         Misconfigured: a setting is wrong.
     """
     stage = _stage(settings)
-    rehearsal = RehearsalModel(
-        {**SPEAKERS, **KEEPERS, **DECIDERS}, seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds
-    )
-    configured = models or choose_models(settings, rehearsal)  # now, so that a wrong setting stops the service
+    offline = OfflineModel(seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds)
+    configured = models or choose_models(settings, offline)  # now, so that a wrong setting stops the service
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(settings) as database:
             store = memory(database) if memory else choose_memory(settings, database, stage)
             budget = DailyBudget(database, settings.llm)
-            speaking = models or choose_models(settings, rehearsal, budget)
+            speaking = models or choose_models(settings, offline, budget)
             room = Room(
                 settings=settings,
                 stage=stage,

@@ -9,15 +9,13 @@ import pytest
 from service.conversation.closing import close, reopen
 from service.conversation.context import Goal, PromptContext
 from service.conversation.engine import Engine
-from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
-from service.llm.rehearsal import RehearsalModel
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingScene
-from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.store import Group
+from service.offline.model import OfflineModel
 from service.people.person import person_row
 from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
@@ -281,7 +279,7 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str) -> None:
-    model = RehearsalModel({**SPEAKERS, **KEEPERS})
+    model = OfflineModel()
     world = room.settings.world.model_copy(update={"language": language})
     rehearsed = replace(
         room, stage=WorldRepository(room.stage.content, world), models=Models(dict.fromkeys(ROLES, model))

@@ -1,4 +1,4 @@
-"""Owns a living world for tests: a keeper over a real store, the rehearsal as its model, slowed down at random."""
+"""Owns a living world for tests: a keeper over a real store, the offline model, slowed down at random."""
 
 import asyncio
 import random
@@ -13,17 +13,14 @@ from sqlmodel import col, select
 
 from service.content.load import Content
 from service.conversation.engine import Engine
-from service.conversation.rehearsal.speakers import HANDLERS as SPEAKERS
 from service.conversation.room import Room
 from service.conversation.stream import Stream
 from service.decision.desk import Desk
-from service.decision.rehearsal.handlers import HANDLERS as DECIDERS
 from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.llm.rehearsal import RehearsalModel
-from service.memory.rehearsal.keeper import HANDLERS as KEEPERS
 from service.memory.sql import SqlMemory
+from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.crew import Crew
 from service.runtime.outbox import Outbox
@@ -45,9 +42,9 @@ from service.store.tables import (
 )
 
 
-def rehearsal(seed: int = 7) -> RehearsalModel:
-    """The model without a model, for all roles."""
-    return RehearsalModel({**SPEAKERS, **KEEPERS, **DECIDERS}, seed=seed)
+def rehearsal(seed: int = 7) -> OfflineModel:
+    """The model that is none, for all roles."""
+    return OfflineModel(seed=seed)
 
 
 class Slow:

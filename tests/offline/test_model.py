@@ -1,4 +1,4 @@
-"""The rehearsal itself: whose handler answers, from which chance, in which pieces, at what cost."""
+"""The model that is none: whose handler answers, from which chance, in which pieces, at what cost."""
 
 import asyncio
 import random
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Message, Prompt
-from service.llm.rehearsal import RehearsalModel
+from service.offline.model import OfflineModel
 
 
 @dataclass(frozen=True)
@@ -45,28 +45,28 @@ def prompt(text: str = "Fog") -> Prompt[Reply]:
     )
 
 
-def number(model: RehearsalModel, text: str = "Fog") -> int:
+def number(model: OfflineModel, text: str = "Fog") -> int:
     return asyncio.run(model.complete(prompt(text))).value.number
 
 
 def test_it_calls_itself_a_rehearsal_wherever_it_answers() -> None:
-    model = RehearsalModel({Question: reply})
+    model = OfflineModel({Question: reply})
     assert model.name == "rehearsal"
     assert asyncio.run(model.complete(prompt())).model == "rehearsal"
 
 
 def test_the_same_given_and_seed_make_the_same_answer() -> None:
-    assert number(RehearsalModel({Question: reply}, seed=3)) == number(RehearsalModel({Question: reply}, seed=3))
+    assert number(OfflineModel({Question: reply}, seed=3)) == number(OfflineModel({Question: reply}, seed=3))
 
 
 def test_another_seed_or_another_given_draws_other_chances() -> None:
-    first = number(RehearsalModel({Question: reply}, seed=3))
-    assert first != number(RehearsalModel({Question: reply}, seed=4))
-    assert first != number(RehearsalModel({Question: reply}, seed=3), "Rain")
+    first = number(OfflineModel({Question: reply}, seed=3))
+    assert first != number(OfflineModel({Question: reply}, seed=4))
+    assert first != number(OfflineModel({Question: reply}, seed=3), "Rain")
 
 
 def test_another_process_makes_the_same_answer() -> None:
-    script = "from tests.llm.test_rehearsal import *; print(number(RehearsalModel({Question: reply}, seed=3)))"
+    script = "from tests.offline.test_model import *; print(number(OfflineModel({Question: reply}, seed=3)))"
     root = Path(__file__).parents[2]
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -76,12 +76,12 @@ def test_another_process_makes_the_same_answer() -> None:
         check=True,
         env={"PYTHONHASHSEED": "99", "PYTHONPATH": str(root)},
     )
-    assert int(done.stdout) == number(RehearsalModel({Question: reply}, seed=3))
+    assert int(done.stdout) == number(OfflineModel({Question: reply}, seed=3))
 
 
 def test_the_utterance_is_reported_in_growing_pieces_up_to_the_whole() -> None:
     pieces: list[str] = []
-    answer = asyncio.run(RehearsalModel({Question: reply}).complete(prompt(), pieces.append))
+    answer = asyncio.run(OfflineModel({Question: reply}).complete(prompt(), pieces.append))
     assert len(pieces) > 2
     assert pieces[-1] == answer.value.utterance
     assert all(longer.startswith(shorter) and longer != shorter for shorter, longer in pairwise(pieces))
@@ -91,14 +91,14 @@ def test_a_pace_slows_the_telling_down() -> None:
     async def seconds(pace: float) -> float:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        await RehearsalModel({Question: reply}, pace_seconds=pace).complete(prompt(), lambda _: None)
+        await OfflineModel({Question: reply}, pace_seconds=pace).complete(prompt(), lambda _: None)
         return loop.time() - began
 
     assert asyncio.run(seconds(0.02)) >= 0.08
 
 
 def test_usage_is_one_call_with_estimated_tokens() -> None:
-    usage = asyncio.run(RehearsalModel({Question: reply}).complete(prompt())).usage
+    usage = asyncio.run(OfflineModel({Question: reply}).complete(prompt())).usage
     assert usage.calls == 1
     assert usage.estimated
     assert usage.prompt_tokens > 0
@@ -107,14 +107,14 @@ def test_usage_is_one_call_with_estimated_tokens() -> None:
 
 def test_a_question_nobody_rehearsed_is_refused_and_costs_nothing() -> None:
     with pytest.raises(ModelRejected) as refused:
-        asyncio.run(RehearsalModel({}).complete(prompt()))
+        asyncio.run(OfflineModel({}).complete(prompt()))
     assert "Question" in refused.value.facts["reason"]
     assert refused.value.calls == 0
     assert "rehearsal" in refused.value.sentence("ja")
 
 
 def test_an_answer_of_another_kind_is_an_error_not_dialogue() -> None:
-    model = RehearsalModel({Question: lambda given, rng: Other(text="?")})
+    model = OfflineModel({Question: lambda given, rng: Other(text="?")})
     with pytest.raises(ModelBroken) as broken:
         asyncio.run(model.complete(prompt()))
     assert "Reply" in broken.value.facts["reason"]

@@ -1,4 +1,4 @@
-"""Owns the rehearsal: a ChatModel that is no language model. It needs no key and no network, and says so by name."""
+"""Owns the model that is none: it answers by rule, needs no key and no network, and says so by its name."""
 
 import asyncio
 import hashlib
@@ -9,25 +9,41 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from service.conversation.context import PromptContext
+from service.decision.scene import DecisionScene, PlanScene
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
+from service.memory.extraction import ClosingScene
+from service.offline.closing import close
+from service.offline.decider import decide, plan_day
+from service.offline.speaker import speak
 
 NAME = "rehearsal"
 
 Handler = Callable[[Any, random.Random], BaseModel]
 """Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
 
+HANDLERS: Mapping[type, Handler] = {
+    PromptContext: speak,
+    ClosingScene: close,
+    DecisionScene: decide,
+    PlanScene: plan_day,
+}
+"""Who answers what."""
+
 _PIECES = 6
 
 
-class RehearsalModel:
+class OfflineModel:
     """Answers from `Prompt.given` by the handler of its type; the same given and seed make the same answer anywhere.
 
     `pace_seconds` is waited before each further piece of an utterance, so that people can watch it being said.
     """
 
-    def __init__(self, handlers: Mapping[type, Handler], *, seed: int = 7, pace_seconds: float = 0.0) -> None:
-        self._handlers = dict(handlers)
+    def __init__(
+        self, handlers: Mapping[type, Handler] = HANDLERS, *, seed: int = 7, pace_seconds: float = 0.0
+    ) -> None:
+        self._handlers = handlers
         self._seed = seed
         self._pace_seconds = pace_seconds
 

@@ -1,1 +1,0 @@
-"""The rehearsal's speakers: who says what when no language model speaks."""

@@ -1,0 +1,1 @@
+"""Who answers when no language model does: authored sentences, chosen by rule."""

@@ -1,0 +1,152 @@
+"""Owns the closing: what each takes away, in the words that were said."""
+
+import random
+import re
+from dataclasses import dataclass
+
+from service.content.profile import Mood
+from service.memory.extraction import (
+    AttitudeDraft,
+    Claim,
+    ClosingExtraction,
+    ClosingScene,
+    MidTermDraft,
+    Participant,
+    SelfClaim,
+    SideExtraction,
+    Sides,
+    SummarySentence,
+)
+from service.offline.lines import clip, quotable, told
+from service.offline.phrases import Passage, Phrases, phrases
+
+_LAST_TURN = 99
+_MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
+_LONGEST = 140
+_TALKED, _THANKED, _RUDE = 3, 3, -16
+"""By how much the other is liked more or less, for what it said."""
+_STANCES = ((40, "fond"), (5, "kind"), (-4, "curious"), (-100, "uneasy"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Told:
+    """Something that somebody told in a turn; `statement` names who."""
+
+    turn: int
+    passage: Passage
+    statement: str
+
+
+def close(scene: ClosingScene, rng: random.Random) -> ClosingExtraction:
+    """What each takes away. Nothing is left to chance: `rng` is not drawn from."""
+    words = phrases(scene.language)
+    one, other = scene.participants
+    by_one, by_other = (_told(scene, person, words) for person in (one, other))
+    names = {"one": one.name[:40], "other": other.name[:40]}
+    summary = [SummarySentence(text=words.only("memory.met", **names), turns=[])]
+    summary += [
+        SummarySentence(text=_ended(item.statement, words), turns=[item.turn])
+        for item in sorted([*by_other[:2], *by_one[:1]], key=lambda item: item.turn)
+    ]
+    return ClosingExtraction(
+        summary=summary,
+        topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
+        people=Sides(a=_side(scene, one, other, by_one, by_other), b=_side(scene, other, one, by_other, by_one)),
+    )
+
+
+def _side(
+    scene: ClosingScene, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
+) -> SideExtraction:
+    words, said = phrases(scene.language), _spoken(scene, other)
+    moved = _TALKED + _THANKED * words.has("thanks", said) + _RUDE * words.has("rude", said)
+    affinity = max(-100, min(100, owner.affinity + moved))
+    stance = next(name for least, name in _STANCES if affinity >= least)
+    return SideExtraction(
+        affinity=affinity,
+        mood=_mood(owner.mood, said, words),
+        self_facts=_of_itself(own, words),
+        facts=_facts(other, heard, words),
+        mid_term=_soon(heard, words),
+        commitments=[],
+        attitude=AttitudeDraft(stance=words.only(f"stance.{stance}"), power=0, intimacy=0, task_oriented=0),
+    )
+
+
+def _told(scene: ClosingScene, teller: Participant, words: Phrases) -> list[_Told]:
+    """What that person told, in its order."""
+    return [
+        _Told(turn=line.turn, passage=passage, statement=_statement(teller.name[:40], passage, words))
+        for line in scene.lines
+        if line.speaker_id == teller.person_id and 0 <= line.turn <= _LAST_TURN
+        for passage in told(line.text, words)
+    ]
+
+
+def _statement(name: str, passage: Passage, words: Phrases) -> str:
+    """One sentence that names who told it: an authored fact as its author wrote it, else what was said, quoted."""
+    text = clip(passage.text, _LONGEST, words)
+    if passage.is_fact:
+        return words.only("memory.fact", name=name, fact=text)
+    return words.only("memory.quote", name=name, words=quotable(text))
+
+
+def _ended(statement: str, words: Phrases) -> str:
+    return statement if re.search(r"[.!?…][\"']?$", statement) else f"{statement}{words.only('memory.stop')}"
+
+
+def _facts(teller: Participant, heard: list[_Told], words: Phrases) -> list[Claim]:
+    subject = teller.name.strip()[:80] or teller.person_id[:80]
+    return [
+        Claim(
+            subject=subject,
+            relation=words.only("memory.relation"),
+            object=clip(item.passage.text, 80, words),
+            statement=item.statement,
+            turn=item.turn,
+            mode="asserted",
+            importance=5,
+            valid_on="",
+            replaces="",
+        )
+        for item in heard[:_MOST_FACTS]
+    ]
+
+
+def _of_itself(own: list[_Told], words: Phrases) -> list[SelfClaim]:
+    """What it said of itself beside what its author wrote."""
+    fresh = [item for item in own if not item.passage.is_fact and words.has("self", item.passage.text)]
+    return [
+        SelfClaim(
+            statement=clip(item.passage.text, _LONGEST, words),
+            turn=item.turn,
+            mode="asserted",
+            importance=5,
+            replaces="",
+        )
+        for item in fresh[:_MOST_OWN]
+    ]
+
+
+def _soon(heard: list[_Told], words: Phrases) -> list[MidTermDraft]:
+    """What of it is about the next days."""
+    drafts = [
+        MidTermDraft(content=item.statement, importance=importance)
+        for item in heard
+        for importance in ("high", "medium", "low")
+        if words.has(f"soon_{importance}", item.passage.text)
+    ]
+    return list({draft.content: draft for draft in reversed(drafts)}.values())[:_MOST_SOON]
+
+
+def _spoken(scene: ClosingScene, person: Participant) -> str:
+    return "\n".join(line.text for line in scene.lines if line.speaker_id == person.person_id)
+
+
+def _mood(mood: Mood, heard: str, words: Phrases) -> Mood:
+    """How somebody feels after what it heard."""
+    if words.has("rude", heard):
+        return "angry"
+    if words.has("thanks", heard):
+        return "neutral" if mood == "angry" else "happy"
+    return mood

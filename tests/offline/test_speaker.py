@@ -1,0 +1,259 @@
+"""The offline speaker: authored sentences only, nothing twice, goals pursued, parting in good time."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile
+from service.conversation.context import Goal, LastMeeting, Line
+from service.conversation.prompt import CharacterTurn, OpeningTurn
+from service.locales import Language
+from service.offline.lines import told
+from service.offline.phrases import keys, phrases, sentences
+from service.offline.speaker import speak
+from tests.offline.talks import FESTIVAL, LANGUAGES, PEOPLE, context, play, said_in_turn
+
+SEEDS = range(6)
+
+
+def said_twice(*texts: str) -> list[str]:
+    counted = Counter(key for text in texts for sentence in sentences(text) for key in keys([sentence]))
+    return [sentence for sentence, count in counted.items() if count > 1]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_conversation_reaches_its_goal_and_no_sentence_comes_twice(language: Language, seed: int) -> None:
+    for goal in (None, FESTIVAL[language]):
+        played = play(language, seed, goal=goal)
+        assert 4 <= len(played.texts) <= 8
+        assert played.achieved
+        assert said_twice(*played.texts) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_in_one_day_nothing_is_said_twice_to_the_same_listener(language: Language, seed: int) -> None:
+    alice: tuple[str, ...] = ()
+    taro: tuple[str, ...] = ()
+    lengths = []
+    for again in range(8):
+        played = play(language, seed + again, alice={"said_today": alice}, said_today=taro)
+        alice, taro = alice + played.of_alice, taro + played.of_taro
+        lengths.append(len(played.texts))
+        assert said_twice(*alice) == []
+        assert said_twice(*taro) == []
+    assert lengths[-1] <= 3 < lengths[0], "they part early when nothing new is left"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_was_told_in_the_days_before_is_not_told_again(language: Language) -> None:
+    npc = PEOPLE[language][1]
+    frame = phrases(language).texts["plain.fact"][0]
+    everything = (*npc.lines, *(frame.format(me=npc.name, fact=fact) for fact in npc.facts))
+    for seed in SEEDS:
+        played = play(language, seed, said_before=everything)
+        assert [passage for text in played.of_taro for passage in told(text, phrases(language))] == []
+        assert len(played.texts) == 2
+        assert not played.achieved
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_is_told_was_written_by_the_author(language: Language, seed: int) -> None:
+    played = play(language, seed, goal=FESTIVAL[language])
+    for person, texts in zip(PEOPLE[language], (played.of_alice, played.of_taro), strict=True):
+        passages = [passage for text in texts for passage in told(text, phrases(language))]
+        assert passages
+        for passage in passages:
+            written = person.facts if passage.is_fact else person.lines
+            assert any(passage.text in one or one in passage.text for one in written), passage
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_strangers_introduce_themselves_and_others_do_not(language: Language) -> None:
+    alice, taro = PEOPLE[language]
+    for seed in SEEDS:
+        texts = play(language, seed).texts
+        assert alice.name in texts[0]
+        assert taro.name in texts[0] or taro.name not in alice.lines[0]
+        again = speak(context(language, acquainted=True), random.Random(seed)).utterance
+        assert alice.name not in again
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language) -> None:
+    turn = speak(context(language, goal=None), random.Random(1))
+    assert isinstance(turn, OpeningTurn)
+    assert PEOPLE[language][1].name in turn.goal
+
+
+@pytest.mark.parametrize(
+    ("language", "known", "ago", "words"),
+    [
+        (
+            "ja",
+            "(昨日) 太郎は「粉ひき小屋の水車は、去年の嵐で羽根が折れてね」と言った",
+            "昨日",
+            "粉ひき小屋の水車は、去年の嵐で羽根が折れてね",
+        ),
+        (
+            "en",
+            'Taro said: "The mill wheel lost two blades in the storm last year."',
+            "yesterday",
+            "The mill wheel lost two",
+        ),
+        (
+            "en",
+            "Taro has twin daughters at the village school",
+            "2 days ago",
+            "Taro has twin daughters at the village school.",
+        ),
+    ],
+)
+def test_the_second_conversation_gives_back_what_the_first_told(
+    language: Language, known: str, ago: str, words: str
+) -> None:
+    known = known if known.startswith("(") else f"({ago}) {known}"
+    last = LastMeeting(summary="…", ago=ago)
+    utterance = speak(context(language, known=(known,), last_meeting=last, times_met=1), random.Random(1)).utterance
+    assert words in utterance
+    assert ago in utterance
+    before = PEOPLE[language][1].lines
+    taro = speak(context(language, utterance, said_before=before, times_met=1), random.Random(1)).utterance
+    assert any(wording in taro for wording in phrases(language).wordings("plain.remembered"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_talk_that_is_not_remembered_yet_is_still_given_back(language: Language) -> None:
+    npc = PEOPLE[language][1]
+    unsettled = (Line(turn=1, speaker_id=npc.id, speaker_name=npc.name, text=npc.lines[2]),)
+    ago = "たった今" if language == "ja" else "just now"
+    utterance = speak(context(language, unsettled=unsettled, unsettled_ago=ago), random.Random(1)).utterance
+    assert npc.lines[2].rstrip("。.") in utterance
+
+
+@pytest.mark.parametrize(
+    ("language", "goal", "topic"),
+    [
+        ("ja", "太郎に夏祭りのことを聞く", "夏祭り"),
+        ("ja", "太郎の家族について聞く", "家族"),
+        ("en", "Ask Taro about the summer festival", "the summer festival"),
+        ("en", "Ask about his daughters.", "your daughters"),
+    ],
+)
+def test_what_the_goal_is_about_is_asked_about(language: Language, goal: str, topic: str) -> None:
+    asked = speak(context(language, goal=Goal(goal=goal, success_criteria="?")), random.Random(1)).utterance
+    assert topic in asked
+
+
+def test_a_wish_of_its_own_is_spoken_of_in_its_own_lines() -> None:
+    wish = LifeGoal(goal="Learn all about her herbs", importance="high")
+    alice = PEOPLE["en"][0].model_copy(update={"goals": (wish,)})
+    goal = Goal(goal=f"Talk with Taro, with this in mind: {wish.goal}", success_criteria="?")
+    asked = speak(context("en", goal=goal, speaker=alice), random.Random(1)).utterance
+    assert "your herbs" not in asked
+    assert "I gather herbs along the river in the mornings." in asked
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "answer"),
+    [
+        ("ja", "水車はどうなっていますか?", "粉ひき小屋の水車は、去年の嵐で羽根が折れてね。"),
+        ("ja", "娘さんは学校ですか?", "双子の娘が町の学校に通っている"),
+        ("en", "What happened to the mill wheel?", "The mill wheel lost two blades in the storm last year."),
+        ("en", "Do you have daughters?", "Taro has twin daughters at the village school."),
+    ],
+)
+def test_an_answer_is_what_fits_the_question(language: Language, question: str, answer: str) -> None:
+    assert answer in speak(context(language, question), random.Random(1)).utterance
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_nobody_is_told_about_itself(language: Language) -> None:
+    alice = PEOPLE[language][0].name
+    npc = NpcProfile(
+        id="npc_taro", name="太郎", personality="", lines=(f"{alice}さんは旅の人だ。", f"{alice} is a traveller.")
+    )
+    assert "旅" not in (said := speak(context(language, "?", speaker=npc), random.Random(1)).utterance)
+    assert "traveller" not in said
+
+
+@pytest.mark.parametrize(("language", "bye"), [("ja", "それでは、また来ますね。"), ("en", "Goodbye, take care!")])
+def test_a_goodbye_is_answered_with_a_goodbye(language: Language, bye: str) -> None:
+    turn = speak(context(language, "?", "…", bye), random.Random(1))
+    assert turn.wants_to_end
+    assert phrases(language).has("farewell", turn.utterance)
+    assert told(turn.utterance, phrases(language)) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_who_is_angry_is_short_and_soon_done(language: Language) -> None:
+    played = play(language, 2, mood="angry")
+    assert len(played.texts) <= 4
+    assert speak(context(language, "?", mood="angry"), random.Random(1)).emotion == "angry"
+
+
+def test_a_goal_is_not_achieved_by_a_partner_who_tells_nothing() -> None:
+    turn = speak(
+        context("en", "Hello. Tell me about the festival?", "Hello.", "And the drums?", "How are you?"),
+        random.Random(1),
+    )
+    assert isinstance(turn, CharacterTurn)
+    assert not turn.goal_achieved
+    assert turn.wants_to_end
+
+
+WORDS = st.text(max_size=60) | st.sampled_from(["既婚者", "married", "{you}", "？", "。。。", "x" * 500, "鐘" * 500])
+TEXTS = st.lists(WORDS, max_size=4).map(tuple)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    language=st.sampled_from(LANGUAGES),
+    names=st.tuples(WORDS, WORDS),
+    facts=TEXTS,
+    lines=TEXTS,
+    said=st.lists(WORDS, max_size=6).map(tuple),
+    left=st.integers(0, 10),
+    mood=st.sampled_from(["happy", "neutral", "angry"]),
+    affinity=st.integers(-100, 100),
+    known=TEXTS,
+)
+def test_poor_content_never_breaks_a_speaker(
+    language: Language,
+    names: tuple[str, str],
+    facts: tuple[str, ...],
+    lines: tuple[str, ...],
+    said: tuple[str, ...],
+    left: int,
+    mood: Mood,
+    affinity: int,
+    known: tuple[str, ...],
+) -> None:
+    npc = NpcProfile(id="npc_taro", name=names[0], personality="", facts=facts, lines=lines)
+    goals = tuple(LifeGoal(goal=fact) for fact in facts)
+    character = CharacterProfile(
+        id="alice", name=names[1], personality="", facts=facts, lines=lines, home="", goals=goals
+    )
+    goal = Goal(goal=(known[0].strip() or "?")[:200], success_criteria="?") if known else None
+    for begins, person, name in ((True, character, names[0]), (False, npc, names[1])):
+        scene = replace(
+            context(language, lines=said_in_turn(language, said)),
+            begins=begins,
+            speaker=person,
+            partner_name=name,
+            goal=goal if begins else None,
+            turns_left=left,
+            mood=mood,
+            affinity=affinity,
+            known=tuple(f"(x) {text}" for text in known),
+            said_before=known,
+        )
+        first, again = (speak(scene, random.Random(1)) for _ in range(2))
+        assert first.utterance.strip()
+        assert first == again

@@ -22,11 +22,12 @@ from fastapi import FastAPI
 
 from service.app import create_app
 from service.conversation.prompt import CharacterTurn, NpcTurn
-from service.llm.chat import Answer, Message, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
+from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.memory.extraction import AttitudeDraft, Claim, ClosingExtraction, SideExtraction, Sides, SummarySentence
 from service.settings import Settings
+from service.usage import Usage
 
 CONVERSATIONS = 30
 WARM_UP = 3

@@ -49,6 +49,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from service.locales import Language, Phrase, sentence
+from service.usage import Usage
 
 
 class KataribeError(Exception):
@@ -245,30 +246,28 @@ class DatabaseGone(KataribeError):
 
 
 class ModelError(KataribeError):
-    """What a language model can do to us. `calls` counts the requests that were sent and paid before it was raised.
+    """What a language model can do to us. `usage` is what was paid before it was raised.
 
     Facts: at least `model`; `role` is added by whoever asked.
     """
 
     status, slug = 502, "model-error"
     retry_helps: ClassVar[bool] = False
-    calls: int = 1
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    usage: Usage = Usage(calls=1)
 
 
 class ModelNotConfigured(ModelError):
     """No language model is configured. No facts."""
 
     status, slug = 503, "model-not-configured"
-    calls = 0
+    usage = Usage()
 
 
 class BudgetExhausted(ModelError):
     """Facts: `setting`, `limit`, `day` and `renews_at` (UTC), `retry_after_seconds`."""
 
     status, slug = 503, "budget-exhausted"
-    calls = 0
+    usage = Usage()
 
 
 class ModelRejected(ModelError):

@@ -9,7 +9,6 @@ from sqlmodel import Session
 from service.conversation.room import Room
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
-from service.llm.chat import Usage
 from service.memory.extract import ClosingQuestion, extract, prepare
 from service.memory.recall import remembered
 from service.memory.store import Remember
@@ -21,6 +20,7 @@ from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.store.usage import count
+from service.usage import Usage
 from world.time import WorldTime
 
 MEMORIES_SHOWN = 10
@@ -49,8 +49,7 @@ async def close(room: Room, key: ConversationKey) -> ConversationRow:
     try:
         extracted = await _extract(room, row)
     except ModelError as exc:
-        paid = Usage(calls=exc.calls, prompt_tokens=exc.prompt_tokens, completion_tokens=exc.completion_tokens)
-        return await _fail(room, row, exc, paid)
+        return await _fail(room, row, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
         return await _fail(room, row, exc, Usage())
     remember = partial(room.memory.remember, embedded=await room.memory.embed(extracted.valid.texts))

@@ -14,9 +14,10 @@ from service.conversation.room import Room
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
-from service.llm.chat import Answer, Role, Usage
+from service.llm.chat import Answer, Role
 from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import ConversationRow, TurnRow
+from service.usage import Usage
 from world.time import WorldTime
 
 TIME_PASSES_MINUTES = 30
@@ -50,7 +51,7 @@ async def speak(
         await finish(room, row, EndReason.STALLED)
         return None
     except ModelError as exc:
-        await _count(room, row, role, _paid(exc), at)
+        await _count(room, row, role, exc.usage, at)
         spent = isinstance(exc, BudgetExhausted)
         reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
         await finish(room, row, reason, failure_of(exc, role))
@@ -99,9 +100,7 @@ async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -
         try:
             answer, note = await _ask(room, known, replace(context, nudge=fault))
         except ModelError as exc:
-            exc.calls += spent.calls
-            exc.prompt_tokens += spent.prompt_tokens
-            exc.completion_tokens += spent.completion_tokens
+            exc.usage += spent
             raise
         answer = replace(answer, usage=spent + answer.usage)
         fault = _fault(known, turns, seat, answer.value.utterance)
@@ -208,13 +207,7 @@ async def _count(room: Room, row: ConversationRow, role: Role, usage: Usage, at:
     await room.database.write(lambda s: count_failure(s, room.stage, row.key, role, usage, at))
 
 
-def _paid(error: ModelError) -> Usage:
-    return Usage(calls=error.calls, prompt_tokens=error.prompt_tokens, completion_tokens=error.completion_tokens)
-
-
 def _useless(answer: Answer[Any], error: ModelError) -> ModelError:
     """The error, with what the answer cost."""
-    error.calls = answer.usage.calls
-    error.prompt_tokens = answer.usage.prompt_tokens
-    error.completion_tokens = answer.usage.completion_tokens
+    error.usage = answer.usage
     return error

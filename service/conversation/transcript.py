@@ -12,7 +12,7 @@ from service.conversation.ending import OPENER, Spoken
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
-from service.llm.chat import Message, Role, Usage
+from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView
 from service.store.event_kinds import ConversationEnded
@@ -20,6 +20,7 @@ from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, PromptRow, TurnRow, said_in
 from service.store.usage import count
+from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime
 
 SAID_MINUTES = 14 * MINUTES_PER_DAY

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 from service.decision.scene import Waking
 from service.errors import ModelBroken, ModelError
-from service.llm.chat import ChatModel, Prompt, Usage
+from service.llm.chat import ChatModel, Prompt
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 S = TypeVar("S", bound=Waking)
@@ -33,7 +34,7 @@ async def ask(
         try:
             answer = await model.complete(prompt(scene))
         except ModelError as exc:
-            return Asked(usage=usage + paid(exc), failures=failures + 1, failure=exc)
+            return Asked(usage=usage + exc.usage, failures=failures + 1, failure=exc)
         usage += answer.usage
         found = fault(scene, answer.value)
         if found is None:
@@ -41,8 +42,3 @@ async def ask(
         failures, reason = failures + 1, found
         scene = replace(scene, fault=found, wrong_answer=answer.value.model_dump_json())
     return Asked(usage=usage, failures=failures, failure=ModelBroken(model=model.name, reason=reason))
-
-
-def paid(error: ModelError) -> Usage:
-    """What a failed call cost."""
-    return Usage(calls=error.calls, prompt_tokens=error.prompt_tokens, completion_tokens=error.completion_tokens)

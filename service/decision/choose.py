@@ -17,8 +17,8 @@ from service.decision.recollect import recent, remembered_lines
 from service.decision.routine import by_routine
 from service.decision.scene import Decision, Offer
 from service.errors import KataribeError
-from service.llm.chat import Usage
 from service.people.worlds import WorldView
+from service.usage import Usage
 from world.actions import TALK
 from world.option import Option
 from world.perceive import Snapshot

@@ -65,7 +65,7 @@ class Budgeted:
         except ModelTimeout:
             raise
         except ModelError as error:
-            await self._budget.settle(reserved, error.prompt_tokens + error.completion_tokens)
+            await self._budget.settle(reserved, error.usage.prompt_tokens + error.usage.completion_tokens)
             raise
         await self._budget.settle(reserved, answer.usage.prompt_tokens + answer.usage.completion_tokens)
         return answer

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from service.locales import Language
 from service.settings import Role as Role
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -38,26 +39,6 @@ class Prompt(Generic[T]):
     answer: type[T]
     given: object = None
     max_tokens: int = 600
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
-    """What an answer cost. `estimated`: the server did not report tokens, so they were estimated from the text."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    estimated: bool = False
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            calls=self.calls + other.calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            estimated=self.estimated or other.estimated,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

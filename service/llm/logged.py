@@ -5,6 +5,7 @@ import time
 
 from service.errors import ModelError
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.usage import Usage
 
 _log = logging.getLogger(__name__)
 
@@ -26,17 +27,18 @@ class Logged:
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel."""
         begun = time.perf_counter()
-        read, written, end = 0, 0, "cancelled"
+        paid, end = Usage(), "cancelled"
         try:
             answer = await self._inner.complete(prompt, on_text)
-            read, written, end = answer.usage.prompt_tokens, answer.usage.completion_tokens, "answered"
+            paid, end = answer.usage, "answered"
             return answer
         except ModelError as error:
-            read, written, end = error.prompt_tokens, error.completion_tokens, error.slug
+            paid, end = error.usage, error.slug
             raise
         finally:
             milliseconds = round(1000 * (time.perf_counter() - begun))
-            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, milliseconds, read, written, end)
+            tokens = (paid.prompt_tokens, paid.completion_tokens)
+            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, milliseconds, *tokens, end)
 
     async def aclose(self) -> None:
         """Release connections."""

@@ -19,12 +19,13 @@ from service.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from service.llm.chat import Answer, Prompt, TextListener, Usage
+from service.llm.chat import Answer, Prompt, TextListener
 from service.llm.dialect import Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
 from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
 from service.locales import Phrase
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -74,10 +75,10 @@ class OpenAIChat:
                 return await self._answer(prompt, work)
         except TimeoutError as exc:
             timeout = ModelTimeout(model=self.name, seconds=self._timeout_seconds)
-            timeout.calls = work.calls
+            timeout.usage = Usage(calls=work.calls)
             raise timeout from exc
         except ModelError as error:
-            error.calls = work.calls
+            error.usage = replace(error.usage, calls=work.calls)
             raise
 
     async def aclose(self) -> None:
@@ -108,13 +109,13 @@ class OpenAIChat:
             value = work.reply.read(prompt.answer, model=self.name, max_tokens=dialect.max_tokens(prompt))
         except BrokenOff as exc:
             cut = self._unreachable("the answer broke off in the middle")
-            _charge(cut, work)
+            cut.usage = work.usage()
             raise cut from exc
         except ModelError as error:
             if isinstance(error, ModelBroken):
                 # the server accepted the schema and yet did not keep to it: the next request also says it in words
                 self._dialect = replace(self._dialect, explain=True)
-            _charge(error, work)
+            error.usage = work.usage()
             raise
         spoken = getattr(value, "utterance", None)
         if isinstance(spoken, str):
@@ -255,11 +256,6 @@ def is_openai(base_url: str | None) -> bool:
         parts = urlsplit(base_url)
         return parts.scheme == "https" and parts.hostname == "api.openai.com"
     return False
-
-
-def _charge(error: ModelError, work: Work) -> None:
-    usage = work.usage()
-    error.prompt_tokens, error.completion_tokens = usage.prompt_tokens, usage.completion_tokens
 
 
 def _has_thought(message: object) -> bool:

@@ -7,8 +7,9 @@ from pydantic import BaseModel
 
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.llm.answer import mend_surrogates, read_answer, without_thought
-from service.llm.chat import Prompt, TextListener, Usage, estimate_tokens, prompt_tokens
+from service.llm.chat import Prompt, TextListener, estimate_tokens, prompt_tokens
 from service.llm.partial import PartialString
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 

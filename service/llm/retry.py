@@ -9,8 +9,9 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelTruncated
-from service.llm.chat import Answer, ChatModel, Prompt, TextListener, Usage
+from service.llm.chat import Answer, ChatModel, Prompt, TextListener
 from service.llm.per_loop import PerLoop
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -56,14 +57,11 @@ class Retrying:
             try:
                 answer = await self._inner.complete(prompt, on_text)
             except ModelError as error:
-                spent += Usage(
-                    calls=error.calls, prompt_tokens=error.prompt_tokens, completion_tokens=error.completion_tokens
-                )
+                spent += error.usage
                 own_faults += isinstance(error, _OWN_FAULTS)
                 wait = self._wait(error, tried)
                 if tried >= self._attempts or own_faults > 1 or wait is None:
-                    error.calls = spent.calls
-                    error.prompt_tokens, error.completion_tokens = spent.prompt_tokens, spent.completion_tokens
+                    error.usage = spent
                     raise
             else:
                 return replace(answer, usage=spent + answer.usage)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from service.errors import ModelError
-from service.llm.chat import Answer, Prompt, Role, TextListener, Usage, estimate_tokens, prompt_tokens
+from service.llm.chat import Answer, Prompt, Role, TextListener, estimate_tokens, prompt_tokens
+from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -161,8 +161,7 @@ async def extract(model: ChatModel, scene: ClosingScene) -> Answer[ClosingExtrac
     reason = _fault(answer.value, scene)
     if reason:
         broken = ModelBroken(model=answer.model, reason=reason)
-        broken.calls = answer.usage.calls
-        broken.prompt_tokens, broken.completion_tokens = answer.usage.prompt_tokens, answer.usage.completion_tokens
+        broken.usage = answer.usage
         raise broken
     return answer
 

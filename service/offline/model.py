@@ -12,11 +12,12 @@ from pydantic_core import to_json
 from service.conversation.context import PromptContext
 from service.decision.scene import DecisionScene, PlanScene
 from service.errors import ModelBroken, ModelRejected
-from service.llm.chat import Answer, Prompt, T, TextListener, Usage, estimate_tokens, prompt_tokens
+from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingScene
 from service.offline.closing import close
 from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak
+from service.usage import Usage
 
 NAME = "rehearsal"
 
@@ -86,7 +87,7 @@ class OfflineModel:
                 reason=f"the rehearsal has no rule for the prompt {prompt.name!r} ({type(prompt.given).__name__})",
                 setting="KATARIBE_LLM__PROVIDER",
             )
-            rejected.calls = 0
+            rejected.usage = Usage()
             raise rejected
         value = handler(prompt.given, random.Random(_seed(self._seed, prompt.given)))
         if not isinstance(value, prompt.answer):

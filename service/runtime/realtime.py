@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
-from service.llm.chat import Usage
 from service.runtime.calls import Calls, Thought, out
 from service.runtime.crew import Crew
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
+from service.usage import Usage
 from world.actions import GO, HOLD, WAIT
 from world.option import Option
 from world.perceive import Snapshot

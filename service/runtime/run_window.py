@@ -9,13 +9,13 @@ from service.conversation.start import Start, start_talk
 from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
-from service.llm.chat import Usage
 from service.runtime.crew import Crew
 from service.runtime.passing import pass_time
 from service.runtime.publish import Why, publish
 from service.runtime.world_session import WorldSession, save
 from service.store.tables import WorldRow
 from service.store.usage import count
+from service.usage import Usage
 from world.causality import Gates
 from world.events import Event, Kind
 from world.life import Talk

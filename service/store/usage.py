@@ -6,8 +6,9 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, col, select
 
-from service.llm.chat import Role, Usage
+from service.llm.chat import Role
 from service.store.tables import UsageRow
+from service.usage import Usage
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")
 

@@ -22,6 +22,7 @@ from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, EngagementRow, TurnRow
 from service.store.usage import usage_rows
+from service.usage import Usage
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -287,7 +288,7 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(roo
 
 def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room: Room, script: ScriptedModel) -> None:
     failing = ModelTimeout(model="m", seconds=60)
-    failing.calls, failing.prompt_tokens = 3, 77
+    failing.usage = Usage(calls=3, prompt_tokens=77)
     first = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY), failing)
     paid = [prompt for prompt in script.history if prompt.role == "npc"]
     place(room, world_id="other")

@@ -159,7 +159,7 @@ def test_a_model_that_fails_makes_it_fall_back_and_is_told(room: Room, script: S
     agent_state = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
     chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
-    assert chosen.usage.calls == AWAY.calls
+    assert chosen.usage.calls == AWAY.usage.calls
     assert chosen.agent_state == replace(PLANNED, decided_at=NINE)
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from service.llm.chat import Answer, Prompt, T, TextListener, Usage
+from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
+from service.usage import Usage
 from tests.memory.answers import claim, plain, self_claim
 from world.time import MINUTES_PER_DAY
 

@@ -45,7 +45,7 @@ def test_without_room_nobody_is_asked() -> None:
     with pytest.raises(BudgetExhausted) as told:
         asyncio.run(Budgeted(script, Purse(calls=0)).complete(ask()))
     assert script.history == []
-    assert told.value.calls == 0
+    assert told.value.usage.calls == 0
 
 
 @pytest.mark.parametrize(

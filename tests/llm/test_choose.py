@@ -57,7 +57,7 @@ def test_without_key_and_server_every_answer_says_what_to_set(provider: Any) -> 
     models = choose(LlmSettings(provider=provider))
     with pytest.raises(ModelNotConfigured) as caught:
         ask_all(models, "npc")
-    assert caught.value.calls == 0
+    assert caught.value.usage.calls == 0
     assert set(models.names().values()) == {"none"}
 
 

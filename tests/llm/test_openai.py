@@ -148,7 +148,7 @@ def test_a_server_that_lists_no_model_is_told_which_setting_to_check(
     with FakeOpenAI(models=models) as server, pytest.raises(ModelRejected) as caught:
         run(server, model=None)
     assert caught.value.facts["setting"] == setting
-    assert caught.value.calls == 0
+    assert caught.value.usage.calls == 0
 
 
 def refuses(*params: str, named: bool = True) -> Callable[[dict[str, Any]], Reply | None]:
@@ -250,7 +250,7 @@ def test_a_server_that_refuses_everything_ends_in_an_error_after_a_few_calls() -
 
     with FakeOpenAI(refuses=never) as server, pytest.raises(ModelRejected) as caught:
         run(server, temperature=1)
-    assert len(server.requests) == caught.value.calls <= 10
+    assert len(server.requests) == caught.value.usage.calls <= 10
 
 
 BROKEN: list[tuple[Reply, type[ModelError]]] = [
@@ -283,12 +283,12 @@ def test_whatever_goes_wrong_is_one_of_our_errors(reply: Reply, kind: type[Model
         run(server, on_text=(lambda text: None) if streamed else None)
     error = caught.value
     assert type(error) is kind
-    assert error.calls == 1
+    assert error.usage.calls == 1
     assert error.facts["model"] == "openai:m"
     assert KEY not in "".join(traceback.format_exception(error))
     assert KEY not in f"{error.facts}{error.sentence('ja')}"
     paid = kind in (ModelRefused, ModelEmpty, ModelTruncated, ModelBroken)
-    assert (error.prompt_tokens > 0) is (paid or reply.finish_reason is None)
+    assert (error.usage.prompt_tokens > 0) is (paid or reply.finish_reason is None)
 
 
 def test_a_foreign_error_is_kept_as_the_cause() -> None:
@@ -354,7 +354,7 @@ def test_a_server_that_hangs_or_stalls_is_given_up_after_the_timeout(streamed: b
         run(server, on_text=(lambda text: None) if streamed else None, timeout_seconds=0.4)
     assert time.perf_counter() - start < 3
     assert caught.value.facts["seconds"] == 0.4
-    assert caught.value.calls == 1
+    assert caught.value.usage.calls == 1
 
 
 def test_a_stream_that_trickles_is_bounded_as_a_whole() -> None:
@@ -366,7 +366,7 @@ def test_probing_and_answering_share_one_timeout() -> None:
     refusal = replace(unsupported("response_format"), latency_seconds=0.5)
     with FakeOpenAI(refusal, Reply(latency_seconds=0.5), answer=said) as server, pytest.raises(ModelTimeout) as caught:
         run(server, timeout_seconds=0.8)
-    assert caught.value.calls == 2
+    assert caught.value.usage.calls == 2
 
 
 def test_nobody_there_is_unreachable_and_says_where() -> None:

@@ -22,6 +22,7 @@ from service.errors import (
 from service.llm.chat import Answer, Prompt, TextListener
 from service.llm.retry import Gate, Limited, Retrying, T
 from service.llm.scripted import ScriptedModel
+from service.usage import Usage
 from tests.llm.prompts import TURN, ask
 
 
@@ -126,7 +127,7 @@ def test_a_retry_after_that_is_too_long_is_raised_at_once() -> None:
 
 def test_the_answer_carries_the_cost_of_the_failed_tries() -> None:
     broken = ModelBroken(model="m", reason="r")
-    broken.calls, broken.prompt_tokens, broken.completion_tokens = 2, 100, 50
+    broken.usage = Usage(calls=2, prompt_tokens=100, completion_tokens=50)
     alone = Patience(TURN).run().usage
     usage = Patience(broken, TURN).run().usage
     assert usage.calls == 3
@@ -137,10 +138,10 @@ def test_the_answer_carries_the_cost_of_the_failed_tries() -> None:
 def test_the_error_finally_raised_carries_the_cost_of_all_tries() -> None:
     errors = [timeout(), ModelBroken(model="m", reason="r"), ModelBroken(model="m", reason="r")]
     for error in errors[1:]:
-        error.prompt_tokens, error.completion_tokens = 10, 5
+        error.usage = Usage(calls=1, prompt_tokens=10, completion_tokens=5)
     with pytest.raises(ModelBroken) as caught:
         Patience(*errors, attempts=9).run()
-    assert (caught.value.calls, caught.value.prompt_tokens, caught.value.completion_tokens) == (3, 20, 10)
+    assert caught.value.usage == Usage(calls=3, prompt_tokens=20, completion_tokens=10)
 
 
 class CutOff(ScriptedModel):

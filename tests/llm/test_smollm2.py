@@ -61,5 +61,5 @@ def test_a_real_model_speaks_a_turn_that_grows_while_it_is_made(smollm2: str, an
 def test_a_real_model_that_may_say_only_little_is_truncated(smollm2: str, streamed: bool) -> None:
     with pytest.raises(ModelTruncated) as caught:
         complete(smollm2, CharacterTurn, 5, (lambda text: None) if streamed else None)
-    assert caught.value.completion_tokens == 5
+    assert caught.value.usage.completion_tokens == 5
     assert caught.value.facts["max_tokens"] == 5

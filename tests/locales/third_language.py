@@ -13,8 +13,9 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.decision.scene import MIN_BLOCKS
-from service.llm.chat import Answer, Prompt, T, TextListener, Usage
+from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
+from service.usage import Usage
 from tests.api.play import TALK, settings_for
 from tests.memory.answers import plain
 

@@ -181,8 +181,8 @@ def test_an_answer_without_a_summary_is_broken_and_its_cost_is_told() -> None:
     with pytest.raises(ModelBroken) as raised:
         asyncio.run(extract(model, scene()))
     assert raised.value.facts["reason"] == "the summary is blank"
-    assert raised.value.calls == 1
-    assert raised.value.prompt_tokens > 0
+    assert raised.value.usage.calls == 1
+    assert raised.value.usage.prompt_tokens > 0
 
 
 def _parts(value: Any) -> Iterator[dict[str, Any]]:

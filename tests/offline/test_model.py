@@ -109,7 +109,7 @@ def test_a_question_nobody_rehearsed_is_refused_and_costs_nothing() -> None:
     with pytest.raises(ModelRejected) as refused:
         asyncio.run(OfflineModel({}).complete(prompt()))
     assert "Question" in refused.value.facts["reason"]
-    assert refused.value.calls == 0
+    assert refused.value.usage.calls == 0
     assert "rehearsal" in refused.value.sentence("ja")
 
 

@@ -3,9 +3,9 @@
 import asyncio
 from functools import partial
 
-from service.llm.chat import Usage
 from service.store.session import Database
 from service.store.usage import count, usage_rows
+from service.usage import Usage
 
 CALL = Usage(calls=1, prompt_tokens=10, completion_tokens=3, cached_tokens=2)
 

@@ -24,7 +24,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.closing import close
 from service.conversation.context import Goal
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.start import Start, start
 from service.conversation.stream import Stream
 from service.conversation.transcript import end
@@ -108,29 +108,29 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         FakeOpenAI(*[Reply(latency_seconds=LATENCY_SECONDS)] * 500, answer=answer) as fake,
         tempfile.TemporaryDirectory() as directory,
     ):
-        room = _room(Path(directory), ingestion, server, embedder, fake.base_url)
-        outbox = Outbox(room)
+        deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
+        outbox = Outbox(deps)
         group = Group(world_id=ingestion, person_id="aoi")
-        warm_up = await room.database.write(lambda s: _talk(s, room, ingestion, 2))
-        await close(room, ConversationKey(ingestion, warm_up))
+        warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
+        await close(deps, ConversationKey(ingestion, warm_up))
         await outbox.deliver(group)
         asked.clear()
         embedder.calls = 0
         spent = 0.0
         for n in range(3, conversations + 3):
-            conversation_id = await room.database.write(partial(_talk, room=room, world_id=ingestion, n=n))
+            conversation_id = await deps.database.write(partial(_talk, deps=deps, world_id=ingestion, n=n))
             begun = time.perf_counter()
-            row = await close(room, ConversationKey(ingestion, conversation_id))
+            row = await close(deps, ConversationKey(ingestion, conversation_id))
             await outbox.deliver(group)
             spent += time.perf_counter() - begun
             if row.phase != Phase.CLOSED:
                 raise RuntimeError(f"the closing failed: {row.failure}")
-        remembered = await room.memory.recall(group, "boat", at=LATEST, limit=20)
+        remembered = await deps.memory.recall(group, "boat", at=LATEST, limit=20)
         if not remembered:
             raise RuntimeError("nothing was remembered")
-        await room.models.for_role("closing").aclose()
-        await room.memory.aclose()
-        room.database.close()
+        await deps.models.for_role("closing").aclose()
+        await deps.memory.aclose()
+        deps.database.close()
     return {
         f"{ingestion}_calls": len(asked) / conversations,
         f"{ingestion}_embedding_calls": embedder.calls / conversations,
@@ -154,13 +154,15 @@ def _memory(
     return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked)
 
 
-def _room(directory: Path, ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str) -> Room:
+def _deps(
+    directory: Path, ingestion: str, server: Neo4jServer, embedder: CountingEmbedder, base_url: str
+) -> ConversationDependencies:
     settings = Settings(data_dir=directory, world={"language": "en"})
     model = OpenAIChat(base_url=base_url, api_key="none", model=MODEL)
     database = Database(f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
     worlds = WorldRepository(load_content(bundled_content()), settings.world)
-    return Room(
+    return ConversationDependencies(
         settings=settings,
         stage=worlds,
         database=database,
@@ -171,14 +173,14 @@ def _room(directory: Path, ingestion: str, server: Neo4jServer, embedder: Counti
     )
 
 
-def _talk(session: Session, room: Room, world_id: str, n: int) -> str:
+def _talk(session: Session, deps: ConversationDependencies, world_id: str, n: int) -> str:
     """A conversation whose turns are said and whose closing is due."""
-    world = room.stage.open(session, world_id, lock=True)
+    world = deps.stage.open(session, world_id, lock=True)
     beside = world.map.beside(world.map.posts["npc_taro"])[0]
     move(session, world, "aoi", Segment.stay(beside, world.now))
     goal = Goal(goal="Hear how his family is", success_criteria="He told one thing about it")
     wanted = Start(character_id="aoi", partner_id="npc_taro", goal=goal, max_turns=10)
-    row = start(session, world, wanted, room.models.names())
+    row = start(session, world, wanted, deps.models.names())
     for turn, (speaker_id, text) in enumerate(_LINES):
         session.add(
             TurnRow(
@@ -198,7 +200,7 @@ def _talk(session: Session, room: Room, world_id: str, n: int) -> str:
             )
         )
     session.flush()
-    end(session, room.stage, world_id, row.id, EndReason.TURN_LIMIT)
+    end(session, deps.stage, world_id, row.id, EndReason.TURN_LIMIT)
     return row.id
 
 

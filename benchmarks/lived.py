@@ -124,7 +124,7 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
         return load(session, room.stage, WORLD, models_missing=False)
 
     living = await room.database.write(order)
-    await Lockstep(lived.world_runner.crew, living, WorldTime(living.world.now + minutes)).run()
+    await Lockstep(lived.world_runner.deps, living, WorldTime(living.world.now + minutes)).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

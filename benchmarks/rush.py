@@ -16,7 +16,7 @@ from benchmarks.turn import SAID, Stopwatch
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.context import PromptContext
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Said, Settled, Speaking, Stream
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
@@ -69,7 +69,7 @@ def run(
         )
         database = Database(f"sqlite:///{Path(directory) / 'kataribe.db'}")
         database.migrate()
-        room = Room(
+        deps = ConversationDependencies(
             settings=settings,
             stage=WorldRepository(load_content(bundled_content()), settings.world),
             database=database,
@@ -78,24 +78,26 @@ def run(
             budget=DailyBudget(database, settings.llm),
             stream=Stream(),
         )
-        keys = [_begun(room, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
+        keys = [_begun(deps, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
         try:
-            return asyncio.run(_measure(room, keys, begin_seconds))
+            return asyncio.run(_measure(deps, keys, begin_seconds))
         finally:
             database.close()
 
 
-def _begun(room: Room, world_id: str, character_id: str, npc_id: str) -> ConversationKey:
-    beside = room.stage.content.cast("en").world_map
-    place(room, character_id, beside.beside(beside.posts[npc_id])[0], world_id)
-    met = begin(room, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
+def _begun(deps: ConversationDependencies, world_id: str, character_id: str, npc_id: str) -> ConversationKey:
+    beside = deps.stage.content.cast("en").world_map
+    place(deps, character_id, beside.beside(beside.posts[npc_id])[0], world_id)
+    met = begin(deps, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
     return ConversationKey(world_id, met)
 
 
-async def _measure(room: Room, keys: list[ConversationKey], begin_seconds: float) -> dict[str, float]:
-    runner = ConversationRunner(room)
+async def _measure(
+    deps: ConversationDependencies, keys: list[ConversationKey], begin_seconds: float
+) -> dict[str, float]:
+    runner = ConversationRunner(deps)
     await runner.start()
-    with room.stream.listen_to_all() as told:
+    with deps.stream.listen_to_all() as told:
         beat = asyncio.create_task(_beat())
         noting = asyncio.create_task(_note(told, len(keys)))
         for key in keys:

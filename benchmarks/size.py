@@ -37,7 +37,7 @@ def measure(root: Path) -> dict[str, float]:
     sources = sorted(file for top in ("service", "world") for file in (root / top).rglob("*") if _is_source(file, root))
     rooms: dict[str, list[Path]] = {}
     for file in sources:
-        rooms.setdefault(_room(file.relative_to(root)), []).append(file)
+        rooms.setdefault(_deps(file.relative_to(root)), []).append(file)
     texts = {name: rooms.pop(name) for name in ("locales", "prompts") if name in rooms}
     figures: dict[str, float] = {}
     for name, files in rooms.items():
@@ -54,7 +54,7 @@ def _is_source(file: Path, root: Path) -> bool:
     return file.is_file() and "__pycache__" not in file.parts and (file.suffix == ".py" or bool(texts))
 
 
-def _room(file: Path) -> str:
+def _deps(file: Path) -> str:
     if file.suffix != ".py":
         return "prompts" if "prompts" in file.parts else "locales"
     return "_".join(file.parts[: 2 if file.parts[0] == "service" and len(file.parts) > 2 else 1])

@@ -10,15 +10,15 @@ from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
 
 from service.api import actions, conversations, events, health, memory_graph, people, problem, world
-from service.api.deps import House
+from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
 from service.api.key import router as login
 from service.content.files import bundled_content
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.stream import Stream
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.errors import Misconfigured
 from service.llm.choose import Models, choose_models
 from service.locales import Phrase
@@ -29,7 +29,7 @@ from service.own_prompts import load_game
 from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -68,7 +68,7 @@ def create_app(
             store = memory(database) if memory else choose_memory(settings, database, stage)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget)
-            room = Room(
+            conversation = ConversationDependencies(
                 settings=settings,
                 stage=stage,
                 database=database,
@@ -77,12 +77,16 @@ def create_app(
                 budget=budget,
                 stream=Stream(),
             )
-            runner = ConversationRunner(room)
-            desk = Desk(settings=settings, database=database, memory=store, models=speaking)
-            world_runner = WorldRunner(Crew(room=room, desk=desk, engine=Engine(room), outbox=runner.outbox))
+            runner = ConversationRunner(conversation)
+            decision = DecisionDependencies(settings=settings, database=database, memory=store, models=speaking)
+            world_runner = WorldRunner(
+                WorldDependencies(
+                    conversation=conversation, decision=decision, engine=Engine(conversation), outbox=runner.outbox
+                )
+            )
             clock_scheduler = ClockScheduler(world_runner)
-            app.state.house = House(
-                room=room, runner=runner, world_runner=world_runner, clock_scheduler=clock_scheduler
+            app.state.deps = ApiDependencies(
+                conversation=conversation, runner=runner, world_runner=world_runner, clock_scheduler=clock_scheduler
             )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)

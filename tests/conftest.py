@@ -8,7 +8,7 @@ import pytest
 
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.stream import Stream
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -82,9 +82,9 @@ def script() -> ScriptedModel:
 
 
 @pytest.fixture
-def room(database: Database, village: Content, settings: Settings, script: ScriptedModel) -> Room:
+def room(database: Database, village: Content, settings: Settings, script: ScriptedModel) -> ConversationDependencies:
     """Where conversations are held, with the scripted model and a memory of its own."""
-    return Room(
+    return ConversationDependencies(
         settings=settings,
         stage=WorldRepository(village, settings.world),
         database=database,

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
-from service.api.deps import IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.life_schemas import (
     ActedOut,
@@ -35,7 +35,7 @@ _ACTED: TypeAdapter[SleptOut | MovedOut | DoingOut] = TypeAdapter(ActedOut)
 @router.get("/characters/{character_id}/actions", response_model=PossibilitiesOut, responses=describe(404, 409))
 async def read_actions(
     character_id: Slug,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     accept_language: Annotated[str | None, Header(max_length=200, description="ja or en; else the world's")] = None,
 ) -> PossibilitiesOut:
@@ -47,17 +47,17 @@ async def read_actions(
     """
 
     def work(session: Session) -> PossibilitiesOut:
-        living = load(session, house.room.stage, world_id, models_missing=house.models_missing)
+        living = load(session, deps.conversation.stage, world_id, models_missing=deps.models_missing)
         found = possibilities(session, living, character_id)
         language = language_named(accept_language) or living.world.language
-        return possibilities_out(house.room.stage, living.world, language, character_id, found)
+        return possibilities_out(deps.conversation.stage, living.world, language, character_id, found)
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
 @router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))
 async def act(
-    character_id: Slug, body: ActionIn, house: Serving, world_id: WorldId, key: IdempotencyKey
+    character_id: Slug, body: ActionIn, deps: Serving, world_id: WorldId, key: IdempotencyKey
 ) -> SleptOut | MovedOut | DoingOut:
     """Let a character sleep (its day's conversations are cleared), walk somewhere, or do an action, from now on.
 
@@ -69,7 +69,7 @@ async def act(
     def work(session: Session, living: WorldSession) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, living, character_id, body))
 
-    return _ACTED.validate_python(await house.world_runner.command(world_id, work, leaves_minds_alone=True))
+    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, leaves_minds_alone=True))
 
 
 def _act(session: Session, living: WorldSession, character_id: str, body: SleepIn | MoveIn | DoIn) -> dict[str, Any]:

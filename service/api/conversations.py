@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
-from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, MessageOut, PromptOut, StartIn
@@ -43,7 +43,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 async def start_conversation(
     body: StartIn,
     response: Response,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     key: IdempotencyKey,
     wait: Wait = False,
@@ -56,27 +56,27 @@ async def start_conversation(
     The answer comes at once (202); the two talk on their own. `GET /conversations/{id}` and its events show how it
     goes. With `wait=true` the answer is the closed conversation (200).
     """
-    wanted = _wanted(body, house)
-    if house.room.models.for_role("character").name == "none":
+    wanted = _wanted(body, deps)
+    if deps.conversation.models.for_role("character").name == "none":
         raise ModelNotConfigured
     request = once_of(world_id, key, "start", body.model_dump())
-    names = house.room.models.names()
+    names = deps.conversation.models.names()
 
     def work(session: Session, living: WorldSession) -> str:
         def insert() -> dict[str, Any]:
-            house.room.budget.require_talk(session)
+            deps.conversation.budget.require_talk(session)
             return {"conversation_id": talk(session, living, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 
-    conversation_id = await house.world_runner.command(world_id, work, leaves_minds_alone=True)
-    house.runner.submit(ConversationKey(world_id, conversation_id))
-    return await _answer(house, world_id, conversation_id, response, wait=wait)
+    conversation_id = await deps.world_runner.command(world_id, work, leaves_minds_alone=True)
+    deps.runner.submit(ConversationKey(world_id, conversation_id))
+    return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
 @router.get("", response_model=ConversationPage, responses=describe())
 async def list_conversations(
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     character_id: Slug | None = None,
     partner_id: Slug | None = None,
@@ -88,7 +88,7 @@ async def list_conversations(
     """Conversations of the world, newest first."""
 
     def work(session: Session) -> ConversationPage:
-        world = house.room.stage.open(session, world_id)
+        world = deps.conversation.stage.open(session, world_id)
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
         for seat, person_id in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id)):
             if person_id is not None:
@@ -103,28 +103,28 @@ async def list_conversations(
         items = [views.conversation(row, world) for row in rows[:limit]]
         return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
 @router.get("/{conversation_id}", response_model=ConversationDetail, responses=describe(404))
-async def read_conversation(conversation_id: Slug, house: Serving, world_id: WorldId) -> ConversationDetail:
+async def read_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """A conversation with its transcript and, once closed, what it changed."""
-    return await _detail(house, world_id, conversation_id)
+    return await _detail(deps, world_id, conversation_id)
 
 
 @router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
-async def end_conversation(conversation_id: Slug, house: Serving, world_id: WorldId) -> ConversationDetail:
+async def end_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """End a running conversation now. What was said stays; its closing runs on its own.
 
     One that the living world holds is remembered when the world's clock goes on.
     """
     key = ConversationKey(world_id, conversation_id)
-    await house.room.database.write(
-        lambda s: end(s, house.room.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
+    await deps.conversation.database.write(
+        lambda s: end(s, deps.conversation.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
     )
-    house.room.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
-    await house.runner.interrupt(key)
-    return await _detail(house, world_id, conversation_id)
+    deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
+    await deps.runner.interrupt(key)
+    return await _detail(deps, world_id, conversation_id)
 
 
 @router.post(
@@ -134,17 +134,19 @@ async def end_conversation(conversation_id: Slug, house: Serving, world_id: Worl
     responses=_WAITED | describe(404, 409),
 )
 async def close_conversation(
-    conversation_id: Slug, response: Response, house: Serving, world_id: WorldId, wait: Wait = False
+    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
 ) -> ConversationDetail:
     """Close a conversation again whose closing has failed."""
-    await house.room.database.write(lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True)))
-    house.runner.submit(ConversationKey(world_id, conversation_id))
-    return await _answer(house, world_id, conversation_id, response, wait=wait)
+    await deps.conversation.database.write(
+        lambda s: reopen(s, conversation_of(s, world_id, conversation_id, lock=True))
+    )
+    deps.runner.submit(ConversationKey(world_id, conversation_id))
+    return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
 @router.get("/{conversation_id}/turns/{turn}/prompt", response_model=PromptOut, responses=describe(404))
 async def read_prompt(
-    conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], house: Serving, world_id: WorldId
+    conversation_id: Slug, turn: Annotated[int, Path(ge=0, le=1000)], deps: Serving, world_id: WorldId
 ) -> PromptOut:
     """Why somebody said that: the messages its model was sent for this turn, as they were sent.
 
@@ -163,12 +165,12 @@ async def read_prompt(
             messages=told,
         )
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
-async def _exists(conversation_id: Slug, house: Serving, world_id: WorldId) -> None:
+async def _exists(conversation_id: Slug, deps: Serving, world_id: WorldId) -> None:
     """A stream that has begun can no longer answer 404."""
-    await house.room.database.read(lambda s: conversation_of(s, world_id, conversation_id))
+    await deps.conversation.database.read(lambda s: conversation_of(s, world_id, conversation_id))
 
 
 @router.get(
@@ -179,7 +181,7 @@ async def _exists(conversation_id: Slug, house: Serving, world_id: WorldId) -> N
 )
 async def stream_conversation(
     conversation_id: Slug,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     last_event_id: Annotated[int | None, Header(ge=0, le=1000)] = None,
 ) -> EventStream:
@@ -189,7 +191,7 @@ async def stream_conversation(
     `turn`: a committed turn, as in the transcript; it has an id. `ended` {reason}. `closed` or `closing_failed`: the
     conversation as `GET /conversations/{id}` shows it; the stream ends there.
     """
-    return EventStream.of(events_of(house, world_id, conversation_id, last_event_id))
+    return EventStream.of(events_of(deps, world_id, conversation_id, last_event_id))
 
 
 def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:
@@ -199,7 +201,7 @@ def _cursor(session: Session, world_id: str, conversation_id: str) -> Conversati
     return row
 
 
-def _wanted(body: StartIn, house: House) -> Start:
+def _wanted(body: StartIn, deps: ApiDependencies) -> Start:
     if (body.goal is None) != (body.success_criteria is None):
         missing = "goal" if body.goal is None else "success_criteria"
         raise Invalid(field=f"body.{missing}", reason=Phrase("answers.invalid_fields.goal_and_criteria"))
@@ -213,21 +215,21 @@ def _wanted(body: StartIn, house: House) -> Start:
         character_id=body.character_id,
         partner_id=partner_id,
         goal=goal,
-        max_turns=body.max_turns or house.room.settings.max_turns,
+        max_turns=body.max_turns or deps.conversation.settings.max_turns,
     )
 
 
 async def _answer(
-    house: House, world_id: str, conversation_id: str, response: Response, *, wait: bool
+    deps: ApiDependencies, world_id: str, conversation_id: str, response: Response, *, wait: bool
 ) -> ConversationDetail:
     if wait:
-        await house.runner.wait(ConversationKey(world_id, conversation_id))
+        await deps.runner.wait(ConversationKey(world_id, conversation_id))
         response.status_code = 200
     response.headers["Location"] = f"/conversations/{conversation_id}"
-    return await _detail(house, world_id, conversation_id)
+    return await _detail(deps, world_id, conversation_id)
 
 
-async def _detail(house: House, world_id: str, conversation_id: str) -> ConversationDetail:
-    return await house.room.database.read(
-        lambda s: views.read_conversation(s, house.room.stage.open(s, world_id), conversation_id)
+async def _detail(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
+    return await deps.conversation.database.read(
+        lambda s: views.read_conversation(s, deps.conversation.stage.open(s, world_id), conversation_id)
     )

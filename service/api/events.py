@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from service.api import views
-from service.api.deps import Serving, WorldId
+from service.api.dependencies import Serving, WorldId
 from service.api.fields import Slug
 from service.api.log import LIMIT_MAX, Asked, page
 from service.api.problem import describe
@@ -16,7 +16,7 @@ router = APIRouter(tags=["world"])
 
 @router.get("/world/events", response_model=EventPage, responses=describe())
 async def read_events(
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before; later events only")] = 0,
     before: Annotated[
@@ -41,4 +41,4 @@ async def read_events(
         order=order,
         limit=limit,
     )
-    return await house.room.database.read(lambda s: page(s, asked))
+    return await deps.conversation.database.read(lambda s: page(s, asked))

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from service.api.deps import House, Serving
+from service.api.dependencies import ApiDependencies, Serving
 from service.api.problem import language_of
 from service.api.schemas import HealthOut
 from service.errors import DatabaseDamaged, DatabaseGone, GraphUnavailable, ModelNotConfigured
@@ -22,7 +22,7 @@ async def healthz() -> HealthOut:
 
 
 @router.get("/readyz", response_model=HealthOut, responses={503: {"model": HealthOut, "description": "Not ready"}})
-async def readyz(request: Request, house: Serving, response: Response) -> HealthOut:
+async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
     """Whether the database and the long-term memory are there and whole, and whether the models answer.
 
     Only the database is needed to serve. Anything else that is missing is `degraded`, and 503, so that whoever waits for
@@ -31,23 +31,23 @@ async def readyz(request: Request, house: Serving, response: Response) -> Health
     """
     language = language_of(request)
     faults = {
-        "database": await _database_fault(house, language),
-        "memory": await _memory_fault(house, language),
-        "models": _models_fault(house, language),
+        "database": await _database_fault(deps, language),
+        "memory": await _memory_fault(deps, language),
+        "models": _models_fault(deps, language),
     }
-    if house.room.budget.limits:
-        faults["budget"] = _budget_fault(house, language)
+    if deps.conversation.budget.limits:
+        faults["budget"] = _budget_fault(deps, language)
     checks = {name: fault or _OK for name, fault in faults.items()}
     if faults["models"] is None:
-        checks["models"] = ", ".join(sorted(set(house.room.models.names().values())))
+        checks["models"] = ", ".join(sorted(set(deps.conversation.models.names().values())))
     ready = not any(faults.values())
     response.status_code = 200 if ready else 503
     return HealthOut(status="ok" if ready else "degraded", checks=checks)
 
 
-async def _database_fault(house: House, language: Language) -> str | None:
+async def _database_fault(deps: ApiDependencies, language: Language) -> str | None:
     try:
-        await house.room.database.check()
+        await deps.conversation.database.check()
     except (DatabaseGone, DatabaseDamaged) as exc:
         return exc.sentence(language)
     except SQLAlchemyError as exc:
@@ -55,11 +55,11 @@ async def _database_fault(house: House, language: Language) -> str | None:
     return None
 
 
-async def _memory_fault(house: House, language: Language) -> str | None:
+async def _memory_fault(deps: ApiDependencies, language: Language) -> str | None:
     """A database that is away cannot say what the memory should hold; that is its own fault."""
     try:
-        await house.room.memory.check()
-        await require_complete(house.room.database, house.room.memory)
+        await deps.conversation.memory.check()
+        await require_complete(deps.conversation.database, deps.conversation.memory)
     except GraphUnavailable as exc:
         return exc.sentence(language)
     except (DatabaseGone, DatabaseDamaged, SQLAlchemyError):
@@ -67,15 +67,15 @@ async def _memory_fault(house: House, language: Language) -> str | None:
     return None
 
 
-def _budget_fault(house: House, language: Language) -> str | None:
-    exhausted = house.room.budget.exhausted
+def _budget_fault(deps: ApiDependencies, language: Language) -> str | None:
+    exhausted = deps.conversation.budget.exhausted
     return None if exhausted is None else exhausted.sentence(language)
 
 
-def _models_fault(house: House, language: Language) -> str | None:
-    if "none" in house.room.models.names().values():
+def _models_fault(deps: ApiDependencies, language: Language) -> str | None:
+    if "none" in deps.conversation.models.names().values():
         return ModelNotConfigured().sentence(language)
     roles: dict[str, list[str]] = {}
-    for role, error in sorted(house.room.models.failing().items()):
+    for role, error in sorted(deps.conversation.models.failing().items()):
         roles.setdefault(error.sentence(language), []).append(role)
     return " ".join(f"{', '.join(names)}: {sentence}" for sentence, names in roles.items()) or None

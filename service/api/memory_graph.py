@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from service.api.deps import Serving, WorldId
+from service.api.dependencies import Serving, WorldId
 from service.api.fields import Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.views import told
@@ -79,16 +79,16 @@ class MemoryGraphOut(BaseModel):
 @router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))
 async def read_memory_graph(
     character_id: Slug,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = True,
     limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts and episodes, the newest")] = 500,
 ) -> MemoryGraphOut:
     """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
-    world = await house.room.database.read(lambda s: house.room.stage.open(s, world_id))
+    world = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id))
     character = world.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
-    dump = await house.room.memory.export(group)
+    dump = await deps.conversation.memory.export(group)
     known = [fact for fact in dump.facts if history or not _closed(fact, world.now)]
     facts = known[::-1][:limit]
     return MemoryGraphOut(

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
 from service.api import views
-from service.api.deps import House, Serving, WorldId
+from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.life import Lives, lives_of, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
@@ -36,28 +36,28 @@ AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as the
 
 
 @router.get("/characters", response_model=list[CharacterOut], responses=describe())
-async def list_characters(house: Serving, world_id: WorldId) -> list[CharacterOut]:
+async def list_characters(deps: Serving, world_id: WorldId) -> list[CharacterOut]:
     """All characters as they stand now."""
 
     def work(session: Session) -> list[CharacterOut]:
-        lives = _lives(session, house, world_id)
+        lives = _lives(session, deps, world_id)
         here = positions(session, lives.world)
         return [_character(session, lives, here, character_id) for character_id in lives.world.cast.characters]
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
 @router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
-async def read_character(character_id: Slug, house: Serving, world_id: WorldId) -> CharacterOut:
+async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -> CharacterOut:
     """A character as it stands now: where it is, what it does and means to do, its needs, what is on its mind.
 
     One that has not lived yet is shown as it would begin.
     """
-    return await house.room.database.read(lambda s: _one_character(s, house, world_id, character_id))
+    return await deps.conversation.database.read(lambda s: _one_character(s, deps, world_id, character_id))
 
 
 @router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
-async def change_character(character_id: Slug, body: CharacterIn, house: Serving, world_id: WorldId) -> CharacterOut:
+async def change_character(character_id: Slug, body: CharacterIn, deps: Serving, world_id: WorldId) -> CharacterOut:
     """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
     What it does ends when it is moved or its needs are set; it decides anew. `decision` client takes it
@@ -73,43 +73,43 @@ async def change_character(character_id: Slug, body: CharacterIn, house: Serving
         wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
         amend(session, living, character_id, wanted)
 
-    await house.world_runner.command(world_id, work)
-    return await house.room.database.read(lambda s: _one_character(s, house, world_id, character_id))
+    await deps.world_runner.command(world_id, work)
+    return await deps.conversation.database.read(lambda s: _one_character(s, deps, world_id, character_id))
 
 
 @router.get("/npcs", response_model=list[NpcOut], responses=describe())
-async def list_npcs(house: Serving, world_id: WorldId) -> list[NpcOut]:
+async def list_npcs(deps: Serving, world_id: WorldId) -> list[NpcOut]:
     """All NPCs as they stand now."""
 
     def work(session: Session) -> list[NpcOut]:
-        world = house.room.stage.open(session, world_id)
-        return _npcs(session, house, world, list(world.cast.npcs))
+        world = deps.conversation.stage.open(session, world_id)
+        return _npcs(session, deps, world, list(world.cast.npcs))
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
-async def read_npc(npc_id: Slug, house: Serving, world_id: WorldId) -> NpcOut:
+async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
-    return await house.room.database.read(lambda s: _one_npc(s, house, world_id, npc_id))
+    return await deps.conversation.database.read(lambda s: _one_npc(s, deps, world_id, npc_id))
 
 
 @router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
-async def change_npc(npc_id: Slug, body: NpcIn, house: Serving, world_id: WorldId) -> NpcOut:
+async def change_npc(npc_id: Slug, body: NpcIn, deps: Serving, world_id: WorldId) -> NpcOut:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
 
     def work(session: Session, living: WorldSession) -> NpcOut:
         amend_npc(session, living, npc_id, mood=body.mood, affinity=body.affinity or {})
         session.flush()
-        return _one_npc(session, house, world_id, npc_id)
+        return _one_npc(session, deps, world_id, npc_id)
 
-    return await house.world_runner.command(world_id, work)
+    return await deps.world_runner.command(world_id, work)
 
 
 @router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
 async def read_person_memory(
     person_id: Slug,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     about: Annotated[Slug | None, Query(description="About whom; left out: about whatever the query says")] = None,
     query: Looked = "",
@@ -121,13 +121,13 @@ async def read_person_memory(
 
     How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
     """
-    return await _remembered(house, world_id, person_id, about, query=query, limit=limit, history=history, at=at)
+    return await _remembered(deps, world_id, person_id, about, query=query, limit=limit, history=history, at=at)
 
 
 @router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
 async def read_memory(
     character_id: Slug,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     npc_id: Annotated[Slug | None, Query(description="About whom: an NPC, or another character")] = None,
     query: Looked = "",
@@ -136,36 +136,38 @@ async def read_memory(
     at: AsKnownAt = None,
 ) -> MemoryOut:
     """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
-    await house.room.database.read(lambda s: house.room.stage.open(s, world_id).character(character_id))
-    memory = await _remembered(house, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
+    await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id).character(character_id))
+    memory = await _remembered(deps, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
     return MemoryOut(**memory.model_dump(), character_id=character_id, npc_id=npc_id)
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
-async def forget(character_id: Slug, house: Serving, world_id: WorldId) -> Response:
+async def forget(character_id: Slug, deps: Serving, world_id: WorldId) -> Response:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
-    await house.world_runner.command(
-        world_id, lambda s, living: forget_character(s, house.room.memory, living, character_id)
+    await deps.world_runner.command(
+        world_id, lambda s, living: forget_character(s, deps.conversation.memory, living, character_id)
     )
-    await house.runner.forget(world_id, [character_id])
+    await deps.runner.forget(world_id, [character_id])
     return Response(status_code=204)
 
 
 async def _remembered(
-    house: House, world_id: str, person_id: str, about: str | None, *, at: str | None, **asked: Any
+    deps: ApiDependencies, world_id: str, person_id: str, about: str | None, *, at: str | None, **asked: Any
 ) -> PersonMemoryOut:
     """Raises: NotFound: there is no such person, or nobody to ask about."""
 
     def people(session: Session) -> WorldView:
-        world = house.room.stage.open(session, world_id)
+        world = deps.conversation.stage.open(session, world_id)
         for named in filter(None, (person_id, about)):
             world.cast.person(named)
         return world
 
-    world = await house.room.database.read(people)
+    world = await deps.conversation.database.read(people)
     moment = None if at is None else views.moment(at, "query.at")
-    memory = await recall(house.room.database, house.room.memory, world, person_id, about, at=moment, **asked)
+    memory = await recall(
+        deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, **asked
+    )
     recent = memory.recent
     return PersonMemoryOut(
         person_id=person_id,
@@ -181,13 +183,13 @@ async def _remembered(
     )
 
 
-def _lives(session: Session, house: House, world_id: str, only: str | None = None) -> Lives:
-    world = house.room.stage.open(session, world_id)
-    return lives_of(session, world, models_missing=house.models_missing, only=only)
+def _lives(session: Session, deps: ApiDependencies, world_id: str, only: str | None = None) -> Lives:
+    world = deps.conversation.stage.open(session, world_id)
+    return lives_of(session, world, models_missing=deps.models_missing, only=only)
 
 
-def _one_character(session: Session, house: House, world_id: str, character_id: str) -> CharacterOut:
-    lives = _lives(session, house, world_id, only=character_id)
+def _one_character(session: Session, deps: ApiDependencies, world_id: str, character_id: str) -> CharacterOut:
+    lives = _lives(session, deps, world_id, only=character_id)
     lives.world.character(character_id)
     return _character(session, lives, positions(session, lives.world), character_id)
 
@@ -213,15 +215,15 @@ def _character(session: Session, lives: Lives, here: dict[str, Position], charac
     )
 
 
-def _one_npc(session: Session, house: House, world_id: str, npc_id: str) -> NpcOut:
-    world = house.room.stage.open(session, world_id)
+def _one_npc(session: Session, deps: ApiDependencies, world_id: str, npc_id: str) -> NpcOut:
+    world = deps.conversation.stage.open(session, world_id)
     world.npc(npc_id)
-    return _npcs(session, house, world, [npc_id])[0]
+    return _npcs(session, deps, world, [npc_id])[0]
 
 
-def _npcs(session: Session, house: House, world: WorldView, npc_ids: list[str]) -> list[NpcOut]:
+def _npcs(session: Session, deps: ApiDependencies, world: WorldView, npc_ids: list[str]) -> list[NpcOut]:
     talking = talking_in(session, world)
-    felt = moods(session, world, npc_ids, house.room.settings.memory.mood_cools_hours)
+    felt = moods(session, world, npc_ids, deps.conversation.settings.memory.mood_cools_hours)
     towards = attitudes_of(session, world.id, npc_ids, world.now)
     return [_npc(session, world, npc_id, felt[npc_id], towards[npc_id], talking.get(npc_id)) for npc_id in npc_ids]
 

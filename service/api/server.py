@@ -46,7 +46,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Stop. Streams are ended first: each would be waited for, and their clients come back on their own."""
-        self._app.state.house.room.stream.stop()
+        self._app.state.deps.conversation.stream.stop()
         await super().shutdown(sockets)
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.types import Send
 
 from service.api import views
-from service.api.deps import House
+from service.api.dependencies import ApiDependencies
 from service.api.schemas import ConversationDetail
 from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
 from service.store.phase import Phase
@@ -57,14 +57,14 @@ class EventStream(StreamingResponse):
 
 
 async def events_of(
-    house: House, world_id: str, conversation_id: str, last_event_id: int | None
+    deps: ApiDependencies, world_id: str, conversation_id: str, last_event_id: int | None
 ) -> AsyncGenerator[bytes]:
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     seen = last_event_id or 0
     ended = False
-    with house.room.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
+    with deps.conversation.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
         while True:
-            detail = await _read(house, world_id, conversation_id)
+            detail = await _read(deps, world_id, conversation_id)
             for turn in detail.turns[seen:]:
                 yield _event("turn", turn, id=str(turn.turn + 1))
             seen = max(seen, len(detail.turns))
@@ -96,7 +96,7 @@ def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None
     return format_sse_event(event=kind, data_str=text, id=id)
 
 
-async def _read(house: House, world_id: str, conversation_id: str) -> ConversationDetail:
-    return await house.room.database.read(
-        lambda s: views.read_conversation(s, house.room.stage.open(s, world_id), conversation_id)
+async def _read(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
+    return await deps.conversation.database.read(
+        lambda s: views.read_conversation(s, deps.conversation.stage.open(s, world_id), conversation_id)
     )

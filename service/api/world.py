@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
-from service.api.deps import House, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.life import Lives, lives_of
 from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut, StoppedOut
@@ -50,13 +50,13 @@ _ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/world", response_model=WorldOut, responses=describe())
-async def read_world(house: Serving, world_id: WorldId) -> WorldOut:
+async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
-    return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
 
 
 @router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
-async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> WorldOut:
+async def change_world(body: WorldIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Set the world's language, how its characters decide, its weather; announce something.
 
     The content's texts, the prompts and what is said from now on follow the language. Weather and announcements are in
@@ -74,41 +74,41 @@ async def change_world(body: WorldIn, house: Serving, world_id: WorldId) -> Worl
         if body.announce is not None:
             announce(session, living, body.announce.text, body.announce.minutes)
         session.flush()
-        return _world(session, house, house.room.stage.open(session, world_id))
+        return _world(session, deps, deps.conversation.stage.open(session, world_id))
 
-    return await house.world_runner.command(world_id, work)
+    return await deps.world_runner.command(world_id, work)
 
 
 @router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))
-async def set_clock(body: ClockIn, house: Serving, world_id: WorldId) -> WorldOut:
+async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the clock run by itself, or by ticks alone.
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
     said, so that the story is the same however fast the models answer; with realtime it does not wait, and answers that
     come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop` does.
     """
-    await house.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
-    return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
+    await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
 
 
 @router.post("/world/stop", response_model=WorldOut, responses=describe())
-async def stop_world(house: Serving, world_id: WorldId) -> WorldOut:
+async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """Let the world stand: at the last minute that is settled, with the clock set to manual.
 
     What was ordered and is not lived yet is taken back, a tick that waits for it answers 409, and model calls in flight
     are let go. What has been lived is kept, and told when the world goes on. Stopping a world that stands changes
     nothing. Where another replica moves the world, it stands within seconds.
     """
-    await house.clock_scheduler.set(world_id, mode="manual")
-    return await house.room.database.read(lambda s: _world(s, house, house.room.stage.open(s, world_id)))
+    await deps.clock_scheduler.set(world_id, mode="manual")
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
-async def delete_world(house: Serving, world_id: WorldId) -> Response:
+async def delete_world(deps: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
-    await house.clock_scheduler.forget(world_id)
-    forgotten = await house.world_runner.remove(world_id, lambda s: forget_world(s, house.room.memory, world_id))
-    await house.runner.forget(world_id, forgotten)
+    await deps.clock_scheduler.forget(world_id)
+    forgotten = await deps.world_runner.remove(world_id, lambda s: forget_world(s, deps.conversation.memory, world_id))
+    await deps.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 
 
@@ -120,7 +120,7 @@ async def delete_world(house: Serving, world_id: WorldId) -> Response:
 async def tick(
     body: TickIn,
     response: Response,
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     key: IdempotencyKey,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
@@ -135,15 +135,15 @@ async def tick(
     tells them as the clock passes them; `GET /world` shows how far it is. A key that is sent again may ask for the
     events of the same tick in another way.
     """
-    step = await house.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
+    step = await deps.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
     if not body.wait:
-        now = await house.room.database.read(lambda s: house.room.stage.open(s, world_id).now)
+        now = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id).now)
         response.status_code = 202
         told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
         return told.model_copy(update={"next": str(step.first)})
-    await house.world_runner.wait(world_id, step.after)
+    await deps.world_runner.wait(world_id, step.after)
     asked = Asked(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
-    page = await house.room.database.read(lambda s: page_of_step(s, step, asked))
+    page = await deps.conversation.database.read(lambda s: page_of_step(s, step, asked))
     return TickOut(
         before=iso(step.before),
         now=iso(step.after),
@@ -155,9 +155,9 @@ async def tick(
 
 
 @router.get("/world/map", response_model=MapOut, responses=describe())
-async def read_map(house: Serving, world_id: WorldId) -> MapOut:
+async def read_map(deps: Serving, world_id: WorldId) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
-    world = await house.room.database.read(lambda s: house.room.stage.open(s, world_id))
+    world = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id))
     places = world.map
     return MapOut(
         maps=dict(places.map_names),
@@ -173,25 +173,25 @@ async def read_map(house: Serving, world_id: WorldId) -> MapOut:
 
 @router.get("/world/people", response_model=PeopleOut, responses=describe())
 async def read_people(
-    house: Serving,
+    deps: Serving,
     world_id: WorldId,
     at: Annotated[str | None, Query(max_length=19, description="A past or present world time; default now")] = None,
 ) -> PeopleOut:
     """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
     def work(session: Session) -> PeopleOut:
-        world = house.room.stage.open(session, world_id)
+        world = deps.conversation.stage.open(session, world_id)
         moment = world.now if at is None else _past(at, world.now)
-        lives = lives_of(session, world, models_missing=house.models_missing) if moment == world.now else None
+        lives = lives_of(session, world, models_missing=deps.models_missing) if moment == world.now else None
         return PeopleOut(at=iso(moment), people=_people(session, world, moment, lives))
 
-    return await house.room.database.read(work)
+    return await deps.conversation.database.read(work)
 
 
 @router.get("/usage", response_model=list[UsageOut], responses=describe())
-async def read_usage(house: Serving, world_id: WorldId) -> list[UsageOut]:
+async def read_usage(deps: Serving, world_id: WorldId) -> list[UsageOut]:
     """Model calls and tokens of the world, per world day and role: character, npc, closing, decision."""
-    rows = await house.room.database.read(lambda s: usage_rows(s, world_id))
+    rows = await deps.conversation.database.read(lambda s: usage_rows(s, world_id))
     return [
         UsageOut(
             day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10],
@@ -208,13 +208,13 @@ async def read_usage(house: Serving, world_id: WorldId) -> list[UsageOut]:
 
 
 @router.get("/usage/budget", response_model=BudgetOut, responses=describe())
-async def read_budget(house: Serving) -> BudgetOut:
+async def read_budget(deps: Serving) -> BudgetOut:
     """What is left of the day's budget of model calls: over all worlds, of the day in UTC by the machine's clock.
 
     Calls that are out count with all they may come to. For each conversation that runs a call and some tokens are kept,
     so that it can be remembered; other calls are refused before those are touched.
     """
-    budget = house.room.budget
+    budget = deps.conversation.budget
     spent = await budget.spent()
     return BudgetOut(
         day=spent.day,
@@ -229,13 +229,13 @@ def _left(limit: int | None, spent: int) -> LeftOut | None:
     return None if limit is None else LeftOut(limit=limit, spent=spent, left=max(0, limit - spent))
 
 
-def _world(session: Session, house: House, world: WorldView) -> WorldOut:
-    names = {str(role): name for role, name in house.room.models.names().items()}
+def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOut:
+    names = {str(role): name for role, name in deps.conversation.models.names().items()}
     running = select(func.count()).select_from(ConversationRow)
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")
     row = session.get(WorldRow, world.id)
     until = max(world.now, row.target or 0) if row else world.now
-    exact_run = house.world_runner.drive_of(world.id)
+    exact_run = deps.world_runner.drive_of(world.id)
     return WorldOut(
         id=world.id,
         name=world.cast.world_name,
@@ -246,7 +246,7 @@ def _world(session: Session, house: House, world: WorldView) -> WorldOut:
         tick_minutes=world.settings.tick_minutes,
         models=names,
         rehearsal=views.REHEARSAL in names.values(),
-        memory=house.room.memory.name,
+        memory=deps.conversation.memory.name,
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),

@@ -6,7 +6,7 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
 from service.memory.extract import ClosingQuestion, extract, prepare
@@ -37,23 +37,23 @@ class _Extracted:
     valid: ValidExtraction
 
 
-async def close(room: Room, key: ConversationKey) -> ConversationRow:
+async def close(deps: ConversationDependencies, key: ConversationKey) -> ConversationRow:
     """Close a conversation that is due. Answers the row as it then stands: closed, or closing_failed with the reason.
 
     Doing it twice changes nothing: whatever is not `closing` is left as it is. Where the living world holds the
     conversation, it is closed at the world time at which it ended.
     """
-    row = await room.database.read(lambda s: s.get_one(ConversationRow, key))
+    row = await deps.database.read(lambda s: s.get_one(ConversationRow, key))
     if row.phase != Phase.CLOSING:
         return row
     try:
-        extracted = await _extract(room, row)
+        extracted = await _extract(deps, row)
     except ModelError as exc:
-        return await _fail(room, row, exc, exc.usage)
+        return await _fail(deps, row, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
-        return await _fail(room, row, exc, Usage())
-    remember = partial(room.memory.remember, embedded=await room.memory.embed(extracted.valid.texts))
-    return await room.database.write_later(lambda s: _settle(s, room, row.key, extracted, remember))
+        return await _fail(deps, row, exc, Usage())
+    remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
+    return await deps.database.write_later(lambda s: _settle(s, deps, row.key, extracted, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -70,38 +70,38 @@ def reopen(session: Session, row: ConversationRow) -> None:
     row.clock_policy = ClockPolicy.NONE
 
 
-async def _extract(room: Room, row: ConversationRow) -> _Extracted:
+async def _extract(deps: ConversationDependencies, row: ConversationRow) -> _Extracted:
     """Ask for the extraction.
 
     Raises:
         ModelError: the model failed.
         NotFound: the content no longer has one of the two.
     """
-    settings = room.settings.memory
-    turns, world = await room.database.read(
-        lambda s: (turns_of(s, row.key), world_at(s, room.stage, row, row.ended_at)),
+    settings = deps.settings.memory
+    turns, world = await deps.database.read(
+        lambda s: (turns_of(s, row.key), world_at(s, deps.stage, row, row.ended_at)),
     )
     query = " ".join(turn.text for turn in turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
     recalled = await asyncio.gather(
         *(
-            remembered(room.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id)
+            remembered(deps.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id)
             for person_id, partner_id in pairs
         )
     )
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     cools = settings.mood_cools_hours
-    question = await room.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
-    answer = await extract(room.models.for_role("closing"), question.scene)
+    question = await deps.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
+    answer = await extract(deps.models.for_role("closing"), question.scene)
     valid = validate_extraction(answer.value, question.scene, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=turns, question=question, valid=valid)
 
 
 def _settle(
-    session: Session, room: Room, key: ConversationKey, extracted: _Extracted, remember: Remember
+    session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
     row = session.get_one(ConversationRow, key, with_for_update=True)
-    world = world_at(session, room.stage, row, row.ended_at)
+    world = world_at(session, deps.stage, row, row.ended_at)
     usage = extracted.usage
     count(session, world.id, world.day, "closing", usage)
     row.calls += usage.calls
@@ -110,7 +110,7 @@ def _settle(
     if row.phase != Phase.CLOSING:
         return row
     row.changes = settle(
-        session, world, row, extracted.turns, extracted.question, extracted.valid, room.settings.memory, remember
+        session, world, row, extracted.turns, extracted.question, extracted.valid, deps.settings.memory, remember
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
@@ -118,20 +118,22 @@ def _settle(
     return row
 
 
-async def _fail(room: Room, row: ConversationRow, error: KataribeError, usage: Usage) -> ConversationRow:
+async def _fail(
+    deps: ConversationDependencies, row: ConversationRow, error: KataribeError, usage: Usage
+) -> ConversationRow:
     def work(session: Session) -> ConversationRow:
-        count_failure(session, room.stage, row.key, "closing", usage, row.ended_at)
+        count_failure(session, deps.stage, row.key, "closing", usage, row.ended_at)
         current = session.get_one(ConversationRow, row.key, with_for_update=True)
         if current.phase != Phase.CLOSING:
             return current
         current.phase = Phase.CLOSING_FAILED
         current.failure = failure_of(error, "closing")
-        world = world_at(session, room.stage, current, current.ended_at)
+        world = world_at(session, deps.stage, current, current.ended_at)
         failed = ClosingFailed(conversation_id=current.id, partner_id=current.partner_id, error=error.slug)
         publish(session, current, _no_earlier(world, current), failed, current.opener_id)
         return current
 
-    return await room.database.write(work)
+    return await deps.database.write(work)
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

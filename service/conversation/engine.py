@@ -7,9 +7,9 @@ What is asked for twice, because somebody stopped in between, is answered from t
 from collections.abc import Sequence
 
 from service.conversation.closing import close
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import next_step
 from service.conversation.gather import Gathered, gather
-from service.conversation.room import Room
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
 from service.conversation.transcript import failure_of, spoken, turns_of
@@ -22,8 +22,8 @@ from world.time import WorldTime
 class Engine:
     """Speaks the turns of conversations and closes them. It keeps nothing but what those that run know already."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._deps = deps
         self._gathered: dict[ConversationKey, Gathered] = {}
 
     async def converse(self, key: ConversationKey) -> ConversationRow:
@@ -37,7 +37,7 @@ class Engine:
                 pass
         finally:
             self._gathered.pop(key, None)
-        return await self._room.database.read(lambda s: s.get_one(ConversationRow, key))
+        return await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
 
     async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will be
@@ -58,18 +58,18 @@ class Engine:
 
         Doing it twice changes nothing. A closing that failed is left as `closing_failed`.
         """
-        if await self._room.database.read(lambda s: s.get(ConversationRow, key)) is None:
+        if await self._deps.database.read(lambda s: s.get(ConversationRow, key)) is None:
             return
-        row = await close(self._room, key)
+        row = await close(self._deps, key)
         if row.phase != Phase.RUNNING:
-            self._room.stream.tell(key, Settled(phase=Phase(row.phase)))
+            self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
 
     def begin_anew(self, world_id: str) -> None:
         """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
         self._gathered = {key: known for key, known in self._gathered.items() if key.world_id != world_id}
 
     async def _read(self, key: ConversationKey) -> tuple[ConversationRow | None, list[TurnRow]]:
-        return await self._room.database.read(lambda s: (s.get(ConversationRow, key), turns_of(s, key)))
+        return await self._deps.database.read(lambda s: (s.get(ConversationRow, key), turns_of(s, key)))
 
     async def _turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         row, turns = await self._read(key)
@@ -91,9 +91,9 @@ class Engine:
         try:
             known = await self._known(row)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
-            await finish(self._room, row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
+            await finish(self._deps, row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
             return False
-        turn = await speak(self._room, known, turns, seat, at)
+        turn = await speak(self._deps, known, turns, seat, at)
         if turn is not None:
             turns.append(turn)
         return turn is not None
@@ -102,12 +102,12 @@ class Engine:
         """The seat that speaks next; None: nobody does, and the conversation has ended."""
         step = next_step(spoken(turns, row), row.max_turns)
         if isinstance(step, EndReason):
-            await finish(self._room, row, step)
+            await finish(self._deps, row, step)
             return None
         return step
 
     async def _known(self, row: ConversationRow) -> Gathered:
         known = self._gathered.get(row.key)
         if known is None:
-            known = self._gathered[row.key] = await gather(self._room, row)
+            known = self._gathered[row.key] = await gather(self._deps, row)
         return known

@@ -8,9 +8,9 @@ from typing import TypedDict
 from sqlmodel import Session, select
 
 from service.conversation.context import LastMeeting, PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.prompt import Record, render_record
-from service.conversation.room import Room
 from service.conversation.transcript import goal_of, lines, said_between, world_at
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
@@ -62,7 +62,7 @@ class Gathered:
         )
 
 
-async def gather(room: Room, conversation: ConversationRow) -> Gathered:
+async def gather(deps: ConversationDependencies, conversation: ConversationRow) -> Gathered:
     """Recall for both speakers. The long-term memory being away does not keep them from talking.
 
     Where the living world holds the conversation, all is as it was when it began, whatever the world's clock shows. Who
@@ -72,23 +72,23 @@ async def gather(room: Room, conversation: ConversationRow) -> Gathered:
         NotFound: the content no longer has one of the two, or the place they stand at.
     """
     opener_id, partner_id = conversation.person_ids
-    world = await room.database.read(lambda s: _world_of(s, room, conversation))
+    world = await deps.database.read(lambda s: _world_of(s, deps, conversation))
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(conversation) if conversation.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
-    limit = room.settings.memory.recall_limit
+    limit = deps.settings.memory.recall_limit
     own, others, heard = await asyncio.gather(
-        remembered(room.memory, world, opener_id, query, limit=limit, partner_id=partner_id),
-        remembered(room.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
-        remembered(room.memory, world, opener_id, query, limit=limit if query else 0),
+        remembered(deps.memory, world, opener_id, query, limit=limit, partner_id=partner_id),
+        remembered(deps.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
+        remembered(deps.memory, world, opener_id, query, limit=limit if query else 0),
     )
-    opener, partner, earlier, kept, latest = await room.database.read(
+    opener, partner, earlier, kept, latest = await deps.database.read(
         lambda s: (
-            _context(s, room, world, conversation, OPENER, own),
-            _context(s, room, world, conversation, PARTNER, others),
+            _context(s, deps, world, conversation, OPENER, own),
+            _context(s, deps, world, conversation, PARTNER, others),
             said_between(s, world, opener_id, partner_id),
             _kept(s, conversation),
-            room.stage.open(s, conversation.world_id),
+            deps.stage.open(s, conversation.world_id),
         )
     )
     known = {one.fact.id for one in own}
@@ -108,8 +108,8 @@ def _with_own_words(context: PromptContext, world: WorldView, earlier: Sequence[
     return replace(context, said_today=tuple(today), said_before=tuple(before))
 
 
-def _world_of(session: Session, room: Room, conversation: ConversationRow) -> WorldView:
-    world = world_at(session, room.stage, conversation, conversation.started_at)
+def _world_of(session: Session, deps: ConversationDependencies, conversation: ConversationRow) -> WorldView:
+    world = world_at(session, deps.stage, conversation, conversation.started_at)
     world.character(conversation.opener_id)
     world.cast.person(conversation.partner_id)
     if conversation.node_id not in world.map.nodes:
@@ -126,7 +126,12 @@ def _kept(session: Session, conversation: ConversationRow) -> dict[str, Record]:
 
 
 def _context(
-    session: Session, room: Room, world: WorldView, conversation: ConversationRow, seat: int, known: Sequence[Recalled]
+    session: Session,
+    deps: ConversationDependencies,
+    world: WorldView,
+    conversation: ConversationRow,
+    seat: int,
+    known: Sequence[Recalled],
 ) -> PromptContext:
     person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
     recent = recent_memory(session, world, person_id, partner_id)
@@ -147,7 +152,7 @@ def _context(
         acquainted=world.cast.are_acquainted(person_id, partner_id),
         affinity=recent.attitude.affinity,
         stance=recent.attitude.stance,
-        mood=mood(session, world, person_id, room.settings.memory.mood_cools_hours),
+        mood=mood(session, world, person_id, deps.settings.memory.mood_cools_hours),
         learned=_newest(tuple(learned), LEARNED_TOKENS),
         known=_within((remembered_as(world, found) for found in known), KNOWN_TOKENS),
         mid_term=tuple(row.content for row in recent.mid_term),

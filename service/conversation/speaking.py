@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.conversation.context import Nudge, PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, render_note, speaker_prompt
 from service.conversation.repetition import breaks_character, is_repetition
-from service.conversation.room import Room
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
@@ -33,7 +33,7 @@ class Stalled(Exception):
 
 
 async def speak(
-    room: Room, known: Gathered, turns: list[TurnRow], seat: int, at: WorldTime | None = None
+    deps: ConversationDependencies, known: Gathered, turns: list[TurnRow], seat: int, at: WorldTime | None = None
 ) -> TurnRow | None:
     """The next turn, committed and told to who listens; None: the conversation is over, and its row says why.
 
@@ -42,37 +42,37 @@ async def speak(
     """
     row, role = known.conversation, known.contexts[seat].speaker.kind
     try:
-        utterance = await _utter(room, known, turns, seat)
+        utterance = await _utter(deps, known, turns, seat)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
-        await asyncio.shield(_count(room, row, role, Usage(calls=1, estimated=True), at))
+        await asyncio.shield(_count(deps, row, role, Usage(calls=1, estimated=True), at))
         raise
     except Stalled as stalled:
-        await _count(room, row, role, stalled.usage, at)
-        await finish(room, row, EndReason.STALLED)
+        await _count(deps, row, role, stalled.usage, at)
+        await finish(deps, row, EndReason.STALLED)
         return None
     except ModelError as exc:
-        await _count(room, row, role, exc.usage, at)
+        await _count(deps, row, role, exc.usage, at)
         spent = isinstance(exc, BudgetExhausted)
         reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
-        await finish(room, row, reason, failure_of(exc, role))
+        await finish(deps, row, reason, failure_of(exc, role))
         return None
-    turn = await _commit(room, known, turns, seat, utterance, at)
+    turn = await _commit(deps, known, turns, seat, utterance, at)
     if turn is not None:
-        room.stream.tell(row.key, Said(row=turn))
+        deps.stream.tell(row.key, Said(row=turn))
     return turn
 
 
 async def finish(
-    room: Room, row: ConversationRow, reason: EndReason, failure: dict[str, Any] | None = None
+    deps: ConversationDependencies, row: ConversationRow, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> ConversationRow:
     """End it, unless the client did so in the same moment."""
     try:
-        ended = await room.database.write(
-            lambda s: end(s, room.stage, row.world_id, row.id, reason, failure),
+        ended = await deps.database.write(
+            lambda s: end(s, deps.stage, row.world_id, row.id, reason, failure),
         )
     except WrongPhase:
-        return await room.database.read(lambda s: s.get_one(ConversationRow, row.key))
-    room.stream.tell(row.key, Ended(reason=reason))
+        return await deps.database.read(lambda s: s.get_one(ConversationRow, row.key))
+    deps.stream.tell(row.key, Ended(reason=reason))
     return ended
 
 
@@ -83,7 +83,7 @@ class _Utterance:
     duration_ms: int
 
 
-async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -> _Utterance:
+async def _utter(deps: ConversationDependencies, known: Gathered, turns: list[TurnRow], seat: int) -> _Utterance:
     """One utterance that is neither a repetition nor out of character; asked for once more if it is.
 
     Raises:
@@ -93,12 +93,12 @@ async def _utter(room: Room, known: Gathered, turns: list[TurnRow], seat: int) -
     """
     begun = time.perf_counter()
     context = _context_now(known, turns, seat)
-    answer, note = await _ask(room, known, context)
+    answer, note = await _ask(deps, known, context)
     fault = _fault(known, turns, seat, answer.value.utterance)
     if fault is not None:
         spent = answer.usage
         try:
-            answer, note = await _ask(room, known, replace(context, nudge=fault))
+            answer, note = await _ask(deps, known, replace(context, nudge=fault))
         except ModelError as exc:
             exc.usage += spent
             raise
@@ -134,7 +134,7 @@ def _context_now(known: Gathered, turns: list[TurnRow], seat: int) -> PromptCont
     )
 
 
-async def _ask(room: Room, known: Gathered, context: PromptContext) -> tuple[Answer[Any], str]:
+async def _ask(deps: ConversationDependencies, known: Gathered, context: PromptContext) -> tuple[Answer[Any], str]:
     """The answer, and the note before the turn it was asked with.
 
     Raises:
@@ -142,18 +142,18 @@ async def _ask(room: Room, known: Gathered, context: PromptContext) -> tuple[Ans
     """
     seat, note = known.conversation.seat_of(context.speaker.id), render_note(context)
     prompt = speaker_prompt(context, known.records[seat], note)
-    answer = await room.models.for_role(prompt.role).complete(prompt, _listener(room, known, context))
+    answer = await deps.models.for_role(prompt.role).complete(prompt, _listener(deps, known, context))
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer, note
 
 
-def _listener(room: Room, known: Gathered, context: PromptContext) -> Callable[[str], None]:
+def _listener(deps: ConversationDependencies, known: Gathered, context: PromptContext) -> Callable[[str], None]:
     key, speaker, turn = known.conversation.key, context.speaker, len(context.lines)
 
     def on_text(text: str) -> None:
         speaking = Speaking(turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text)
-        room.stream.tell(key, speaking)
+        deps.stream.tell(key, speaking)
 
     return on_text
 
@@ -169,7 +169,12 @@ def _fault(known: Gathered, turns: list[TurnRow], seat: int, utterance: str) -> 
 
 
 async def _commit(
-    room: Room, known: Gathered, turns: list[TurnRow], seat: int, said: _Utterance, at: WorldTime | None
+    deps: ConversationDependencies,
+    known: Gathered,
+    turns: list[TurnRow],
+    seat: int,
+    said: _Utterance,
+    at: WorldTime | None,
 ) -> TurnRow | None:
     """The committed turn; None when the conversation was ended while the model spoke."""
     row, speaker, answer = known.conversation, known.contexts[seat].speaker, said.answer.value
@@ -194,7 +199,7 @@ async def _commit(
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     prompt = None if any(turn.speaker_id == speaker.id for turn in turns) else known.record_row(seat)
     usage = said.answer.usage
-    world = await room.database.write(lambda s: commit_turn(s, room.stage, turn, speaker.kind, usage, goal, at, prompt))
+    world = await deps.database.write(lambda s: commit_turn(s, deps.stage, turn, speaker.kind, usage, goal, at, prompt))
     if goal is not None:
         row.goal, row.success_criteria = goal
     if world is None:
@@ -203,8 +208,10 @@ async def _commit(
     return turn
 
 
-async def _count(room: Room, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None) -> None:
-    await room.database.write(lambda s: count_failure(s, room.stage, row.key, role, usage, at))
+async def _count(
+    deps: ConversationDependencies, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None
+) -> None:
+    await deps.database.write(lambda s: count_failure(s, deps.stage, row.key, role, usage, at))
 
 
 def _useless(answer: Answer[Any], error: ModelError) -> ModelError:

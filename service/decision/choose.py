@@ -8,7 +8,7 @@ from service.decision.agent_state import AgentState
 from service.decision.ask import ask
 from service.decision.carry_on import carried, carry_on, noted
 from service.decision.check import decision_fault, offer_of
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.decision.look import Look
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
@@ -46,7 +46,7 @@ class Chosen:
     planned: bool = False
 
 
-async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, agent_state: AgentState) -> Chosen:
+async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapshot, agent_state: AgentState) -> Chosen:
     """Decide. `world` is at the snapshot's time.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
@@ -58,9 +58,9 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, agent_state: 
     """
     world.character(snapshot.person_id)
     look = Look(
-        world=world, snapshot=snapshot, agent_state=agent_state, recent=await recent(desk, world, snapshot.person_id)
+        world=world, snapshot=snapshot, agent_state=agent_state, recent=await recent(deps, world, snapshot.person_id)
     )
-    planning = await plan_ahead(desk, look)
+    planning = await plan_ahead(deps, look)
     look = replace(look, agent_state=planning.agent_state)
     if planning.is_away:
         return _fall_back(look, planning, Usage(), 0, planning.asked.failure)
@@ -68,8 +68,8 @@ async def choose(desk: Desk, world: WorldView, snapshot: Snapshot, agent_state: 
         return _go_on(look, *further)
     offers = offered(world, snapshot, look.slot)
     today = {talk.conversation_id for talk in look.recent.today}
-    scene = look.decision(offers, await remembered_lines(desk, world, snapshot.person_id, look.query(), today))
-    asked = await ask(desk.models.for_role("decision"), decide_prompt, scene, decision_fault)
+    scene = look.decision(offers, await remembered_lines(deps, world, snapshot.person_id, look.query(), today))
+    asked = await ask(deps.models.for_role("decision"), decide_prompt, scene, decision_fault)
     offer = offer_of(scene, asked.value) if asked.value else None
     if asked.value is None or offer is None:
         return _fall_back(look, planning, asked.usage, asked.failures, asked.failure)

@@ -6,7 +6,7 @@ from service.decision.agent_state import AgentState
 from service.decision.ask import Asked, ask
 from service.decision.check import plan_blocks, plan_fault
 from service.decision.day import starts_between
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.decision.look import Look
 from service.decision.options import obstacle
 from service.decision.prompt import plan_prompt
@@ -38,7 +38,7 @@ class Planning:
         return self.asked.failure is not None and not isinstance(self.asked.failure, _ANSWERED)
 
 
-async def plan_ahead(desk: Desk, look: Look) -> Planning:
+async def plan_ahead(deps: DecisionDependencies, look: Look) -> Planning:
     """Plan the day if it is due, or broken; else nothing is asked."""
     due, broken = is_due(look), ""
     if not due:
@@ -48,7 +48,7 @@ async def plan_ahead(desk: Desk, look: Look) -> Planning:
     # A new day is planned from the usual one, not from yesterday's plan.
     before = replace(look, agent_state=replace(look.agent_state, plan=())) if due else look
     scene = before.planning(broken)
-    asked = await ask(desk.models.for_role("decision"), plan_prompt, scene, plan_fault)
+    asked = await ask(deps.models.for_role("decision"), plan_prompt, scene, plan_fault)
     planning = Planning(agent_state=look.agent_state, asked=asked)
     if planning.is_away:
         return planning

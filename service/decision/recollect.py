@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.memory.recall import remembered, remembered_as
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
@@ -33,7 +33,7 @@ class Recent:
     items: tuple[str, ...]
 
 
-async def recent(desk: Desk, world: WorldView, character_id: str) -> Recent:
+async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
     """The SQL part, in one read."""
 
     def work(session: Session) -> Recent:
@@ -46,18 +46,18 @@ async def recent(desk: Desk, world: WorldView, character_id: str) -> Recent:
             items=tuple(session.scalar(_ITEMS, asked) or ()),
         )
 
-    return await desk.database.read(work)
+    return await deps.database.read(work)
 
 
 async def remembered_lines(
-    desk: Desk, world: WorldView, character_id: str, query: str, today: Collection[str]
+    deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
 ) -> tuple[str, ...]:
     """What lasts and answers `query`, each with when it was learned; nothing while the long-term memory is away.
 
     What comes from the conversations `today` (their ids) is left out: their summaries are told.
     """
-    limit = desk.settings.memory.recall_limit
-    found = await remembered(desk.memory, world, character_id, query, limit=2 * limit)
+    limit = deps.settings.memory.recall_limit
+    found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
     older = [one for one in found if one.fact.conversation_id not in today]
     return tuple(remembered_as(world, one) for one in older[: min(limit, MAX_REMEMBERED)])
 

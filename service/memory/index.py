@@ -387,8 +387,8 @@ class _Rows:
     def append(self, rows: npt.NDArray[Any]) -> None:
         needed = self._size + len(rows)
         if needed > len(self._held):
-            room = max(needed, len(self._held) * 3 // 2)
-            held = np.empty((room, self._held.shape[1]), dtype=self._held.dtype)
+            deps = max(needed, len(self._held) * 3 // 2)
+            held = np.empty((deps, self._held.shape[1]), dtype=self._held.dtype)
             held[: self._size] = self.filled
             self._held = held
         self._held[self._size : needed] = rows

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlmodel import Session
 
-from service.api.deps import House
+from service.api.dependencies import ApiDependencies
 from service.app import create_app
 from service.llm.choose import LocalServer
 from service.locales import Listed, sentence
@@ -73,7 +73,7 @@ class _Play:
     async def play(self, offers: Sequence[LocalServer]) -> None:
         app = create_app(self._settings)
         async with app.router.lifespan_context(app):
-            watch = await self._begin(app.state.house, offers)
+            watch = await self._begin(app.state.deps, offers)
             try:
                 await watch.until_the_end()
             finally:
@@ -92,11 +92,11 @@ class _Play:
         else:
             self._say("run.gone")
 
-    async def _begin(self, house: House, offers: Sequence[LocalServer]) -> "Watch":
+    async def _begin(self, deps: ApiDependencies, offers: Sequence[LocalServer]) -> "Watch":
         """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
-        database, world_id = house.room.database, self._run.world_id
-        self._say_who_speaks(house, offers)
-        world = await database.read(lambda s: house.room.stage.open(s, world_id))
+        database, world_id = deps.conversation.database, self._run.world_id
+        self._say_who_speaks(deps, offers)
+        world = await database.read(lambda s: deps.conversation.stage.open(s, world_id))
         self._language = world.language
         there = list(world.cast.characters)
         deciding = there[: self._run.characters]
@@ -115,7 +115,7 @@ class _Play:
             rest=self._names(world, there[len(deciding) :]),
         )
         watch = Watch(
-            house, self._run, self._show, world, until, deciding, followed=deciding if len(there) > FEW else there
+            deps, self._run, self._show, world, until, deciding, followed=deciding if len(there) > FEW else there
         )
         await watch.start(told)
         return watch
@@ -124,8 +124,8 @@ class _Play:
         names = Listed(world.name_of(person_id) for person_id in people[:FEW]).of(world.language)
         return (names + ("" if len(people) <= FEW else f" … ({len(people)})")) or world.say("run.nobody")
 
-    def _say_who_speaks(self, house: House, offers: Sequence[LocalServer]) -> None:
-        names = sorted(set(house.room.models.names().values()))
+    def _say_who_speaks(self, deps: ApiDependencies, offers: Sequence[LocalServer]) -> None:
+        names = sorted(set(deps.conversation.models.names().values()))
         if names == ["rehearsal"]:
             self._say("run.rehearsal")
         else:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
-from service.api.deps import House
+from service.api.dependencies import ApiDependencies
 from service.api.life import lives_of
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
 from service.locales import Language
@@ -50,7 +50,7 @@ class Watch:
 
     def __init__(
         self,
-        house: House,
+        deps: ApiDependencies,
         run: Run,
         show: Show,
         world: WorldView,
@@ -59,7 +59,7 @@ class Watch:
         *,
         followed: Sequence[str],
     ) -> None:
-        self._house = house
+        self._deps = deps
         self._run = run
         self._show = show
         self._world = world
@@ -79,10 +79,10 @@ class Watch:
         self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
         if await self._read(self._is_to_change):
             await self._follow(told)
-            await self._house.world_runner.command(self._world.id, self._let_decide)
+            await self._deps.world_runner.command(self._world.id, self._let_decide)
         ticks = -(-(self._until - max(told, self.now)) // self._world.settings.tick_minutes)
         if ticks > 0:
-            self._until = (await self._house.world_runner.tick(self._world.id, ticks)).after
+            self._until = (await self._deps.world_runner.tick(self._world.id, ticks)).after
 
     async def until_the_end(self) -> None:
         """Tell what happens until the world is where it was told to go."""
@@ -91,9 +91,9 @@ class Watch:
     async def outcome(self) -> Outcome:
         """What it came to."""
         self._ledger.finish(self.now)
-        stage = self._house.room.stage
+        stage = self._deps.conversation.stage
         world = await self._read(lambda s: stage.open(s, self._world.id))
-        missing = self._house.models_missing
+        missing = self._deps.models_missing
         lives = await self._read(lambda s: lives_of(s, world, models_missing=missing))
         return Outcome(
             world=world,
@@ -107,9 +107,9 @@ class Watch:
         )
 
     async def _follow(self, until: WorldTime) -> None:
-        mover = asyncio.create_task(self._house.world_runner.wait(self._world.id, until))
+        mover = asyncio.create_task(self._deps.world_runner.wait(self._world.id, until))
         try:
-            with self._house.room.stream.listen_to_all() as heard:
+            with self._deps.conversation.stream.listen_to_all() as heard:
                 while not mover.done():
                     await asyncio.wait({mover}, timeout=LOOK_SECONDS)
                     while not heard.empty():
@@ -143,7 +143,7 @@ class Watch:
         self._show.update(await self._status())
 
     async def _status(self) -> Status:
-        exact_run = self._house.world_runner.drive_of(self._world.id)
+        exact_run = self._deps.world_runner.drive_of(self._world.id)
         if exact_run is not None:
             self.now = exact_run.settled
         spent, language = total(await self._spent()), self._world.language
@@ -178,4 +178,4 @@ class Watch:
             set_decision(session, living, character_id, decision)
 
     async def _read(self, work: Callable[[Session], T]) -> T:
-        return await self._house.room.database.read(work)
+        return await self._deps.conversation.database.read(work)

@@ -114,8 +114,8 @@ class ClockScheduler:
     ) -> None:
         """`seconds` is the machine's time, which never goes back; `shortest_seconds` of it pass between two looks."""
         self._world_runner = world_runner
-        self._database = world_runner.crew.room.database
-        self._stage = world_runner.crew.room.stage
+        self._database = world_runner.deps.conversation.database
+        self._stage = world_runner.deps.conversation.stage
         self._seconds = seconds
         self._shortest_seconds = shortest_seconds
         self._clocks: dict[str, _Clock] = {}
@@ -216,7 +216,7 @@ class ClockScheduler:
 
     async def _stop_unpaid(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""
-        spent = self._world_runner.crew.room.budget.exhausted is not None
+        spent = self._world_runner.deps.conversation.budget.exhausted is not None
         if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
             return False
         await self.forget(world_id)

@@ -15,8 +15,8 @@ from sqlalchemy import CursorResult, or_, tuple_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.closing import reopen
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.stream import Settled
 from service.errors import BudgetExhausted
 from service.memory.store import Group
@@ -35,11 +35,11 @@ _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
 class ConversationRunner:
     """Carries the conversations of this process."""
 
-    def __init__(self, room: Room, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
+    def __init__(self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
         """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
-        self.outbox = Outbox(room)
-        self._room = room
-        self._engine = Engine(room)
+        self.outbox = Outbox(deps)
+        self._deps = deps
+        self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
         self._id = new_id()
         self._tasks: dict[ConversationKey, asyncio.Task[None]] = {}
@@ -48,8 +48,8 @@ class ConversationRunner:
 
     async def start(self) -> None:
         """Take up what a former process left, and look after it from now on."""
-        if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._room.database.write(_drop_leases)
+        if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
+            await self._deps.database.write(_drop_leases)
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
         self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self.outbox.deliver_due)]
 
@@ -59,7 +59,7 @@ class ConversationRunner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._room.database.write(lambda s: _release(s, self._id))
+        await self._deps.database.write(lambda s: _release(s, self._id))
 
     def submit(self, key: ConversationKey) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
@@ -87,19 +87,19 @@ class ConversationRunner:
             task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
-            row = await self._room.database.read(lambda s: s.get(ConversationRow, key))
+            row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
             if (row is None or row.phase not in _DUE) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
     async def _carry(self, key: ConversationKey) -> None:
         try:
-            if await self._room.database.write(lambda s: _claim(s, key, self._id)):
+            if await self._deps.database.write(lambda s: _claim(s, key, self._id)):
                 await self._advance(key)
                 return
-            row = await self._room.database.read(lambda s: s.get_one(ConversationRow, key))
+            row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
-                self._room.stream.tell(key, Settled(phase=Phase(row.phase)))
+                self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
         except Exception:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
             _log.exception("conversation %s could not be carried on", key.conversation_id)
@@ -114,16 +114,16 @@ class ConversationRunner:
         await self._reopen_unpaid()
         mine = list(self._tasks)
         if mine:
-            await self._room.database.write(lambda s: _extend(s, self._id, mine))
-        for key in await self._room.database.read(lambda s: _abandoned(s, self._id)):
+            await self._deps.database.write(lambda s: _extend(s, self._id, mine))
+        for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
 
     async def _reopen_unpaid(self) -> None:
         """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
-        day = self._room.budget.day
-        if self._reopened_on == day or not await self._room.database.read(self._room.budget.allows_closing):
+        day = self._deps.budget.day
+        if self._reopened_on == day or not await self._deps.database.read(self._deps.budget.allows_closing):
             return
-        await self._room.database.write(_reopen_unpaid)
+        await self._deps.database.write(_reopen_unpaid)
         self._reopened_on = day
 
     async def _again(self, work: Callable[[], Awaitable[None]]) -> None:

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.runtime.calls import Decisions, Question
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
 from world.causality import Gates
@@ -28,7 +28,7 @@ class ExactRun:
 
     def __init__(
         self,
-        crew: Crew,
+        deps: WorldDependencies,
         living: WorldSession,
         until: WorldTime,
         *,
@@ -38,9 +38,9 @@ class ExactRun:
         """`decisions` are out already, of a run that was interrupted for a command."""
         self.until = until
         self.living = living
-        self._crew = crew
+        self._deps = deps
         self._decisions = decisions or Decisions()
-        self._window = RunWindow(crew, living, until, horizon=_horizon(living.world.now, until), gates=gates)
+        self._window = RunWindow(deps, living, until, horizon=_horizon(living.world.now, until), gates=gates)
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
         self._interrupted = asyncio.Event()
@@ -139,7 +139,7 @@ class ExactRun:
         return answered
 
     def _ask_models(self) -> None:
-        while self._backlog and len(self._tasks) < self._crew.slots:
+        while self._backlog and len(self._tasks) < self._deps.slots:
             call = heappop(self._backlog)[-1]
             self._tasks[asyncio.create_task(self._ask(call))] = call
 
@@ -152,9 +152,9 @@ class ExactRun:
         key = self.living.key_of(call.talk_id)
         if call.ask is Ask.TURN:
             at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
-            last = await self._crew.speak(key, call.index, at)
+            last = await self._deps.speak(key, call.index, at)
             return lambda: ahead.turned(call, last=last)
-        await self._crew.close(key)
+        await self._deps.close(key)
         return lambda: ahead.closed(call)
 
     async def _decide(self, call: Call) -> Chosen:
@@ -164,7 +164,7 @@ class ExactRun:
             agent_state=living.agent_states.get(call.person_id, AgentState()),
             circumstances=living.world.at(call.time).circumstances,
         )
-        return await self._decisions.ask(call.id, question, lambda: self._crew.decide(living, snapshot))
+        return await self._decisions.ask(call.id, question, lambda: self._deps.decide(living, snapshot))
 
     def _open_decisions(self) -> set[str]:
         """Of everybody who decides next: the question, as it is named."""

@@ -8,7 +8,7 @@ from collections import defaultdict
 from sqlalchemy import tuple_
 from sqlmodel import Session, col, func, select
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
 from service.memory.outbox import is_forget, outbox_entry, waiting_groups
 from service.memory.store import Delivery, Group
@@ -26,29 +26,29 @@ class Outbox:
     or two replicas at once, do no harm.
     """
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._deps = deps
         self._locks: defaultdict[Group, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def deliver_due(self) -> None:
         """Deliver for every person whose oldest entry is due."""
-        if self._room.memory.delivery is not None:
-            for group in await self._room.database.read(_due_groups):
+        if self._deps.memory.delivery is not None:
+            for group in await self._deps.database.read(_due_groups):
                 await self.deliver(group)
 
     async def deliver_conversation(self, key: ConversationKey) -> None:
         """Deliver for all who were in the conversation."""
-        if self._room.memory.delivery is not None:
-            for group in await self._room.database.read(lambda s: waiting_groups(s, key)):
+        if self._deps.memory.delivery is not None:
+            for group in await self._deps.database.read(lambda s: waiting_groups(s, key)):
                 await self.deliver(group)
 
     async def deliver(self, group: Group) -> None:
         """Deliver the person's entries, oldest first, until none is left or the store is away."""
-        delivery = self._room.memory.delivery
+        delivery = self._deps.memory.delivery
         if delivery is None:
             return
         async with self._locks[group]:
-            while row := await self._room.database.read(lambda s: _oldest(s, group)):
+            while row := await self._deps.database.read(lambda s: _oldest(s, group)):
                 if not await self._hand_over(delivery, row):
                     return
 
@@ -63,9 +63,9 @@ class Outbox:
             level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
             _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
             reason = str(exc)
-            await self._room.database.write(lambda s: _postpone(s, row, reason))
+            await self._deps.database.write(lambda s: _postpone(s, row, reason))
             return False
-        if not await self._room.database.write(lambda s: _done(s, row)):
+        if not await self._deps.database.write(lambda s: _done(s, row)):
             # It was forgotten while it was on the way: the group holds what came before, and is to hold nothing.
             await delivery.erase(group)
         return True

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.runtime.calls import Calls, Thought, out
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
 from service.usage import Usage
@@ -39,12 +39,12 @@ class RealtimeStep:
     at any time between two pieces.
     """
 
-    def __init__(self, crew: Crew, living: WorldSession, calls: Calls, until: WorldTime) -> None:
-        self._crew = crew
+    def __init__(self, deps: WorldDependencies, living: WorldSession, calls: Calls, until: WorldTime) -> None:
+        self._deps = deps
         self._living = living
         self._calls = calls
         self._until = until
-        self._window = RunWindow(crew, living, until)
+        self._window = RunWindow(deps, living, until)
         self._held: dict[str, Thought] = {}
         self._late: list[Call] = []
 
@@ -161,18 +161,18 @@ class RealtimeStep:
         decision = URGENCY[Ask.DECISION]
         wanted += [_Wanted(urgency=decision, since=t.since, id=i) for i, t in people.items() if t.task is None]
         wanted.sort(key=lambda one: (one.urgency, one.since, one.id))
-        for one in wanted[: max(0, self._crew.slots - calls.in_flight)]:
+        for one in wanted[: max(0, self._deps.slots - calls.in_flight)]:
             if one.call is None:
                 thought = people[one.id]
-                thought.task = out(self._crew.decide(self._living, thought.snapshot))
+                thought.task = out(self._deps.decide(self._living, thought.snapshot))
             else:
                 calls.talks[one.id] = out(self._word(one.call))
 
     async def _word(self, call: Call) -> bool | None:
         key = self._living.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
-            return await self._crew.speak(key, call.index, None)
-        await self._crew.close(key)
+            return await self._deps.speak(key, call.index, None)
+        await self._deps.close(key)
         return None
 
 

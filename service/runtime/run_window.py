@@ -9,7 +9,7 @@ from service.conversation.start import Start, start_talk
 from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.passing import pass_time
 from service.runtime.publish import Why, publish
 from service.runtime.world_session import WorldSession, save
@@ -34,7 +34,7 @@ class RunWindow:
 
     def __init__(
         self,
-        crew: Crew,
+        deps: WorldDependencies,
         living: WorldSession,
         until: WorldTime,
         *,
@@ -46,7 +46,7 @@ class RunWindow:
         self.begins = living.world.now
         self.until = until
         self.ahead = Scheduler(living.core, until=horizon or until, gates=gates)
-        self._crew = crew
+        self._deps = deps
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}
         self._spent: list[tuple[WorldTime, Usage, int]] = []
@@ -108,7 +108,7 @@ class RunWindow:
         settled = self.until if last else self._settles()
         if not events and settled == self._settled and not self.living.core.changed_people:
             return
-        self.living.saved(await self._crew.room.database.write(lambda s: self._store(s, events, settled)))
+        self.living.saved(await self._deps.conversation.database.write(lambda s: self._store(s, events, settled)))
         self.living.world, self.living.core.now = self.living.world.at(settled), settled
         self._settled = settled
         self._why.clear()
@@ -152,16 +152,16 @@ class RunWindow:
         goal = None
         if agent_state.goal and agent_state.success_criteria:
             goal = Goal(goal=agent_state.goal, success_criteria=agent_state.success_criteria)
-        room = self._crew.room
+        deps = self._deps.conversation
         start_talk(
             session,
             self.living.world.at(talk.start),
             talk,
             Start(
-                character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=room.settings.max_turns
+                character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=deps.settings.max_turns
             ),
             self.living.core.people[talk.person_id].node_id,
-            room.models.names(),
+            deps.models.names(),
             self.living.conversation_id(talk),
         )
 

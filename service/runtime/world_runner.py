@@ -19,7 +19,7 @@ from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, 
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.calls import Calls, Decisions
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, release
 from service.runtime.realtime import RealtimeStep
@@ -82,7 +82,7 @@ class WorldRunner:
 
     def __init__(
         self,
-        crew: Crew,
+        deps: WorldDependencies,
         *,
         sweep_seconds: float = LEASE_SECONDS / 4,
         lease_seconds: float = LEASE_SECONDS,
@@ -93,25 +93,24 @@ class WorldRunner:
         A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for a
         world that moves for `patience_seconds` at most, and for one another as long as that takes.
         """
-        self.crew = crew
+        self.deps = deps
         self.id = new_id()
         self.lease_seconds = lease_seconds
         self._sweep_seconds = sweep_seconds
         self._patience_seconds = patience_seconds
-        self._room = crew.room
         self._worlds: dict[str, _Kept] = {}
         self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Go on with every world that a former process left short of where it was told to go."""
-        if self._room.database.is_sqlite:  # one process: whoever held a lease is gone
-            await self._room.database.write(drop_all)
+        if self.deps.conversation.database.is_sqlite:  # one process: whoever held a lease is gone
+            await self.deps.conversation.database.write(drop_all)
         self._sweeper = asyncio.create_task(self._again())
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
         await self._end()
-        await self._room.database.write(lambda s: release(s, self.id))
+        await self.deps.conversation.database.write(lambda s: release(s, self.id))
 
     async def _end(self) -> None:
         tasks = [kept.task for kept in self._worlds.values() if kept.task is not None]
@@ -136,7 +135,7 @@ class WorldRunner:
         def work(session: Session) -> dict[str, Any]:
             return once(session, request, lambda: self._told(session, world_id, ticks))
 
-        told = await self._room.database.write(work)
+        told = await self.deps.conversation.database.write(work)
         self.move(world_id)
         return Step(before=WorldTime(told["before"]), after=WorldTime(told["after"]), first=told["first"])
 
@@ -153,7 +152,7 @@ class WorldRunner:
                 return None
             return self._told(session, world_id, ticks)
 
-        told = await self._room.database.write(work)
+        told = await self.deps.conversation.database.write(work)
         if told is None:
             return None
         self.move(world_id)
@@ -176,7 +175,7 @@ class WorldRunner:
             Exception: what else stopped it on the way.
         """
         while True:
-            now, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+            now, target = await self.deps.conversation.database.read(lambda s: self._clock(s, world_id))
             if now >= until:
                 return
             if target < until:
@@ -221,8 +220,10 @@ class WorldRunner:
                 except _Ahead as ahead:
                     _require_went(run, ahead.reached)
                     if asyncio.get_running_loop().time() > deadline:
-                        raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
-                    await self._room.database.write(partial(_order, world_id=world_id, until=ahead.reached))
+                        raise await self.deps.conversation.database.read(
+                            lambda s: moves(s.get_one(WorldRow, world_id))
+                        ) from None
+                    await self.deps.conversation.database.write(partial(_order, world_id=world_id, until=ahead.reached))
                 else:
                     if not leaves_minds_alone:
                         await kept.decisions.drop()
@@ -250,11 +251,11 @@ class WorldRunner:
                 kept.living = None
                 await self._release_calls(kept)
                 try:
-                    return await self._room.database.write(change)
+                    return await self.deps.conversation.database.write(change)
                 except WorldMoves:
                     if asyncio.get_running_loop().time() > deadline:
                         raise
-                    await self._room.database.write(partial(call_off, world_id=world_id))
+                    await self.deps.conversation.database.write(partial(call_off, world_id=world_id))
             await asyncio.sleep(0.2)
 
     async def let_pass(self, world_id: str, ticks: int) -> None:
@@ -266,17 +267,21 @@ class WorldRunner:
         kept = self._kept(world_id)
         async with kept.lock:
             try:
-                kept.living = living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
+                kept.living = living = await self.deps.conversation.database.write(
+                    lambda s: self._taken_up(s, world_id, kept)
+                )
                 if living is None:
                     return
-                if (await self._room.database.read(lambda s: self._clock(s, world_id)))[1] > living.world.now:
+                if (await self.deps.conversation.database.read(lambda s: self._clock(s, world_id)))[
+                    1
+                ] > living.world.now:
                     self.move(world_id)
                     return
-                await self.crew.end_dropped(living)
+                await self.deps.end_dropped(living)
                 minutes = ticks * living.world.settings.tick_minutes
                 until = WorldTime(min(living.world.now + minutes, LATEST))
-                await RealtimeStep(self.crew, living, kept.calls, until).run()
-                await self._room.database.write(lambda s: release(s, self.id, world_id))
+                await RealtimeStep(self.deps, living, kept.calls, until).run()
+                await self.deps.conversation.database.write(lambda s: release(s, self.id, world_id))
             except BaseException:
                 kept.living = None  # it may be ahead of the store
                 raise
@@ -303,7 +308,7 @@ class WorldRunner:
             await self._take(kept, deadline)
         except TimeoutError:
             kept.is_missed = True
-            raise await self._room.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
+            raise await self.deps.conversation.database.read(lambda s: moves(s.get_one(WorldRow, world_id))) from None
         finally:
             kept.waiting -= 1
         try:
@@ -340,7 +345,7 @@ class WorldRunner:
             nonlocal living
             if living is not None:
                 kept.living = None  # a second try: the first has changed it
-            world = self._room.stage.open(session, world_id, lock=True)
+            world = self.deps.conversation.stage.open(session, world_id, lock=True)
             claim(session, self.id, world_id, self.lease_seconds)
             living = self._living(session, world, kept)
             if living.reached > living.world.now:
@@ -351,7 +356,7 @@ class WorldRunner:
             return answer, revision
 
         try:
-            answer, revision = await self._room.database.write(change)
+            answer, revision = await self.deps.conversation.database.write(change)
         except _Ahead:
             kept.living = living
             raise
@@ -364,11 +369,11 @@ class WorldRunner:
         if living is not None:
             living.saved(revision)
         kept.living = living
-        self.crew.engine.begin_anew(world_id)
+        self.deps.engine.begin_anew(world_id)
         return answer
 
     def _told(self, session: Session, world_id: str, ticks: int) -> dict[str, Any]:
-        settings = self._room.stage.open(session, world_id, lock=True).settings
+        settings = self.deps.conversation.stage.open(session, world_id, lock=True).settings
         row = session.get_one(WorldRow, world_id)
         before = max(row.now, row.target or row.now)
         after = before + ticks * settings.tick_minutes
@@ -391,15 +396,15 @@ class WorldRunner:
         async with kept.lock:
             try:
                 kept.again = False
-                living = await self._room.database.write(lambda s: self._taken_up(s, world_id, kept))
+                living = await self.deps.conversation.database.write(lambda s: self._taken_up(s, world_id, kept))
                 kept.living = living
-                _, target = await self._room.database.read(lambda s: self._clock(s, world_id))
+                _, target = await self.deps.conversation.database.read(lambda s: self._clock(s, world_id))
                 if living is None or target <= living.world.now:
-                    await self._room.database.write(lambda s: release(s, self.id, world_id))
+                    await self.deps.conversation.database.write(lambda s: release(s, self.id, world_id))
                     return kept.again
-                await self.crew.end_dropped(living)
+                await self.deps.end_dropped(living)
                 await self._drop(kept.calls)
-                kept.exact_run = ExactRun(self.crew, living, target, decisions=kept.decisions)
+                kept.exact_run = ExactRun(self.deps, living, target, decisions=kept.decisions)
                 kept.moves_since = asyncio.get_running_loop().time()
                 if kept.waiting:
                     kept.exact_run.interrupt()
@@ -414,14 +419,14 @@ class WorldRunner:
     def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> WorldSession | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
-        return self._living(session, self._room.stage.open(session, world_id), kept)
+        return self._living(session, self.deps.conversation.stage.open(session, world_id), kept)
 
     def _living(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
-        missing = self._room.models.names()["decision"] == "none"
+        missing = self.deps.conversation.models.names()["decision"] == "none"
         if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
             return kept.living
-        self.crew.engine.begin_anew(world.id)
-        return load(session, self._room.stage, world.id, models_missing=missing)
+        self.deps.engine.begin_anew(world.id)
+        return load(session, self.deps.conversation.stage, world.id, models_missing=missing)
 
     async def _release_calls(self, kept: _Kept) -> None:
         await kept.decisions.drop()
@@ -431,7 +436,7 @@ class WorldRunner:
         if not calls.is_empty:
             await calls.drop()
             # SQLite's one writer comes to this when it has done what they had begun.
-            await self._room.database.write(_nothing)
+            await self.deps.conversation.database.write(_nothing)
 
     async def _again(self) -> None:
         while True:
@@ -447,15 +452,15 @@ class WorldRunner:
         """
         moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
         if moving:
-            await self._room.database.write(
+            await self.deps.conversation.database.write(
                 partial(extend, world_runner=self.id, world_ids=moving, seconds=self.lease_seconds)
             )
         for world_id in moving:
-            _, target = await self._room.database.read(partial(self._clock, world_id=world_id))
+            _, target = await self.deps.conversation.database.read(partial(self._clock, world_id=world_id))
             exact_run = self.drive_of(world_id)
             if exact_run is not None and target < exact_run.until:
                 exact_run.halt()
-        for world_id in await self._room.database.read(partial(abandoned, world_runner=self.id)):
+        for world_id in await self.deps.conversation.database.read(partial(abandoned, world_runner=self.id)):
             if world_id not in moving:
                 self.move(world_id)
 
@@ -463,7 +468,7 @@ class WorldRunner:
         """The world's clock, and how far it was told to go. A world that is not there is at its beginning."""
         row = session.get(WorldRow, world_id)
         if row is None:
-            return self._room.stage.start, self._room.stage.start
+            return self.deps.conversation.stage.start, self.deps.conversation.stage.start
         return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
 
     def _kept(self, world_id: str) -> _Kept:

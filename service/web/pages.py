@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of
 from service.decision.wording import action_name
 from service.errors import NotFound
@@ -62,10 +62,10 @@ class Page:
     valid: bool
 
     @property
-    def room(self) -> Room:
+    def deps(self) -> ConversationDependencies:
         """What the app serves with."""
-        room: Room = self.request.app.state.house.room
-        return room
+        deps: ConversationDependencies = self.request.app.state.deps.conversation
+        return deps
 
     def language(self, world: WorldView) -> Language:
         """The language the address names, else the world's."""
@@ -150,14 +150,14 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
     def names(session: Session) -> tuple[WorldView, dict[str, str] | None]:
-        world = page.room.stage.open(session, page.world_id)
+        world = page.deps.stage.open(session, page.world_id)
         try:
             row = conversation_of(session, page.world_id, conversation_id)
         except NotFound:
             return world, None
         return world, {"character": world.name_of(row.opener_id), "npc": world.name_of(row.partner_id)}
 
-    world, people = await page.room.database.read(names)
+    world, people = await page.deps.database.read(names)
     if people is None:
         return page.missing(world)
     return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
@@ -212,4 +212,4 @@ def _actions(world: WorldView) -> dict[str, str]:
 
 
 async def _world(page: Page) -> WorldView:
-    return await page.room.database.read(lambda s: page.room.stage.open(s, page.world_id))
+    return await page.deps.database.read(lambda s: page.deps.stage.open(s, page.world_id))

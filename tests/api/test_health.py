@@ -196,11 +196,11 @@ def test_what_an_import_brought_can_be_searched_in_our_own_database(
     talk(client)
     told, settings = tmp_path / "told.jsonl", settings_for(tmp_path, millbrook)
     export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), told)
-    house = client.app.state.house  # type: ignore[attr-defined]
+    deps = client.app.state.deps  # type: ignore[attr-defined]
     with told.open("rb") as lines:
-        house.room.database.write_now(lambda s: read_story(s, "copy", told, lines))
-    heard = house.room.memory.recall(
-        Group(world_id="copy", person_id="sora"), "heron", at=house.room.stage.start, kinds={Kind.TURN}
+        deps.conversation.database.write_now(lambda s: read_story(s, "copy", told, lines))
+    heard = deps.conversation.memory.recall(
+        Group(world_id="copy", person_id="sora"), "heron", at=deps.conversation.stage.start, kinds={Kind.TURN}
     )
     assert [one.item.text for one in asyncio.run(heard)] == ["The heron stands in the reeds"]
 
@@ -231,7 +231,7 @@ def test_a_database_that_is_taken_away_under_the_service_shows_and_nothing_is_wr
 def test_a_damaged_database_that_is_met_on_the_way_shows(
     client: TestClient, script: ScriptedModel, tmp_path: Path, accepted: Language
 ) -> None:
-    file, engine = tmp_path / "data" / "kataribe.db", client.app.state.house.room.database.engine  # type: ignore[attr-defined]
+    file, engine = tmp_path / "data" / "kataribe.db", client.app.state.deps.conversation.database.engine  # type: ignore[attr-defined]
     for _ in range(3):
         script_sister(script)
         talk(client)

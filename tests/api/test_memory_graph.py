@@ -62,7 +62,7 @@ def remember(client: TestClient, number: int, *facts: tuple[str, str, str], at: 
         )
         for index, (subject, relation, thing) in enumerate(facts)
     ]
-    room = client.app.state.house.room  # type: ignore[attr-defined]
+    room = client.app.state.deps.conversation  # type: ignore[attr-defined]
     asyncio.run(Memory(room.memory, room.database).remember(SORA, episode, drafts))
     return [draft.id for draft in drafts]
 

@@ -60,7 +60,7 @@ def rows(app: FastAPI) -> dict[str, list[Any]]:
             for name, t in TABLES.items()
         }
 
-    found: dict[str, list[Any]] = app.state.house.room.database.read_now(read)
+    found: dict[str, list[Any]] = app.state.deps.conversation.database.read_now(read)
     return found
 
 
@@ -149,7 +149,7 @@ def fill_the_disk(app: FastAPI) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
 
-    event.listen(app.state.house.room.database.engine, "checkout", limit)
+    event.listen(app.state.deps.conversation.database.engine, "checkout", limit)
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "do not send it again"), ("ja", "もう一度送らないでください")])
@@ -163,7 +163,7 @@ def test_a_full_disk_on_the_way_is_told_as_it_is_and_the_tick_can_be_taken_back(
     told = problem(client.post("/world/tick", json={"ticks": WEEK}, headers=headers), 503, "run-interrupted")
     assert word in told["detail"]
     assert "full" in told["facts"]["reason"]
-    assert app.state.house.room.database.read_now(lambda s: s.get_one(WorldRow, "main")).target is not None
+    assert app.state.deps.conversation.database.read_now(lambda s: s.get_one(WorldRow, "main")).target is not None
     assert client.post("/world/stop").json()["moving"] is False
 
 

@@ -20,7 +20,7 @@ def test_statements_are_counted_without_docstrings_and_texts_apart(tmp_path: Pat
     for name, text in {
         "world/time.py": SOURCE,
         "service/app.py": "run = 1; stop = 2\n",
-        "service/api/deps.py": f"name = 'x' {' ' * 120} # wide\n",
+        "service/api/dependencies.py": f"name = 'x' {' ' * 120} # wide\n",
         "service/api/prompts/en/ask.j2": "Who\nare you?\n",
         "service/locales/en.yaml": "hello: Hello\n",
         "tests/test_app.py": SOURCE,

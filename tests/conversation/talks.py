@@ -8,9 +8,9 @@ from typing import Any
 from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.context import Goal
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
-from service.conversation.room import Room
 from service.conversation.start import Start, start, start_talk
 from service.llm.budget import Budgeted
 from service.llm.choose import ROLES, Models
@@ -41,7 +41,9 @@ AHEAD = 2 * MINUTES_PER_DAY + 3 * 60
 """Minutes that a talk of the living world is ahead of the world's clock."""
 
 
-def limited(room: Room, script: ScriptedModel, *, now: Callable[[], datetime] = utc_now, **limits: int) -> Room:
+def limited(
+    room: ConversationDependencies, script: ScriptedModel, *, now: Callable[[], datetime] = utc_now, **limits: int
+) -> ConversationDependencies:
     """The same room under a budget of those settings; `now` is the machine's clock."""
     budget = DailyBudget(room.database, LlmSettings(**limits), now=now)
     return replace(room, models=Models(dict.fromkeys(ROLES, Budgeted(script, budget))), budget=budget)
@@ -101,7 +103,9 @@ def talk_of_family() -> tuple[CharacterTurn | NpcTurn | ClosingExtraction, ...]:
     return says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), recollection()
 
 
-def place(room: Room, character_id: str = "aoi", node_id: str = BESIDE_TARO, world_id: str = "main") -> None:
+def place(
+    room: ConversationDependencies, character_id: str = "aoi", node_id: str = BESIDE_TARO, world_id: str = "main"
+) -> None:
     """Put a character on a node, now."""
 
     def work(session: Session) -> None:
@@ -111,7 +115,7 @@ def place(room: Room, character_id: str = "aoi", node_id: str = BESIDE_TARO, wor
     room.database.write_now(work)
 
 
-def send(room: Room, character_id: str, node_id: str) -> None:
+def send(room: ConversationDependencies, character_id: str, node_id: str) -> None:
     """Send a character to a node, from now on."""
 
     def work(session: Session) -> None:
@@ -122,7 +126,7 @@ def send(room: Room, character_id: str, node_id: str) -> None:
     room.database.write_now(work)
 
 
-def pass_minutes(room: Room, minutes: int) -> None:
+def pass_minutes(room: ConversationDependencies, minutes: int) -> None:
     """Let the world's clock go on."""
 
     def work(session: Session) -> None:
@@ -133,7 +137,7 @@ def pass_minutes(room: Room, minutes: int) -> None:
     room.database.write_now(work)
 
 
-def sleeps(room: Room, character_id: str) -> None:
+def sleeps(room: ConversationDependencies, character_id: str) -> None:
     """A night passes for a character; only what counts its nights is written."""
 
     def work(session: Session) -> None:
@@ -186,7 +190,7 @@ def remember_talk(
 
 
 def begin(
-    room: Room,
+    room: ConversationDependencies,
     *,
     character_id: str = "aoi",
     npc_id: str = "npc_taro",
@@ -202,7 +206,7 @@ def begin(
 
 
 def begin_living(
-    room: Room,
+    room: ConversationDependencies,
     conversation_id: str = "c1",
     *,
     ahead: int = AHEAD,
@@ -238,7 +242,7 @@ async def hold_living(engine: Engine, starts: WorldTime, conversation_id: str = 
 
 
 def meet(
-    room: Room,
+    room: ConversationDependencies,
     *,
     character_id: str = "aoi",
     npc_id: str = "npc_taro",
@@ -251,25 +255,25 @@ def meet(
     return begin(room, character_id=character_id, npc_id=npc_id, goal=goal, max_turns=max_turns, world_id=world_id)
 
 
-def talk(room: Room, conversation_id: str, *, world_id: str = "main") -> ConversationRow:
+def talk(room: ConversationDependencies, conversation_id: str, *, world_id: str = "main") -> ConversationRow:
     """The conversation as the database has it."""
     return room.database.read_now(lambda s: s.get_one(ConversationRow, (world_id, conversation_id)))
 
 
-def turns(room: Room, conversation_id: str) -> list[TurnRow]:
+def turns(room: ConversationDependencies, conversation_id: str) -> list[TurnRow]:
     """Its committed turns in order."""
     query = select(TurnRow).where(TurnRow.conversation_id == conversation_id).order_by(col(TurnRow.turn))
     return room.database.read_now(lambda s: list(s.exec(query)))
 
 
-def todays(room: Room, person_id: str) -> list[str]:
+def todays(room: ConversationDependencies, person_id: str) -> list[str]:
     """The conversations of the day the person lives."""
     return room.database.read_now(
         lambda s: [row.conversation_id for row in todays_summaries(s, room.stage.open(s, "main"), person_id)]
     )
 
 
-def rows(room: Room, table: type[SQLModel]) -> list[dict[str, Any]]:
+def rows(room: ConversationDependencies, table: type[SQLModel]) -> list[dict[str, Any]]:
     """All rows of a table, in the order of their keys."""
     return room.database.read_now(lambda s: dump(s, table))
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from service.content.load import Content
 from service.conversation.closing import close, reopen
 from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
@@ -58,7 +58,7 @@ SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
 
-def _spoken(room: Room, script: ScriptedModel, **begin: Any) -> str:
+def _spoken(room: ConversationDependencies, script: ScriptedModel, **begin: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     conversation_id = meet(room, **begin)
@@ -66,11 +66,11 @@ def _spoken(room: Room, script: ScriptedModel, **begin: Any) -> str:
     return conversation_id
 
 
-def _close(room: Room, conversation_id: str) -> ConversationRow:
+def _close(room: ConversationDependencies, conversation_id: str) -> ConversationRow:
     return asyncio.run(close(room, main(conversation_id)))
 
 
-def _reopen(room: Room, conversation_id: str) -> None:
+def _reopen(room: ConversationDependencies, conversation_id: str) -> None:
     room.database.write_now(lambda s: reopen(s, s.get_one(ConversationRow, main(conversation_id))))
 
 
@@ -87,11 +87,11 @@ def _without(content: Content, *, npc_id: str = "", character_id: str = "") -> C
     return replace(content, casts=casts)
 
 
-def _revised(room: Room, content: Content) -> Room:
+def _revised(room: ConversationDependencies, content: Content) -> ConversationDependencies:
     return replace(room, stage=WorldRepository(content, room.settings.world))
 
 
-def test_a_closing_is_exactly_one_model_call(room: Room, script: ScriptedModel) -> None:
+def test_a_closing_is_exactly_one_model_call(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     before = len(script.history)
     script.enqueue(recollection())
@@ -103,7 +103,7 @@ def test_a_closing_is_exactly_one_model_call(room: Room, script: ScriptedModel) 
     assert prompt.given.goal_achieved
 
 
-def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel) -> None:
+def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(recollection())
     row = _close(room, conversation_id)
@@ -129,7 +129,7 @@ def test_a_closing_stores_what_was_recollected(room: Room, script: ScriptedModel
     assert (closed.kind, closed.data["conversation_id"]) == ("conversation_closed", conversation_id)
 
 
-def test_a_closing_counts_its_cost(room: Room, script: ScriptedModel) -> None:
+def test_a_closing_counts_its_cost(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, conversation_id)
@@ -139,7 +139,9 @@ def test_a_closing_counts_its_cost(room: Room, script: ScriptedModel) -> None:
     assert talk(room, conversation_id).prompt_tokens == sum(row.prompt_tokens for row in usage.values())
 
 
-def test_a_failed_closing_keeps_the_transcript_and_says_why(room: Room, script: ScriptedModel) -> None:
+def test_a_failed_closing_keeps_the_transcript_and_says_why(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(BROKEN)
     row = _close(room, conversation_id)
@@ -157,7 +159,7 @@ def test_a_failed_closing_keeps_the_transcript_and_says_why(room: Room, script: 
     assert room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1].kind == "closing_failed"
 
 
-def test_a_failed_closing_can_be_done_again(room: Room, script: ScriptedModel) -> None:
+def test_a_failed_closing_can_be_done_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(BROKEN)
     _close(room, conversation_id)
@@ -168,7 +170,7 @@ def test_a_failed_closing_can_be_done_again(room: Room, script: ScriptedModel) -
     assert len(rows(room, SummaryRow)) == 2
 
 
-def test_only_a_failed_closing_can_be_opened_again(room: Room, script: ScriptedModel) -> None:
+def test_only_a_failed_closing_can_be_opened_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     with pytest.raises(WrongPhase):
         _reopen(room, conversation_id)
@@ -179,7 +181,9 @@ def test_only_a_failed_closing_can_be_opened_again(room: Room, script: ScriptedM
     assert refused.value.facts["phase"] == "closed"
 
 
-def test_a_second_closing_changes_nothing_and_asks_nobody(room: Room, script: ScriptedModel) -> None:
+def test_a_second_closing_changes_nothing_and_asks_nobody(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, conversation_id)
@@ -189,7 +193,7 @@ def test_a_second_closing_changes_nothing_and_asks_nobody(room: Room, script: Sc
     assert [rows(room, table) for table in (*SETTLED, ConversationRow)] == before
 
 
-def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedModel) -> None:
+def test_two_closings_at_the_same_time_store_once(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     script.latency_seconds = 0.05
     script.enqueue(recollection(), recollection(summary="Another account of it."))
@@ -203,7 +207,9 @@ def test_two_closings_at_the_same_time_store_once(room: Room, script: ScriptedMo
     assert talk(room, conversation_id).calls == 6  # both were paid
 
 
-def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(room: Room, script: ScriptedModel) -> None:
+def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
 
     def settled_meanwhile(prompt: Prompt[Any]) -> BaseModel:
@@ -217,7 +223,9 @@ def test_a_closing_that_fails_after_another_has_stored_does_not_undo_it(room: Ro
     assert talk(room, conversation_id).failure is None
 
 
-def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     sleeps(room, "aoi")
     script.enqueue(recollection())
@@ -226,7 +234,9 @@ def test_a_talk_settled_after_sleep_does_not_enter_the_new_day(room: Room, scrip
     assert len(rows(room, SummaryRow)) == 2
 
 
-def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: ScriptedModel) -> None:
+def test_what_was_not_remembered_stands_in_the_next_scene(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     first = _spoken(room, script)
     script.enqueue(BROKEN)
     _close(room, first)
@@ -238,7 +248,9 @@ def test_what_was_not_remembered_stands_in_the_next_scene(room: Room, script: Sc
         assert scene.last_meeting is None
 
 
-def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, script: ScriptedModel) -> None:
+def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     first = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, first)
@@ -259,7 +271,9 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(room: Room, s
     assert npc.learned == ("calls his children Mio and Riku",)
 
 
-def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: ScriptedModel) -> None:
+def test_the_days_other_talks_stand_in_the_characters_scene(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     first = _spoken(room, script)
     script.enqueue(recollection())
     _close(room, first)
@@ -272,7 +286,9 @@ def test_the_days_other_talks_stand_in_the_characters_scene(room: Room, script: 
     assert scene.times_met == 0
 
 
-def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room: Room, script: ScriptedModel) -> None:
+def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     earlier = _spoken(room, script)
     script.enqueue(BROKEN)
     _close(room, earlier)
@@ -292,7 +308,7 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(room
 
 
 def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(
-    room: Room, script: ScriptedModel, village: Content
+    room: ConversationDependencies, script: ScriptedModel, village: Content
 ) -> None:
     conversation_id = _spoken(room, script)
     asked = len(script.history)
@@ -310,7 +326,7 @@ def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(
 
 @pytest.mark.parametrize("gone", [{"npc_id": "npc_taro"}, {"character_id": "aoi"}])
 def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
-    room: Room, script: ScriptedModel, village: Content, gone: dict[str, str]
+    room: ConversationDependencies, script: ScriptedModel, village: Content, gone: dict[str, str]
 ) -> None:
     conversation_id = meet(room)
     row = asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(main(conversation_id)))
@@ -321,7 +337,7 @@ def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
     assert script.history == []
 
 
-def test_no_transaction_is_open_while_the_model_thinks(room: Room, script: ScriptedModel) -> None:
+def test_no_transaction_is_open_while_the_model_thinks(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
 
     def writes(prompt: Prompt[Any]) -> BaseModel:
@@ -334,7 +350,9 @@ def test_no_transaction_is_open_while_the_model_thinks(room: Room, script: Scrip
     assert row.closed_at == (row.ended_at or 0) + 1
 
 
-def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(room: Room, script: ScriptedModel) -> None:
+def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(ModelTimeout(model="m", seconds=60))
     _close(room, conversation_id)

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 
 from service.conversation.closing import close
 from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
-from service.conversation.room import Room
 from service.conversation.stream import Ended, Moment, Said, Speaking
 from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
@@ -55,12 +55,12 @@ Hold = Callable[..., str]
 
 
 @pytest.fixture(params=["a client's", "the living world's"])
-def hold(request: pytest.FixtureRequest, room: Room, script: ScriptedModel) -> Hold:
+def hold(request: pytest.FixtureRequest, room: ConversationDependencies, script: ScriptedModel) -> Hold:
     """Under either clock policy: whoever has begun it, all that is tested with this holds."""
     return partial(_hold if request.param == "a client's" else _hold_living, room, script)
 
 
-def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
+def _hold(room: ConversationDependencies, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
     script.enqueue(*answers)
     conversation_id = meet(room, **begin)
     key = ConversationKey(begin.get("world_id", "main"), conversation_id)
@@ -68,14 +68,14 @@ def _hold(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -
     return conversation_id
 
 
-def _hold_living(room: Room, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
+def _hold_living(room: ConversationDependencies, script: ScriptedModel, *answers: Scripted, **begin: Any) -> str:
     script.enqueue(*answers)
     starts = begin_living(room, **begin)
     asyncio.run(hold_living(Engine(room), starts))
     return "c1"
 
 
-def _texts(room: Room, conversation_id: str) -> list[str]:
+def _texts(room: ConversationDependencies, conversation_id: str) -> list[str]:
     return [turn.text for turn in turns(room, conversation_id)]
 
 
@@ -85,7 +85,7 @@ def _scene(prompt: Prompt[Any]) -> PromptContext:
 
 
 def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(
-    room: Room, script: ScriptedModel, hold: Hold
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold
 ) -> None:
     conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
     row = talk(room, conversation_id)
@@ -95,7 +95,7 @@ def test_a_talk_with_a_given_goal_ends_with_the_partners_farewell(
     assert (row.goal, row.success_criteria, row.goal_given) == (GOAL.goal, GOAL.success_criteria, True)
 
 
-def test_the_turns_say_who_spoke_and_what_it_cost(room: Room, hold: Hold) -> None:
+def test_the_turns_say_who_spoke_and_what_it_cost(room: ConversationDependencies, hold: Hold) -> None:
     first, second = turns(room, hold(says(HELLO), replies(FAMILY, leaves=True)))
     assert [(t.turn, t.speaker_id, t.speaker_name) for t in (first, second)] == [
         (0, "aoi", "Aoi"),
@@ -109,7 +109,9 @@ def test_the_turns_say_who_spoke_and_what_it_cost(room: Room, hold: Hold) -> Non
     assert first.duration_ms >= 0
 
 
-def test_a_character_without_a_goal_sets_one_with_its_opening_turn(room: Room, script: ScriptedModel) -> None:
+def test_a_character_without_a_goal_sets_one_with_its_opening_turn(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _hold(
         room, script, opens(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL), goal=None
     )
@@ -121,7 +123,9 @@ def test_a_character_without_a_goal_sets_one_with_its_opening_turn(room: Room, s
     assert later.goal == GOAL
 
 
-def test_a_goal_achieved_on_the_first_turn_does_not_count(room: Room, script: ScriptedModel) -> None:
+def test_a_goal_achieved_on_the_first_turn_does_not_count(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _hold(
         room, script, says(HELLO, achieved=True), replies(FAMILY), says(THANKS), replies(FAREWELL, leaves=True)
     )
@@ -131,14 +135,16 @@ def test_a_goal_achieved_on_the_first_turn_does_not_count(room: Room, script: Sc
 
 
 @pytest.mark.parametrize("max_turns", [1, 2, 3])
-def test_a_talk_stops_at_its_limit(room: Room, hold: Hold, max_turns: int) -> None:
+def test_a_talk_stops_at_its_limit(room: ConversationDependencies, hold: Hold, max_turns: int) -> None:
     words = [says(HELLO), replies(FAMILY), says("And your wife, how did the two of you meet?")]
     conversation_id = hold(*words[:max_turns], max_turns=max_turns)
     assert len(turns(room, conversation_id)) == max_turns
     assert talk(room, conversation_id).end_reason == EndReason.TURN_LIMIT
 
 
-def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script: ScriptedModel) -> None:
+def test_both_are_free_when_it_has_ended_and_the_log_says_why(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _hold(room, script, says(HELLO, leaves=True))
     assert rows(room, EngagementRow) == []
     last = room.database.read_now(lambda s: events_after(s, "main", 0, 100))[-1]
@@ -147,13 +153,13 @@ def test_both_are_free_when_it_has_ended_and_the_log_says_why(room: Room, script
     assert last.data["reason"] == "wants_to_end"
 
 
-def test_a_talk_that_is_over_is_not_taken_up_again(room: Room, hold: Hold) -> None:
+def test_a_talk_that_is_over_is_not_taken_up_again(room: ConversationDependencies, hold: Hold) -> None:
     conversation_id = hold(says(HELLO, leaves=True))
     asyncio.run(Engine(room).converse(main(conversation_id)))
     assert len(turns(room, conversation_id)) == 1
 
 
-def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_goes_on_from_the_turns_that_are_there(room: ConversationDependencies, script: ScriptedModel) -> None:
     def dies(prompt: Prompt[Any]) -> BaseModel:
         raise RuntimeError("the process is killed here")
 
@@ -167,7 +173,9 @@ def test_a_talk_goes_on_from_the_turns_that_are_there(room: Room, script: Script
     assert [line.text for line in _scene(script.history[3]).lines] == [HELLO, FAMILY]
 
 
-def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: Room, hold: Hold) -> None:
+def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(
+    room: ConversationDependencies, hold: Hold
+) -> None:
     conversation_id = hold(ModelTimeout(model="m", seconds=60))
     row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
@@ -184,7 +192,9 @@ def test_a_model_that_fails_before_the_first_word_leaves_nothing_to_close(room: 
         (ModelUnreachable(model="m", base_url="http://127.0.0.1:1", reason="refused"), "model-unreachable"),
     ],
 )
-def test_a_model_failure_never_becomes_dialogue(room: Room, hold: Hold, error: ModelTimeout, slug: str) -> None:
+def test_a_model_failure_never_becomes_dialogue(
+    room: ConversationDependencies, hold: Hold, error: ModelTimeout, slug: str
+) -> None:
     conversation_id = hold(says(HELLO), replies(FAMILY), says(THANKS), error)
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
@@ -193,14 +203,18 @@ def test_a_model_failure_never_becomes_dialogue(room: Room, hold: Hold, error: M
     assert row.failure["en"] != row.failure["ja"]
 
 
-def test_who_repeats_itself_is_asked_for_something_else(room: Room, script: ScriptedModel, hold: Hold) -> None:
+def test_who_repeats_itself_is_asked_for_something_else(
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold
+) -> None:
     conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(THANKS, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, FAMILY, THANKS]
     assert [_scene(prompt).nudge for prompt in script.history] == [None, None, None, "repeated"]
     assert turns(room, conversation_id)[2].calls == 2
 
 
-def test_who_repeats_itself_again_stalls_the_talk(room: Room, script: ScriptedModel, hold: Hold) -> None:
+def test_who_repeats_itself_again_stalls_the_talk(
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold
+) -> None:
     conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
@@ -208,18 +222,20 @@ def test_who_repeats_itself_again_stalls_the_talk(room: Room, script: ScriptedMo
     assert script.unused == 0
 
 
-def test_words_of_the_other_may_be_repeated(room: Room, hold: Hold) -> None:
+def test_words_of_the_other_may_be_repeated(room: ConversationDependencies, hold: Hold) -> None:
     conversation_id = hold(says(HELLO), replies(HELLO, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, HELLO]
 
 
-def test_who_steps_out_of_its_role_is_asked_once_more(room: Room, script: ScriptedModel, hold: Hold) -> None:
+def test_who_steps_out_of_its_role_is_asked_once_more(
+    room: ConversationDependencies, script: ScriptedModel, hold: Hold
+) -> None:
     conversation_id = hold(says(HELLO), replies(AS_AI), replies(FAMILY, leaves=True))
     assert _texts(room, conversation_id) == [HELLO, FAMILY]
     assert _scene(script.history[2]).nudge == "broke_character"
 
 
-def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, hold: Hold) -> None:
+def test_who_steps_out_of_its_role_twice_is_never_heard(room: ConversationDependencies, hold: Hold) -> None:
     other = "I am just an AI and cannot say."
     conversation_id = hold(says(HELLO), replies(AS_AI), replies(other))
     row = talk(room, conversation_id)
@@ -233,7 +249,9 @@ def test_who_steps_out_of_its_role_twice_is_never_heard(room: Room, hold: Hold) 
 
 
 @pytest.mark.parametrize("blank", ["   ", "\n\t", "　　"])
-def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, hold: Hold, blank: str) -> None:
+def test_a_blank_utterance_is_an_empty_answer_and_no_turn(
+    room: ConversationDependencies, hold: Hold, blank: str
+) -> None:
     conversation_id = hold(says(HELLO), replies(blank))
     row = talk(room, conversation_id)
     assert _texts(room, conversation_id) == [HELLO]
@@ -243,11 +261,11 @@ def test_a_blank_utterance_is_an_empty_answer_and_no_turn(room: Room, hold: Hold
     assert row.calls == 2
 
 
-def test_spaces_around_an_utterance_are_dropped(room: Room, hold: Hold) -> None:
+def test_spaces_around_an_utterance_are_dropped(room: ConversationDependencies, hold: Hold) -> None:
     assert _texts(room, hold(says(f"  {HELLO}\n", leaves=True))) == [HELLO]
 
 
-def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: ScriptedModel) -> None:
+def test_every_turn_is_committed_before_the_next_is_made(room: ConversationDependencies, script: ScriptedModel) -> None:
     seen: list[list[str]] = []
 
     def looking(answer: CharacterTurn | NpcTurn | OpeningTurn) -> Callable[[Prompt[Any]], BaseModel]:
@@ -262,7 +280,9 @@ def test_every_turn_is_committed_before_the_next_is_made(room: Room, script: Scr
     assert seen == [[], [HELLO], [HELLO, FAMILY]]
 
 
-def test_a_turn_bears_the_world_time_at_which_it_was_spoken(room: Room, script: ScriptedModel) -> None:
+def test_a_turn_bears_the_world_time_at_which_it_was_spoken(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     def later(prompt: Prompt[Any]) -> BaseModel:
         pass_minutes(room, 5)
         return replies(FAMILY, leaves=True)
@@ -273,7 +293,9 @@ def test_a_turn_bears_the_world_time_at_which_it_was_spoken(room: Room, script: 
     assert row.ended_at == row.started_at + 5
 
 
-def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     def ended(prompt: Prompt[Any]) -> BaseModel:
         room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
         return replies(FAMILY)
@@ -286,7 +308,9 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(roo
     assert talk(room, conversation_id).calls == 2  # what was paid is counted all the same
 
 
-def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room: Room, script: ScriptedModel) -> None:
+def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     failing = ModelTimeout(model="m", seconds=60)
     failing.usage = Usage(calls=3, prompt_tokens=77)
     first = _hold(room, script, says(HELLO), replies(AS_AI), replies(FAMILY), failing)
@@ -306,7 +330,7 @@ def test_costs_are_counted_by_world_day_and_role_with_retries_and_failures(room:
     assert talk(room, first).prompt_tokens == sum(row.prompt_tokens for row in main.values())
 
 
-def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: Room, script: ScriptedModel) -> None:
+def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: ConversationDependencies, script: ScriptedModel) -> None:
     def tomorrow(prompt: Prompt[Any]) -> BaseModel:
         pass_minutes(room, 24 * 60)
         return says(THANKS, leaves=True)
@@ -321,14 +345,16 @@ def test_a_day_that_begins_in_a_talk_gets_its_own_count(room: Room, script: Scri
     ]
 
 
-def test_a_stalled_talk_pays_for_both_attempts(room: Room, hold: Hold) -> None:
+def test_a_stalled_talk_pays_for_both_attempts(room: ConversationDependencies, hold: Hold) -> None:
     conversation_id = hold(says(HELLO), replies(FAMILY), says(AGAIN), says(HELLO))
     usage = {row.role: row for row in room.database.read_now(lambda s: usage_rows(s, "main"))}
     assert usage["character"].calls == 3
     assert talk(room, conversation_id).calls == 4
 
 
-def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, script: ScriptedModel) -> None:
+def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     async def hear() -> list[Moment]:
         script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
         conversation_id = meet(room)
@@ -350,7 +376,9 @@ def test_listeners_hear_the_words_grow_then_the_turn_then_the_end(room: Room, sc
     assert heard[-1] == Ended(reason=EndReason.WANTS_TO_END)
 
 
-def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(room: Room, script: ScriptedModel) -> None:
+def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     spent = limited(room, script, max_calls_per_day=3)
     conversation_id = _hold(spent, script, says(HELLO), replies(FAMILY))
     row = talk(room, conversation_id)
@@ -369,14 +397,18 @@ def test_a_budget_that_is_used_up_ends_the_talk_without_a_word_more(room: Room, 
     assert talk(room, conversation_id).phase == Phase.CLOSED, "the third call was kept for what was said"
 
 
-def test_a_repair_that_the_budget_has_no_room_for_is_no_dialogue(room: Room, script: ScriptedModel) -> None:
+def test_a_repair_that_the_budget_has_no_room_for_is_no_dialogue(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _hold(limited(room, script, max_calls_per_day=2), script, says(AS_AI))
     row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.BUDGET_EXHAUSTED)
     assert (_texts(room, conversation_id), row.calls) == ([], 1)
 
 
-def test_each_knows_what_it_said_to_the_other_today_and_before(room: Room, script: ScriptedModel) -> None:
+def test_each_knows_what_it_said_to_the_other_today_and_before(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     for minutes in (0, 60, MINUTES_PER_DAY, SAID_MINUTES):
         pass_minutes(room, minutes)
         _hold(room, script, says(f"{HELLO} {minutes}"), replies(FAREWELL, leaves=True))

@@ -7,9 +7,9 @@ from sqlmodel import Session
 
 from service.conversation.closing import close, reopen
 from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.gather import KNOWN_TOKENS
-from service.conversation.room import Room
 from service.conversation.transcript import end
 from service.errors import Busy, ModelBroken, ModelTimeout
 from service.llm.chat import estimate_tokens
@@ -61,15 +61,15 @@ from world.time import MINUTES_PER_DAY, WorldTime, day_of
 FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREWELL))
 
 
-def _foretold(room: Room) -> list[tuple[str, int, str, str]]:
+def _foretold(room: ConversationDependencies) -> list[tuple[str, int, str, str]]:
     return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in rows(room, PendingEventRow)]
 
 
-def _clock(room: Room) -> int:
+def _clock(room: ConversationDependencies) -> int:
     return int(rows(room, WorldRow)[0]["now"])
 
 
-def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
+def test_a_talk_begins_running_engages_both_and_is_foretold(room: ConversationDependencies) -> None:
     room.database.write_now(lambda s: s.add(PersonRow(world_id="main", person_id="aoi", sleeps=4)))
     starts = begin_living(room)
     row = talk(room, "c1")
@@ -87,7 +87,7 @@ def test_a_talk_begins_running_engages_both_and_is_foretold(room: Room) -> None:
     assert event["data"] == {"conversation_id": "c1", "partner_id": "npc_taro", "node_id": BESIDE_TARO}
 
 
-def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Room) -> None:
+def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: ConversationDependencies) -> None:
     begin_living(room, ahead=0)
     place(room, "mio")
     with pytest.raises(Busy) as refused:
@@ -95,7 +95,7 @@ def test_a_client_finds_both_busy_while_the_living_world_lets_them_talk(room: Ro
     assert refused.value.facts["conversation_id"] == "c1"
 
 
-def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
+def test_whom_a_clients_talk_engages_stays_engaged_there(room: ConversationDependencies) -> None:
     first = meet(room, character_id="mio")
     begin_living(room)
     assert {r["person_id"]: r["conversation_id"] for r in rows(room, EngagementRow)} == {
@@ -105,7 +105,7 @@ def test_whom_a_clients_talk_engages_stays_engaged_there(room: Room) -> None:
     }
 
 
-def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedModel) -> None:
+def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR)
     assert asyncio.run(hold_living(Engine(room), starts)) == 4
@@ -121,7 +121,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: Room, script: ScriptedMo
         assert prompt.given.place == world.map.label(BESIDE_TARO)
 
 
-def test_a_talk_lasts_as_long_as_talks_do_at_least(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_lasts_as_long_as_talks_do_at_least(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(says(HELLO, leaves=True))
     assert asyncio.run(hold_living(Engine(room), starts)) == 1
@@ -138,7 +138,7 @@ LOST = "Aoi lost a letter by the ferry"
 
 @pytest.mark.parametrize("caller", ["client", "living world"])
 def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
-    room: Room, script: ScriptedModel, caller: str
+    room: ConversationDependencies, script: ScriptedModel, caller: str
 ) -> None:
     script.enqueue(says(LETTER, leaves=True), extraction(second={"facts": [claim(LOST, 0, subject="Aoi")]}))
     first = meet(room)
@@ -154,7 +154,9 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
     assert all(LOST in prompt.messages[1].content for prompt in heard)
 
 
-def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room: Room, script: ScriptedModel) -> None:
+def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     taro, at = Group(world_id="main", person_id="npc_taro"), room.stage.start
     told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 8}" for number in range(12)]
     facts = [
@@ -170,7 +172,9 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(room:
     assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
 
 
-def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR)
 
@@ -189,7 +193,9 @@ def _carries(session: Session) -> None:
     session.add(PersonRow(world_id="main", person_id="aoi", items=["a lantern"]))
 
 
-def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, script: ScriptedModel) -> None:
+def test_what_a_character_carries_stands_in_its_own_prompt_only(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     room.database.write_now(_carries)
     starts = begin_living(room)
     script.enqueue(*FOUR)
@@ -199,7 +205,7 @@ def test_what_a_character_carries_stands_in_its_own_prompt_only(room: Room, scri
     assert "lantern" not in npc.messages[0].content
 
 
-def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: ScriptedModel) -> None:
+def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     failing = ModelTimeout(model="m", seconds=60)
     script.enqueue(says(HELLO), failing, recollection())
@@ -215,7 +221,9 @@ def test_the_cost_is_counted_on_the_day_the_talk_is_of(room: Room, script: Scrip
     assert counted == {(day, "character"): (1, 0), (day, "npc"): (1, 1), (day, "closing"): (1, 0)}
 
 
-def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: ScriptedModel) -> None:
+def test_the_time_since_they_last_met_is_that_of_the_talk(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     first = begin_living(room, ahead=60)
     second = begin_living(room, "c2", ahead=AHEAD)
     angered = recollection(second={"mood": "angry", "self_facts": []})
@@ -240,7 +248,9 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(room: Room, script: Sc
     assert (memory["created_at"], memory["expires_at"]) == (first + 4, first + 4 + 2 * MINUTES_PER_DAY)
 
 
-def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: ScriptedModel) -> None:
+def test_what_happens_later_is_not_known_yet_by_the_clock(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR, recollection())
 
@@ -264,7 +274,9 @@ def test_what_happens_later_is_not_known_yet_by_the_clock(room: Room, script: Sc
 
 
 @pytest.mark.parametrize("killed_at", range(4))
-def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: ScriptedModel, killed_at: int) -> None:
+def test_a_turn_that_is_committed_is_not_spoken_again(
+    room: ConversationDependencies, script: ScriptedModel, killed_at: int
+) -> None:
     """The driver dies between the commit of a turn and its own: it asks for the same turn of a new process."""
     starts = begin_living(room)
     script.enqueue(*FOUR)
@@ -284,7 +296,9 @@ def test_a_turn_that_is_committed_is_not_spoken_again(room: Room, script: Script
     assert script.unused == 0
 
 
-def test_a_last_turn_whose_end_was_not_written_ends_the_talk(room: Room, script: ScriptedModel) -> None:
+def test_a_last_turn_whose_end_was_not_written_ends_the_talk(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room, max_turns=2)
     script.enqueue(says(HELLO), replies(FAMILY))
 
@@ -306,7 +320,9 @@ def _as_if_it_ran(session: Session) -> None:
     row.phase, row.end_reason, row.ended_at = Phase.RUNNING, None, None
 
 
-def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: ScriptedModel) -> None:
+def test_after_a_restart_the_same_is_known_as_when_it_began(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR)
 
@@ -320,13 +336,15 @@ def test_after_a_restart_the_same_is_known_as_when_it_began(room: Room, script: 
     assert len({prompt.given.now for prompt in script.history if isinstance(prompt.given, PromptContext)}) == 1
 
 
-def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: Room) -> None:
+def test_a_turn_nobody_can_speak_yet_is_a_bug_of_the_caller(room: ConversationDependencies) -> None:
     starts = begin_living(room)
     with pytest.raises(ValueError, match="turn 1"):
         asyncio.run(Engine(room).turn(main("c1"), 1, WorldTime(starts + 1)))
 
 
-def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Room, script: ScriptedModel) -> None:
+def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room)
     script.enqueue(ModelTimeout(model="m", seconds=60))
 
@@ -340,7 +358,7 @@ def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(room: Roo
     assert (row.phase, row.ended_at, row.closed_at) == (Phase.CLOSED, starts + 3, starts + 3)
 
 
-def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: ScriptedModel) -> None:
+def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR[:2])
 
@@ -357,14 +375,14 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: Room, script: Scrip
     assert script.unused == 0
 
 
-def test_what_is_forgotten_meanwhile_is_over(room: Room) -> None:
+def test_what_is_forgotten_meanwhile_is_over(room: ConversationDependencies) -> None:
     engine = Engine(room)
     assert asyncio.run(engine.turn(main("gone"), 0, room.stage.start))
     asyncio.run(engine.close(main("gone")))
 
 
 def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_passed(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     starts = begin_living(room)
     lies = [self_claim("Taro is a king", 0), self_claim("Taro is a pirate", 0)]
@@ -399,7 +417,7 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     assert [r["at"] for r in rows(room, SummaryRow)] == [starts + 4] * 2
 
 
-def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: ScriptedModel) -> None:
+def test_a_failed_closing_is_foretold_and_answers_nobody(room: ConversationDependencies, script: ScriptedModel) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"))
 
@@ -414,7 +432,9 @@ def test_a_failed_closing_is_foretold_and_answers_nobody(room: Room, script: Scr
     assert rows(room, EventRow) == []
 
 
-def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: ScriptedModel) -> None:
+def test_a_reopened_closing_is_no_longer_the_living_worlds(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     starts = begin_living(room)
     script.enqueue(*FOUR, ModelBroken(model="m", reason="no JSON"), recollection())
 
@@ -435,7 +455,9 @@ def test_a_reopened_closing_is_no_longer_the_living_worlds(room: Room, script: S
 
 
 @pytest.mark.parametrize("sleeper", ["aoi", "mio"])
-def test_of_two_characters_each_has_the_talk_in_its_own_day(room: Room, script: ScriptedModel, sleeper: str) -> None:
+def test_of_two_characters_each_has_the_talk_in_its_own_day(
+    room: ConversationDependencies, script: ScriptedModel, sleeper: str
+) -> None:
     starts = begin_living(room, partner_id="mio")
     script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), pair_recollection())
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from sqlmodel import Session
 
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.transcript import prompt_of
 from service.errors import NotFound
 from service.llm.chat import Message
@@ -44,13 +44,13 @@ def _sent_to(script: ScriptedModel, role: str) -> list[tuple[Message, ...]]:
     return [prompt.messages for prompt in script.history if prompt.role == role]
 
 
-def _asked(room: Room, conversation_id: str, turn: int) -> tuple[Message, ...]:
+def _asked(room: ConversationDependencies, conversation_id: str, turn: int) -> tuple[Message, ...]:
     return room.database.read_now(
         lambda s: prompt_of(s, s.get_one(ConversationRow, main(conversation_id)), turn)[1],
     )
 
 
-def _tell_of_the_move(room: Room, person_id: str, at: WorldTime) -> None:
+def _tell_of_the_move(room: ConversationDependencies, person_id: str, at: WorldTime) -> None:
     fact = FactDraft(
         id=f"f-{person_id}",
         subject="Hamako",
@@ -65,7 +65,9 @@ def _tell_of_the_move(room: Room, person_id: str, at: WorldTime) -> None:
     room.database.write_now(lambda s: room.memory.remember(s, group, met, [fact], Embedded()))
 
 
-def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, script: ScriptedModel) -> None:
+def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came of."""
     script.enqueue(opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS), says(THANKS, leaves=True))
     conversation_id = meet(room, goal=None)
@@ -80,7 +82,9 @@ def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(room: Room, 
 
 
 @pytest.mark.parametrize("role", ["character", "npc"])
-def test_each_prompt_of_a_conversation_begins_with_the_one_before(room: Room, script: ScriptedModel, role: str) -> None:
+def test_each_prompt_of_a_conversation_begins_with_the_one_before(
+    room: ConversationDependencies, script: ScriptedModel, role: str
+) -> None:
     said = [says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS), replies(FAREWELL, leaves=True)]
     script.enqueue(*said)
     asyncio.run(Engine(room).converse(main(meet(room))))
@@ -89,7 +93,9 @@ def test_each_prompt_of_a_conversation_begins_with_the_one_before(room: Room, sc
     assert all(later[: len(earlier)] == earlier for earlier, later in pairwise(asked))
 
 
-def test_after_a_restart_the_prompt_is_the_one_that_was_begun(room: Room, script: ScriptedModel) -> None:
+def test_after_a_restart_the_prompt_is_the_one_that_was_begun(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     """Whatever has changed since: weather, memory, what one carries."""
     script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS, leaves=True))
     conversation_id = meet(room)
@@ -113,7 +119,9 @@ def test_after_a_restart_the_prompt_is_the_one_that_was_begun(room: Room, script
     assert npc_second[: len(npc_first)] == npc_first
 
 
-def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(room: Room, script: ScriptedModel) -> None:
+def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS, leaves=True))
     conversation_id = meet(room)
 
@@ -134,7 +142,7 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(room:
 
 
 def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     at = room.stage.start
     for person_id in ("aoi", "npc_taro"):
@@ -146,7 +154,7 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
     assert "has moved twice" not in others[1].content
 
 
-def test_needs_and_life_goals_are_told_to_who_lives(room: Room, script: ScriptedModel) -> None:
+def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
@@ -157,7 +165,7 @@ def test_needs_and_life_goals_are_told_to_who_lives(room: Room, script: Scripted
     assert "Your needs" not in others[1].content
 
 
-def test_a_conversation_that_was_read_in_has_no_prompts(room: Room, script: ScriptedModel) -> None:
+def test_a_conversation_that_was_read_in_has_no_prompts(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True))
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.start import require_free
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
@@ -18,7 +18,7 @@ from tests.conversation.talks import BESIDE_TARO, HELLO, begin, meet, pass_minut
 from tests.store.conversations import main
 
 
-def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
+def test_a_conversation_begins_running_and_engages_both(room: ConversationDependencies) -> None:
     conversation_id = meet(room, max_turns=6)
     row = talk(room, conversation_id)
     assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
@@ -32,7 +32,7 @@ def test_a_conversation_begins_running_and_engages_both(room: Room) -> None:
     assert (event.kind, event.person_id, event.data["partner_id"]) == ("conversation_started", "aoi", "npc_taro")
 
 
-def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:
+def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: ConversationDependencies) -> None:
     with pytest.raises(NotBeside) as refused:
         begin(room)
     assert refused.value.facts == {
@@ -47,7 +47,7 @@ def test_who_stands_elsewhere_is_told_the_way_in_minutes(room: Room) -> None:
     assert rows(room, ConversationRow) == rows(room, EngagementRow) == []
 
 
-def test_the_minutes_told_are_those_it_takes(room: Room) -> None:
+def test_the_minutes_told_are_those_it_takes(room: ConversationDependencies) -> None:
     with pytest.raises(NotBeside) as refused:
         begin(room)
     send(room, "aoi", BESIDE_TARO)
@@ -55,7 +55,7 @@ def test_the_minutes_told_are_those_it_takes(room: Room) -> None:
     assert talk(room, begin(room)).phase == Phase.RUNNING
 
 
-def test_who_walks_does_not_talk(room: Room) -> None:
+def test_who_walks_does_not_talk(room: ConversationDependencies) -> None:
     send(room, "aoi", BESIDE_TARO)
     with pytest.raises(Walking) as refused:
         begin(room)
@@ -67,12 +67,12 @@ def test_who_walks_does_not_talk(room: Room) -> None:
 @pytest.mark.parametrize(
     ("character_id", "npc_id"), [("nobody", "npc_taro"), ("aoi", "npc_nobody"), ("npc_hamako", "npc_taro")]
 )
-def test_an_unknown_person_is_not_found(room: Room, character_id: str, npc_id: str) -> None:
+def test_an_unknown_person_is_not_found(room: ConversationDependencies, character_id: str, npc_id: str) -> None:
     with pytest.raises(NotFound):
         begin(room, character_id=character_id, npc_id=npc_id)
 
 
-def test_a_busy_character_says_with_whom_it_talks(room: Room) -> None:
+def test_a_busy_character_says_with_whom_it_talks(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     with pytest.raises(Busy) as refused:
         begin(room, npc_id="npc_hamako")
@@ -85,7 +85,7 @@ def test_a_busy_character_says_with_whom_it_talks(room: Room) -> None:
     }
 
 
-def test_a_busy_npc_says_with_whom_it_talks(room: Room) -> None:
+def test_a_busy_npc_says_with_whom_it_talks(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     place(room, "mio")
     with pytest.raises(Busy) as refused:
@@ -96,19 +96,19 @@ def test_a_busy_npc_says_with_whom_it_talks(room: Room) -> None:
     assert "Taro is talking with Aoi" in refused.value.sentence("en")
 
 
-def test_two_pairs_talk_side_by_side(room: Room) -> None:
+def test_two_pairs_talk_side_by_side(room: ConversationDependencies) -> None:
     meet(room)
     meet(room, character_id="mio", npc_id="npc_hamako")
     assert len(rows(room, EngagementRow)) == 4
 
 
-def test_the_same_people_of_another_world_are_other_people(room: Room) -> None:
+def test_the_same_people_of_another_world_are_other_people(room: ConversationDependencies) -> None:
     meet(room)
     meet(room, world_id="other")
     assert sorted({r["world_id"] for r in rows(room, EngagementRow)}) == ["main", "other"]
 
 
-def test_of_many_simultaneous_starts_exactly_one_succeeds(room: Room) -> None:
+def test_of_many_simultaneous_starts_exactly_one_succeeds(room: ConversationDependencies) -> None:
     for character_id in ("aoi", "mio", "nagi", "ren"):
         place(room, character_id)
 
@@ -125,7 +125,7 @@ def test_of_many_simultaneous_starts_exactly_one_succeeds(room: Room) -> None:
     assert [r["id"] for r in rows(room, ConversationRow)] == [started]
 
 
-def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: Room) -> None:
+def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: ConversationDependencies) -> None:
     def attempt(_: int) -> bool:
         try:
             begin(room, world_id="fresh", character_id="aoi")
@@ -137,7 +137,7 @@ def test_of_the_first_two_starts_of_a_new_world_one_succeeds(room: Room) -> None
         assert list(threads.map(attempt, range(4))) == [False] * 4  # all of them answered, none crashed on the other
 
 
-def test_both_are_free_again_after_the_end(room: Room, script: ScriptedModel) -> None:
+def test_both_are_free_again_after_the_end(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(HELLO, leaves=True))
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
@@ -145,7 +145,7 @@ def test_both_are_free_again_after_the_end(room: Room, script: ScriptedModel) ->
     assert {r["conversation_id"] for r in rows(room, EngagementRow)} == {second}
 
 
-def test_an_end_frees_only_who_is_engaged_in_that_talk(room: Room) -> None:
+def test_an_end_frees_only_who_is_engaged_in_that_talk(room: ConversationDependencies) -> None:
     first = meet(room)
     room.database.write_now(lambda s: end(s, room.stage, "main", first, EndReason.ENDED_BY_CLIENT))
     meet(room, character_id="mio", npc_id="npc_hamako")
@@ -155,7 +155,7 @@ def test_an_end_frees_only_who_is_engaged_in_that_talk(room: Room) -> None:
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["mio", "npc_hamako"]
 
 
-def test_a_person_who_talks_is_not_free(room: Room) -> None:
+def test_a_person_who_talks_is_not_free(room: ConversationDependencies) -> None:
     meet(room)
 
     def free(person_id: str) -> None:
@@ -167,14 +167,14 @@ def test_a_person_who_talks_is_not_free(room: Room) -> None:
             free(person_id)
 
 
-def test_a_talk_takes_place_where_the_character_stands_now(room: Room) -> None:
+def test_a_talk_takes_place_where_the_character_stands_now(room: ConversationDependencies) -> None:
     place(room, node_id="main_cross")
     pass_minutes(room, 1)
     place(room)
     assert talk(room, begin(room)).node_id == BESIDE_TARO
 
 
-def test_two_characters_who_stand_beside_each_other_may_talk(room: Room) -> None:
+def test_two_characters_who_stand_beside_each_other_may_talk(room: ConversationDependencies) -> None:
     place(room)
     place(room, "mio")
     row = talk(room, begin(room, npc_id="mio"))
@@ -182,7 +182,7 @@ def test_two_characters_who_stand_beside_each_other_may_talk(room: Room) -> None
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["aoi", "mio"]
 
 
-def test_a_character_elsewhere_is_told_of_with_the_way(room: Room) -> None:
+def test_a_character_elsewhere_is_told_of_with_the_way(room: ConversationDependencies) -> None:
     place(room)
     with pytest.raises(NotBeside) as refused:
         begin(room, npc_id="mio")
@@ -190,7 +190,7 @@ def test_a_character_elsewhere_is_told_of_with_the_way(room: Room) -> None:
     assert refused.value.facts["walk_minutes"] > 0
 
 
-def test_a_character_on_its_way_is_not_spoken_to(room: Room) -> None:
+def test_a_character_on_its_way_is_not_spoken_to(room: ConversationDependencies) -> None:
     place(room)
     send(room, "mio", BESIDE_TARO)
     with pytest.raises(Walking) as refused:
@@ -198,7 +198,7 @@ def test_a_character_on_its_way_is_not_spoken_to(room: Room) -> None:
     assert refused.value.facts["person"] == "Mio"
 
 
-def test_a_character_that_talks_is_busy_for_other_characters(room: Room) -> None:
+def test_a_character_that_talks_is_busy_for_other_characters(room: ConversationDependencies) -> None:
     meet(room, character_id="mio")
     place(room)
     with pytest.raises(Busy) as refused:
@@ -206,7 +206,7 @@ def test_a_character_that_talks_is_busy_for_other_characters(room: Room) -> None
     assert (refused.value.facts["person"], refused.value.facts["partner"]) == ("Mio", "Taro")
 
 
-def test_nobody_talks_to_itself(room: Room) -> None:
+def test_nobody_talks_to_itself(room: ConversationDependencies) -> None:
     place(room)
     with pytest.raises(Invalid):
         begin(room, npc_id="aoi")

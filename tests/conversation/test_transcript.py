@@ -2,14 +2,14 @@
 
 import pytest
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of, end, failure_of
 from service.errors import ModelTimeout, NotFound, WrongPhase
 from service.store.phase import EndReason, Phase
 from tests.conversation.talks import meet, talk
 
 
-def test_a_conversation_is_found_in_its_own_world_only(room: Room) -> None:
+def test_a_conversation_is_found_in_its_own_world_only(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     assert room.database.read_now(lambda s: conversation_of(s, "main", conversation_id)).id == conversation_id
     with pytest.raises(NotFound):
@@ -18,14 +18,14 @@ def test_a_conversation_is_found_in_its_own_world_only(room: Room) -> None:
         room.database.read_now(lambda s: conversation_of(s, "main", "0" * 28))
 
 
-def test_a_conversation_of_another_world_cannot_be_ended(room: Room) -> None:
+def test_a_conversation_of_another_world_cannot_be_ended(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     with pytest.raises(NotFound):
         room.database.write_now(lambda s: end(s, room.stage, "other", conversation_id, EndReason.ENDED_BY_CLIENT))
     assert talk(room, conversation_id).phase == Phase.RUNNING
 
 
-def test_a_conversation_ends_once(room: Room) -> None:
+def test_a_conversation_ends_once(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
     with pytest.raises(WrongPhase) as refused:

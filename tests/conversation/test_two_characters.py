@@ -8,8 +8,8 @@ import pytest
 
 from service.conversation.closing import close, reopen
 from service.conversation.context import Goal, PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -57,13 +57,13 @@ SECRET = Goal(goal="Find out whether Mio is trustworthy", success_criteria="Mio 
 AOI, MIO = Group(world_id="main", person_id="aoi"), Group(world_id="main", person_id="mio")
 
 
-def _meet(room: Room, **wanted: Any) -> str:
+def _meet(room: ConversationDependencies, **wanted: Any) -> str:
     place(room)
     place(room, "mio")
     return begin(room, **{"npc_id": "mio", "goal": SECRET, **wanted})
 
 
-def _spoken(room: Room, script: ScriptedModel, **wanted: Any) -> str:
+def _spoken(room: ConversationDependencies, script: ScriptedModel, **wanted: Any) -> str:
     """A talk of four turns whose closing is due."""
     script.enqueue(says(ASKS), replies(GREEN), says(TOWER), replies(GOODBYE, leaves=True))
     conversation_id = _meet(room, **wanted)
@@ -71,7 +71,7 @@ def _spoken(room: Room, script: ScriptedModel, **wanted: Any) -> str:
     return conversation_id
 
 
-def _settled(room: Room, script: ScriptedModel, **changed: Any) -> ConversationRow:
+def _settled(room: ConversationDependencies, script: ScriptedModel, **changed: Any) -> ConversationRow:
     conversation_id = _spoken(room, script)
     script.enqueue(pair_recollection(**changed))
     return asyncio.run(close(room, main(conversation_id)))
@@ -85,7 +85,7 @@ def _seen(script: ScriptedModel) -> tuple[PromptContext, PromptContext]:
     return character, partner
 
 
-def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> None:
+def test_both_speak_as_characters_in_turn(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     assert [(turn.speaker_id, turn.text) for turn in turns(room, conversation_id)] == [
         ("aoi", ASKS),
@@ -100,14 +100,16 @@ def test_both_speak_as_characters_in_turn(room: Room, script: ScriptedModel) -> 
     assert {row["role"]: row["calls"] for row in rows(room, UsageRow)} == {"character": 4}
 
 
-def test_a_failure_of_the_partner_is_one_of_a_character(room: Room, script: ScriptedModel) -> None:
+def test_a_failure_of_the_partner_is_one_of_a_character(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
     row = asyncio.run(Engine(room).converse(main(_meet(room))))
     assert row.failure is not None
     assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
 
 
-def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, script: ScriptedModel) -> None:
+def test_the_partner_knows_nothing_that_only_the_first_one_knows(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(*talk_of_family())
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
@@ -132,7 +134,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(room: Room, scr
     assert all(fact in overheard for fact in room.stage.content.cast("en").character("mio").facts)
 
 
-def test_one_call_remembers_for_both(room: Room, script: ScriptedModel) -> None:
+def test_one_call_remembers_for_both(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = _spoken(room, script)
     asked = len(script.history)
     script.enqueue(pair_recollection())
@@ -144,7 +146,7 @@ def test_one_call_remembers_for_both(room: Room, script: ScriptedModel) -> None:
     assert [line.text for line in prompt.given.lines] == [ASKS, GREEN, TOWER, GOODBYE]
 
 
-def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
+def test_each_remembers_its_own_view(room: ConversationDependencies, script: ScriptedModel) -> None:
     row = _settled(room, script)
     assert row.phase == Phase.CLOSED
     summary = BOAT_TOLD
@@ -166,7 +168,7 @@ def test_each_remembers_its_own_view(room: Room, script: ScriptedModel) -> None:
     assert rows(room, SelfFactRow) == []
 
 
-def test_each_has_its_own_long_term_memory(room: Room, script: ScriptedModel) -> None:
+def test_each_has_its_own_long_term_memory(room: ConversationDependencies, script: ScriptedModel) -> None:
     _settled(room, script)
     dumps = [asyncio.run(room.memory.export(group)) for group in (AOI, MIO)]
     assert [[episode.partner_id for episode in dump.episodes] for dump in dumps] == [["mio"], ["aoi"]]
@@ -178,7 +180,9 @@ def test_each_has_its_own_long_term_memory(room: Room, script: ScriptedModel) ->
     assert len({row["id"] for row in rows(room, MidTermRow)}) == 2
 
 
-def test_the_changes_are_the_first_ones_and_under_partner_the_others(room: Room, script: ScriptedModel) -> None:
+def test_the_changes_are_the_first_ones_and_under_partner_the_others(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     changes = _settled(room, script).changes
     assert changes is not None
     assert changes["affinity"] == {"before": 0, "after": 9}
@@ -191,7 +195,7 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(room: Room,
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
 
-def test_nobody_remembers_what_it_did_not_hear(room: Room, script: ScriptedModel) -> None:
+def test_nobody_remembers_what_it_did_not_hear(room: ConversationDependencies, script: ScriptedModel) -> None:
     """Aoi's own words are no news of Mio for Aoi; what was never said is nobody's."""
     fact = claim("Mio keeps a tower", 2, subject="Mio")
     row = _settled(room, script, first={"facts": [fact], "mid_term": []})
@@ -203,7 +207,7 @@ def test_nobody_remembers_what_it_did_not_hear(room: Room, script: ScriptedModel
 
 
 @pytest.mark.parametrize("liar", ["first", "second"])
-def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel, liar: str) -> None:
+def test_what_the_author_wrote_of_either_wins(room: ConversationDependencies, script: ScriptedModel, liar: str) -> None:
     aoi = "I do not rent a room in the Plum-View Row House."
     script.enqueue(says(aoi), replies(GREEN, leaves=True))
     conversation_id = _meet(room)
@@ -216,7 +220,9 @@ def test_what_the_author_wrote_of_either_wins(room: Room, script: ScriptedModel,
     assert [rejected["reason"] for rejected in seen["rejected"]] == ["contradicts_author"]
 
 
-def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script: ScriptedModel) -> None:
+def test_what_was_remembered_stands_in_both_ones_next_scenes(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(pair_recollection(), says("It is me again."), replies("So it is.", leaves=True))
 
@@ -245,7 +251,9 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(room: Room, script:
     assert aoi.mid_term == ("Help Mio to paint the boat",)
 
 
-def test_what_was_not_remembered_stands_in_both_ones_next_scenes(room: Room, script: ScriptedModel) -> None:
+def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"))
     asyncio.run(close(room, main(conversation_id)))
@@ -256,7 +264,9 @@ def test_what_was_not_remembered_stands_in_both_ones_next_scenes(room: Room, scr
         assert scene.last_meeting is None
 
 
-def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script: ScriptedModel) -> None:
+def test_the_days_other_talks_stand_in_the_partners_scene_too(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     _settled(room, script)
     script.enqueue(says("Good day, Aoi."), replies("Good day.", leaves=True))
     place(room, "ren")
@@ -267,7 +277,9 @@ def test_the_days_other_talks_stand_in_the_partners_scene_too(room: Room, script
     assert aoi.times_met == 0
 
 
-def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: ScriptedModel) -> None:
+def test_a_failed_closing_can_be_done_again_and_counts_once(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = _spoken(room, script)
     script.enqueue(ModelBroken(model="m", reason="no JSON"), pair_recollection())
     assert asyncio.run(close(room, main(conversation_id))).phase == Phase.CLOSING_FAILED
@@ -278,7 +290,7 @@ def test_a_failed_closing_can_be_done_again_and_counts_once(room: Room, script: 
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_rehearsal_holds_and_remembers_such_a_talk(room: Room, language: str) -> None:
+def test_the_rehearsal_holds_and_remembers_such_a_talk(room: ConversationDependencies, language: str) -> None:
     model = OfflineModel()
     world = room.settings.world.model_copy(update={"language": language})
     rehearsed = replace(

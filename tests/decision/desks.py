@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
 from service.locales import Language
@@ -21,12 +21,12 @@ from world.time import WorldTime, parse_time
 NINE = parse_time("2026-04-01T09:00")
 
 
-def desk_of(room: Room) -> Desk:
+def desk_of(room: ConversationDependencies) -> DecisionDependencies:
     """The room's database, graph and models, to decide with."""
-    return Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
+    return DecisionDependencies(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
 
 
-def world_of(room: Room, language: Language = "en") -> WorldView:
+def world_of(room: ConversationDependencies, language: Language = "en") -> WorldView:
     """The sample village at its beginning."""
     row = room.database.read_now(lambda s: room.stage.open(s, "main"))
     if row.language == language:
@@ -87,7 +87,7 @@ def plan_scene(prompt: Prompt[Any]) -> PlanScene:
 class Sitting:
     """A character at the desk, decision after decision."""
 
-    room: Room
+    room: ConversationDependencies
     world: WorldView
     agent_state: AgentState = PLANNED
 
@@ -98,6 +98,6 @@ class Sitting:
         return chosen
 
 
-def sitting(room: Room, language: Language = "en", agent_state: AgentState = PLANNED) -> Sitting:
+def sitting(room: ConversationDependencies, language: Language = "en", agent_state: AgentState = PLANNED) -> Sitting:
     """A character of the village at the desk."""
     return Sitting(room=room, world=world_of(room, language), agent_state=agent_state)

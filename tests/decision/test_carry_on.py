@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import Failed, LastAsked, PlanBlock
 from service.decision.carry_on import MOST
 from service.decision.choose import Chosen
@@ -28,13 +28,13 @@ FREE = Seen(id="mio", node_id="inn_hall", minutes=0, doing="work", approachable=
 FAR = Seen(id="mio", node_id="inn_front", minutes=2, doing="work", approachable=True)
 
 
-def _meets(room: Room, partner_id: str) -> None:
+def _meets(room: ConversationDependencies, partner_id: str) -> None:
     room.database.write_now(
         lambda s: remember_talk(s, "aoi", partner_id, "Tea.", NINE - 60, conversation_id=partner_id)
     )
 
 
-def _asked(room: Room, script: ScriptedModel, first: Snapshot | None = None) -> Sitting:
+def _asked(room: ConversationDependencies, script: ScriptedModel, first: Snapshot | None = None) -> Sitting:
     """Aoi, who has talked with Fumi, chose at nine to work at the inn, as her day wants until half past eleven."""
     _meets(room, "npc_fumi")
     sits = sitting(room, agent_state=replace(PLANNED, revisions=MAX_REVISIONS))
@@ -54,7 +54,7 @@ def _again(sits: Sitting, script: ScriptedModel, snapshot: Snapshot) -> Chosen:
     return sits.choose(snapshot)
 
 
-def test_who_works_on_as_its_day_wants_is_not_asked(room: Room, script: ScriptedModel) -> None:
+def test_who_works_on_as_its_day_wants_is_not_asked(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
     before = len(script.history)
     chosen = _again(sits, script, _then(sits.world))
@@ -64,13 +64,13 @@ def test_who_works_on_as_its_day_wants_is_not_asked(room: Room, script: Scripted
     assert chosen.option.walk_minutes == 0
 
 
-def test_it_goes_on_so_only_a_few_times(room: Room, script: ScriptedModel) -> None:
+def test_it_goes_on_so_only_a_few_times(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
     by = [_again(sits, script, _then(sits.world, WorldTime(NINE + 10 * i))).by for i in range(1, MOST + 2)]
     assert by == ["plan"] * MOST + ["fallback"]
 
 
-def test_after_a_new_answer_it_may_go_on_again(room: Room, script: ScriptedModel) -> None:
+def test_after_a_new_answer_it_may_go_on_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
     assert sits.agent_state.last_asked is not None
     sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, carried_on=MOST))
@@ -94,33 +94,39 @@ CHANGES: dict[str, Callable[[Snapshot], Snapshot]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_its_model_is_asked_when(room: Room, script: ScriptedModel, what: str) -> None:
+def test_its_model_is_asked_when(room: ConversationDependencies, script: ScriptedModel, what: str) -> None:
     sits = _asked(room, script)
     before = len(script.history)
     assert _again(sits, script, CHANGES[what](_then(sits.world))).by == "fallback"
     assert len(script.history) > before
 
 
-def test_it_is_asked_when_what_it_chose_was_in_vain(room: Room, script: ScriptedModel) -> None:
+def test_it_is_asked_when_what_it_chose_was_in_vain(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
     sits.agent_state = replace(sits.agent_state, failed=Failed(action_id="bath", reason="no_seat"))
     assert _again(sits, script, _then(sits.world)).by == "fallback"
 
 
-def test_it_is_asked_when_a_need_is_critical_that_nothing_helps(room: Room, script: ScriptedModel) -> None:
+def test_it_is_asked_when_a_need_is_critical_that_nothing_helps(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     sits = _asked(room, script)
     poor = _then(sits.world, needs={"money": 0})
     assert _again(sits, script, replace(poor, critical=("satiety",))).by == "fallback"
 
 
-def test_it_is_asked_when_another_block_begins_that_wants_the_same(room: Room, script: ScriptedModel) -> None:
+def test_it_is_asked_when_another_block_begins_that_wants_the_same(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     sits = _asked(room, script)
     assert sits.agent_state.last_asked is not None
     sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, block_since=NINE - 90))
     assert _again(sits, script, _then(sits.world)).by == "fallback"
 
 
-def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(room: Room, script: ScriptedModel) -> None:
+def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     sits = _asked(room, script)
     agent_state, world = sits.agent_state, sits.world
     notice = NoticeRow(id="n", world_id="main", at=TEN, until=TEN + 60, text="The festival is today")
@@ -132,7 +138,7 @@ def test_it_is_asked_when_the_weather_has_turned_or_something_is_announced(room:
     assert _again(sits, script, _then(sits.world)).by == "plan"
 
 
-def test_it_is_asked_when_it_was_given_something(room: Room, script: ScriptedModel) -> None:
+def test_it_is_asked_when_it_was_given_something(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
 
     def give(session: Session) -> None:
@@ -156,13 +162,13 @@ def _seeing(snapshot: Snapshot, *people: Seen) -> Snapshot:
     ],
 )
 def test_it_is_asked_while_somebody_is_at_hand_whom_it_has_not_met_today(
-    room: Room, script: ScriptedModel, seen: Seen, by: str
+    room: ConversationDependencies, script: ScriptedModel, seen: Seen, by: str
 ) -> None:
     sits = _asked(room, script, _seeing(snapshot_of(world_of(room)), FREE))
     assert _again(sits, script, _seeing(_then(sits.world), seen)).by == by
 
 
-def test_who_was_met_today_is_not_a_reason_to_ask(room: Room, script: ScriptedModel) -> None:
+def test_who_was_met_today_is_not_a_reason_to_ask(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script, _seeing(snapshot_of(world_of(room)), FREE))
     _meets(room, "mio")
     assert _again(sits, script, _seeing(_then(sits.world), FREE)).by == "plan"
@@ -174,7 +180,7 @@ def test_who_was_met_today_is_not_a_reason_to_ask(room: Room, script: ScriptedMo
     [("inn_hall", None, "fallback"), ("inn_hall", "ren", "plan"), ("inn_bath", None, "plan")],
 )
 def test_an_npc_beside_it_that_is_free_and_not_met_today_is_a_reason_to_ask(
-    room: Room, script: ScriptedModel, node_id: str, talks_with: str | None, by: str
+    room: ConversationDependencies, script: ScriptedModel, node_id: str, talks_with: str | None, by: str
 ) -> None:
     sits = sitting(room)
     script.enqueue(decides(1))
@@ -183,7 +189,7 @@ def test_an_npc_beside_it_that_is_free_and_not_met_today_is_a_reason_to_ask(
     assert _again(sits, script, replace(_then(sits.world), node_id=node_id, npcs=seen)).by == by
 
 
-def test_a_model_that_failed_is_asked_again(room: Room, script: ScriptedModel) -> None:
+def test_a_model_that_failed_is_asked_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     _meets(room, "npc_fumi")
     sits = sitting(room)
     script.enqueue(AWAY, decides(1))
@@ -196,7 +202,9 @@ def test_a_model_that_failed_is_asked_again(room: Room, script: ScriptedModel) -
     ("ended", "by"),
     [("rest", "plan"), (WAIT, "plan"), ("read_and_write", "plan"), ("cook", "fallback"), ("work", "fallback")],
 )
-def test_who_does_nothing_much_at_home_may_go_on_so(room: Room, script: ScriptedModel, ended: str, by: str) -> None:
+def test_who_does_nothing_much_at_home_may_go_on_so(
+    room: ConversationDependencies, script: ScriptedModel, ended: str, by: str
+) -> None:
     noon = parse_time("2026-04-01T12:00")
     plan = (PlanBlock(starts=12 * 60, activity="Takes it slowly"), PlanBlock(starts=22 * 60, activity="Sleeps"))
     last = LastAsked(action_id=ended, block_since=noon)
@@ -209,7 +217,9 @@ def test_who_does_nothing_much_at_home_may_go_on_so(room: Room, script: Scripted
         assert chosen.agent_state.last_asked == replace(last, action_id=WAIT, carried_on=1)
 
 
-def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Room, script: ScriptedModel) -> None:
+def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     noon = parse_time("2026-04-01T12:00")
     plan = (
         PlanBlock(starts=12 * 60, activity="Waits for it to open", facility_id="tavern"),
@@ -223,7 +233,9 @@ def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(room: Ro
     assert _again(sits, script, rested).by == "fallback"
 
 
-def test_its_home_is_no_place_to_go_on_while_the_day_is_elsewhere(room: Room, script: ScriptedModel) -> None:
+def test_its_home_is_no_place_to_go_on_while_the_day_is_elsewhere(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     last = LastAsked(action_id="rest", block_since=NINE - 30, seen=("npc_fumi",))
     _meets(room, "npc_fumi")
     sits = sitting(room, agent_state=replace(PLANNED, last_asked=last))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState, Failed, PlanBlock
 from service.decision.choose import choose
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
@@ -46,7 +46,7 @@ MEMORY_AWAY = GraphUnavailable(backend="sql", reason="gone", setting="KATARIBE_D
 FUMI = {"target": "Fumi", "goal": "Ask Fumi how the spring is", "success_criteria": "She tells of it"}
 
 
-def _number(room: Room, script: ScriptedModel, *, talk: bool) -> int:
+def _number(room: ConversationDependencies, script: ScriptedModel, *, talk: bool) -> int:
     """The number of the talk with Fumi, or of what the day wants, where Aoi stands at nine."""
     script.enqueue(decides(99), decides(99))
     sitting(room).choose(snapshot_of(world_of(room)))
@@ -56,7 +56,9 @@ def _number(room: Room, script: ScriptedModel, *, talk: bool) -> int:
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_every_number_is_the_option_it_stands_for(room: Room, script: ScriptedModel, language: Language) -> None:
+def test_every_number_is_the_option_it_stands_for(
+    room: ConversationDependencies, script: ScriptedModel, language: Language
+) -> None:
     world = world_of(room, language)
     snapshot = snapshot_of(world, others={"mio": "inn_hall", "nagi": "inn_bath"})
     sits = sitting(room, language)
@@ -76,7 +78,7 @@ def test_every_number_is_the_option_it_stands_for(room: Room, script: ScriptedMo
         core.decide("aoi", chosen.option, wake_at=chosen.wake_at)
 
 
-def test_in_a_crowd_few_are_offered_and_waiting_always(room: Room) -> None:
+def test_in_a_crowd_few_are_offered_and_waiting_always(room: ConversationDependencies) -> None:
     world = world_of(room)
     crowd = {f"somebody_{i:02d}": "inn_hall" for i in range(40)}
     options = offered(world, snapshot_of(world, at=NINE, others=crowd), None).options
@@ -85,7 +87,7 @@ def test_in_a_crowd_few_are_offered_and_waiting_always(room: Room) -> None:
     assert 1 <= sum(option.action_id == TALK for option in options) <= MAX_PARTNERS
 
 
-def test_both_languages_offer_the_same(room: Room) -> None:
+def test_both_languages_offer_the_same(room: ConversationDependencies) -> None:
     found = []
     languages: tuple[Language, ...] = ("en", "ja")
     for language in languages:
@@ -94,7 +96,9 @@ def test_both_languages_offer_the_same(room: Room) -> None:
     assert found[0] == found[1]
 
 
-def test_a_decision_says_what_is_done_until_when_and_what_was_thought(room: Room, script: ScriptedModel) -> None:
+def test_a_decision_says_what_is_done_until_when_and_what_was_thought(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     number = _number(room, script, talk=False)
     script.enqueue(decides(number, thought="On with it.", goal="stray", success_criteria="stray"))
     chosen = sitting(room).choose(snapshot_of(world_of(room)))
@@ -109,7 +113,7 @@ def test_a_decision_says_what_is_done_until_when_and_what_was_thought(room: Room
     assert (chosen.usage.calls, chosen.failures) == (1, 0)
 
 
-def test_a_talk_brings_its_goal_in_the_same_call(room: Room, script: ScriptedModel) -> None:
+def test_a_talk_brings_its_goal_in_the_same_call(room: ConversationDependencies, script: ScriptedModel) -> None:
     number = _number(room, script, talk=True)
     for target in ("Fumi", "npc_fumi", "the landlady, Fumi", ""):
         script.enqueue(decides(number, **FUMI | {"target": target}))
@@ -132,7 +136,7 @@ def test_a_talk_brings_its_goal_in_the_same_call(room: Room, script: ScriptedMod
     ],
 )
 def test_a_wrong_answer_is_asked_again_once_with_the_reason(
-    room: Room, script: ScriptedModel, wrong: dict[str, Any], reason: str
+    room: ConversationDependencies, script: ScriptedModel, wrong: dict[str, Any], reason: str
 ) -> None:
     number = _number(room, script, talk=True)
     script.enqueue(decides(**{"choice": number, **wrong}), decides(number, **FUMI))
@@ -144,7 +148,9 @@ def test_a_wrong_answer_is_asked_again_once_with_the_reason(
     assert reason in second.messages[-1].content
 
 
-def test_who_answers_wrongly_twice_falls_back_to_the_routine(room: Room, script: ScriptedModel) -> None:
+def test_who_answers_wrongly_twice_falls_back_to_the_routine(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(decides(99), decides(98))
     world, snapshot = world_of(room), snapshot_of(world_of(room))
     chosen = sitting(room).choose(snapshot)
@@ -154,7 +160,9 @@ def test_who_answers_wrongly_twice_falls_back_to_the_routine(room: Room, script:
     assert (chosen.option, chosen.wake_at) == by_routine(world.setting, world.character("aoi"), snapshot)
 
 
-def test_a_model_that_fails_makes_it_fall_back_and_is_told(room: Room, script: ScriptedModel) -> None:
+def test_a_model_that_fails_makes_it_fall_back_and_is_told(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(AWAY)
     agent_state = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
     chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
@@ -163,7 +171,7 @@ def test_a_model_that_fails_makes_it_fall_back_and_is_told(room: Room, script: S
     assert chosen.agent_state == replace(PLANNED, decided_at=NINE)
 
 
-def test_the_day_is_planned_once(room: Room, script: ScriptedModel) -> None:
+def test_the_day_is_planned_once(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = sitting(room, agent_state=AgentState())
     script.enqueue(PLAN, decides(1), decides(1))
     chosen = sits.choose(snapshot_of(sits.world))
@@ -179,7 +187,7 @@ def test_the_day_is_planned_once(room: Room, script: ScriptedModel) -> None:
     assert not again.planned
 
 
-def test_a_new_day_is_planned_from_the_usual_one(room: Room, script: ScriptedModel) -> None:
+def test_a_new_day_is_planned_from_the_usual_one(room: ConversationDependencies, script: ScriptedModel) -> None:
     yesterday = AgentState(plan=(PlanBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2)
     script.enqueue(PLAN, decides(1))
     chosen = sitting(room, agent_state=yesterday).choose(snapshot_of(world_of(room)))
@@ -187,7 +195,9 @@ def test_a_new_day_is_planned_from_the_usual_one(room: Room, script: ScriptedMod
     assert (chosen.planned, chosen.agent_state.revisions) == (True, 0)
 
 
-def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(room: Room, script: ScriptedModel) -> None:
+def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     sits = sitting(room)
     script.enqueue(decides(1))
     sits.choose(snapshot_of(sits.world, at=parse_time("2026-04-02T01:30")))
@@ -210,7 +220,7 @@ def test_who_is_up_after_midnight_does_not_plan_before_it_sleeps(room: Room, scr
     ],
 )
 def test_a_plan_that_cannot_be_is_asked_again_once(
-    room: Room, script: ScriptedModel, blocks: tuple[tuple[str, str, int, str], ...], reason: str
+    room: ConversationDependencies, script: ScriptedModel, blocks: tuple[tuple[str, str, int, str], ...], reason: str
 ) -> None:
     script.enqueue(plans(*blocks), PLAN, decides(1))
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
@@ -218,7 +228,7 @@ def test_a_plan_that_cannot_be_is_asked_again_once(
     assert (chosen.planned, chosen.usage.calls, chosen.failures) == (True, 3, 1)
 
 
-def test_a_plan_may_run_past_midnight_and_begin_later(room: Room, script: ScriptedModel) -> None:
+def test_a_plan_may_run_past_midnight_and_begin_later(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(plans(("12:00", "Eats", 0, ""), ("00:30", "Sleeps", 0, "")), decides(1))
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     assert [(b.starts, b.activity) for b in chosen.agent_state.plan] == [(540, "Free"), (720, "Eats"), (30, "Sleeps")]
@@ -231,7 +241,7 @@ def test_a_plan_may_run_past_midnight_and_begin_later(room: Room, script: Script
     [(plans(("10:00", "a", 99, ""), ("11:00", "b", 99, "")),) * 2, (ModelTruncated(model="m", max_tokens=9),)],
 )
 def test_without_a_plan_that_holds_the_routine_is_the_plan(
-    room: Room, script: ScriptedModel, failing: tuple[object, ...]
+    room: ConversationDependencies, script: ScriptedModel, failing: tuple[object, ...]
 ) -> None:
     script.enqueue(*failing, decides(1), decides(1))  # type: ignore[arg-type]
     sits = sitting(room, agent_state=AgentState())
@@ -242,13 +252,13 @@ def test_without_a_plan_that_holds_the_routine_is_the_plan(
     assert script.unused == 0
 
 
-def test_with_the_model_away_the_plan_stays_due(room: Room, script: ScriptedModel) -> None:
+def test_with_the_model_away_the_plan_stays_due(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(AWAY)
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.usage.calls, chosen.agent_state.plan_day) == ("fallback", AWAY, 1, None)
 
 
-def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: Room, script: ScriptedModel) -> None:
+def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: ConversationDependencies, script: ScriptedModel) -> None:
     at_bakery = PlanBlock(starts=0, activity="Buys bread", facility_id="bakery", action_id="shop")
     sits = sitting(room, agent_state=replace(PLANNED, plan=(at_bakery,)))
     late = parse_time("2026-04-01T16:00")
@@ -265,7 +275,9 @@ def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: Room, script: Scri
     assert script.unused == 0
 
 
-def test_what_failed_just_now_breaks_the_plan_and_is_said_once(room: Room, script: ScriptedModel) -> None:
+def test_what_failed_just_now_breaks_the_plan_and_is_said_once(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     failed = Failed(action_id="work", facility_id="inn", reason="no_seat")
     script.enqueue(PLAN, decides(1))
     sits = sitting(room, agent_state=replace(PLANNED, failed=failed))
@@ -276,7 +288,7 @@ def test_what_failed_just_now_breaks_the_plan_and_is_said_once(room: Room, scrip
     assert chosen.agent_state.failed is None
 
 
-def test_who_slept_through_its_blocks_plans_anew(room: Room, script: ScriptedModel) -> None:
+def test_who_slept_through_its_blocks_plans_anew(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = sitting(room, agent_state=replace(PLANNED, decided_at=parse_time("2026-04-01T07:00")))
     script.enqueue(PLAN, decides(1))
     snapshot = replace(snapshot_of(sits.world, node_id="nagaya_one"), ended="nap")
@@ -286,7 +298,9 @@ def test_who_slept_through_its_blocks_plans_anew(room: Room, script: ScriptedMod
     assert not sits.choose(snapshot).planned
 
 
-def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(room: Room, script: ScriptedModel) -> None:
+def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     world = world_of(room)
 
     def remember(session: Session) -> None:
@@ -339,7 +353,7 @@ class _NoMemory(SqlMemory):
 
 
 def test_the_memory_being_away_keeps_nobody_from_deciding(
-    room: Room, script: ScriptedModel, caplog: pytest.LogCaptureFixture
+    room: ConversationDependencies, script: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     desk = replace(desk_of(room), memory=_NoMemory(room.database))
     world = world_of(room)
@@ -349,7 +363,7 @@ def test_the_memory_being_away_keeps_nobody_from_deciding(
     assert "without long-term memory" in caplog.text
 
 
-def test_what_is_not_possible_is_said_with_its_reason(room: Room, script: ScriptedModel) -> None:
+def test_what_is_not_possible_is_said_with_its_reason(room: ConversationDependencies, script: ScriptedModel) -> None:
     told = []
     for needs in ({"money": 500, "energy": 24, "satiety": 50}, {"money": 0, "energy": 90}):
         script.enqueue(decides(1))
@@ -367,7 +381,7 @@ def test_what_is_not_possible_is_said_with_its_reason(room: Room, script: Script
     [("en", r"\((\d+\+)?\d+( min)?; .*Money -\d+.*\)", "talked twice today"), ("ja", r"所持金 -\d+", "今日2回話した")],
 )
 def test_an_option_shows_price_effect_and_how_often_one_has_talked(
-    room: Room, script: ScriptedModel, language: Language, price: str, talked: str
+    room: ConversationDependencies, script: ScriptedModel, language: Language, price: str, talked: str
 ) -> None:
     world = world_of(room, language)
 
@@ -384,7 +398,9 @@ def test_an_option_shows_price_effect_and_how_often_one_has_talked(
     assert [offer.option.target_id for offer in offers if talked in offer.text] == ["npc_fumi"]
 
 
-def test_a_plan_is_told_what_an_action_means_and_who_stands_where(room: Room, script: ScriptedModel) -> None:
+def test_a_plan_is_told_what_an_action_means_and_who_stands_where(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(PLAN, decides(1))
     sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     system = script.history[0].messages[0].content

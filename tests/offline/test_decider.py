@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 from sqlmodel import Session, delete
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen as Decided
 from service.decision.choose import choose
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.llm.choose import ROLES, Models
 from service.locales import Language
 from service.offline.model import OfflineModel
@@ -28,10 +28,10 @@ from world.time import MINUTES_PER_DAY, WorldTime
 Told = tuple[tuple[Snapshot, Decided], ...]
 
 
-def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> Told:
+def _live(room: ConversationDependencies, language: Language, *, minutes: int = MINUTES_PER_DAY) -> Told:
     """A day of everybody; whom somebody has talked to is remembered for the day."""
     model = OfflineModel()
-    desk = Desk(
+    desk = DecisionDependencies(
         settings=room.settings,
         database=room.database,
         memory=room.memory,
@@ -64,7 +64,7 @@ def _live(room: Room, language: Language, *, minutes: int = MINUTES_PER_DAY) -> 
     return tuple(told)
 
 
-def _note(room: Room, snapshot: Snapshot, partner_id: str) -> None:
+def _note(room: ConversationDependencies, snapshot: Snapshot, partner_id: str) -> None:
     name = f"{snapshot.person_id}-{snapshot.time}"
     room.database.write_now(
         lambda s: remember_talk(s, snapshot.person_id, partner_id, "They talked.", snapshot.time, conversation_id=name)
@@ -72,7 +72,7 @@ def _note(room: Room, snapshot: Snapshot, partner_id: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
-def test_a_day_by_rule_is_believable(room: Room, language: Language) -> None:
+def test_a_day_by_rule_is_believable(room: ConversationDependencies, language: Language) -> None:
     told = _live(room, language)
     assert {decided.by for _, decided in told} == {"model", "plan"}
     assert [decided.failure for _, decided in told if decided.failure] == []
@@ -99,7 +99,7 @@ def _assert_goals(world: Stood, talks: list[Decided]) -> None:
     assert len({decided.agent_state.goal for decided in talks}) > len(talks) // 3
 
 
-def test_the_same_day_is_lived_the_same(room: Room) -> None:
+def test_the_same_day_is_lived_the_same(room: ConversationDependencies) -> None:
     first = _live(room, "en", minutes=300)
     room.database.write_now(_forget)
     assert _live(room, "en", minutes=300) == first

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sqlmodel import Session
 
 from service.content.profile import Mood
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.people.attitude import (
     STRANGERS,
     Attitude,
@@ -32,14 +32,16 @@ from world.time import WorldTime
 NOON = WorldTime(1_000_000)
 
 
-def change(room: Room, id: str, at: int, *, pair: tuple[str, str] = ("npc_taro", "aoi"), **fields: Any) -> None:
+def change(
+    room: ConversationDependencies, id: str, at: int, *, pair: tuple[str, str] = ("npc_taro", "aoi"), **fields: Any
+) -> None:
     """Write what a talk that ended at `at` changed."""
     world_id = fields.pop("world_id", "main")
     row = AttitudeChangeRow(world_id=world_id, owner_id=pair[0], other_id=pair[1], id=id, at=at, **fields)
     room.database.write_now(lambda s: s.add(row))
 
 
-def at(room: Room, t: int, *pair: str, world_id: str = "main") -> Attitude:
+def at(room: ConversationDependencies, t: int, *pair: str, world_id: str = "main") -> Attitude:
     """How the owner stands to the other at `t`."""
     return room.database.read_now(lambda s: attitude(s, world_id, pair[0], pair[1], WorldTime(t)))
 
@@ -89,11 +91,11 @@ def test_affinity_stays_in_its_bounds_and_never_overshoots(before: int, proposed
     assert min(before, proposed) <= after <= max(before, proposed)
 
 
-def test_two_who_never_met_are_strangers(room: Room) -> None:
+def test_two_who_never_met_are_strangers(room: ConversationDependencies) -> None:
     assert at(room, NOON, "npc_taro", "aoi") == STRANGERS == Attitude()
 
 
-def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: Room) -> None:
+def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: ConversationDependencies) -> None:
     change(room, "a", NOON, affinity_delta=8, met=True, stance="kind", power=1, intimacy=2, task_oriented=-3)
     change(room, "b", NOON + 60, affinity_delta=-3, met=True)
     change(room, "c", NOON + 90, affinity_delta=4, stance="wary")
@@ -106,7 +108,9 @@ def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: Ro
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_closings_add_up_to_the_same_in_whatever_order_they_come(room: Room, order: tuple[int, ...]) -> None:
+def test_closings_add_up_to_the_same_in_whatever_order_they_come(
+    room: ConversationDependencies, order: tuple[int, ...]
+) -> None:
     talks = [(5, "kind"), (-9, ""), (30, "fond")]
     for i in order:
         change(room, f"talk{i}", NOON + i, affinity_delta=talks[i][0], stance=talks[i][1], met=True)
@@ -114,13 +118,13 @@ def test_closings_add_up_to_the_same_in_whatever_order_they_come(room: Room, ord
     assert (found.affinity, found.stance, found.times_met, found.last_met_at) == (26, "fond", 3, NOON + 2)
 
 
-def test_affinity_is_shown_within_its_bounds_whatever_it_adds_up_to(room: Room) -> None:
+def test_affinity_is_shown_within_its_bounds_whatever_it_adds_up_to(room: ConversationDependencies) -> None:
     change(room, "a", NOON, affinity_delta=90)
     change(room, "b", NOON, affinity_delta=30)
     assert at(room, NOON, "npc_taro", "aoi").affinity == 100
 
 
-def test_attitudes_are_directed_and_belong_to_one_world(room: Room) -> None:
+def test_attitudes_are_directed_and_belong_to_one_world(room: ConversationDependencies) -> None:
     change(room, "a", NOON, affinity_delta=5)
     change(room, "a", NOON, affinity_delta=7, pair=("aoi", "npc_taro"))
     change(room, "a", NOON, affinity_delta=9, world_id="other")
@@ -133,7 +137,7 @@ def test_attitudes_are_directed_and_belong_to_one_world(room: Room) -> None:
     assert people["npc_fumi"] == {}
 
 
-def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: Room) -> None:
+def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: ConversationDependencies) -> None:
     def sets(session: Session) -> None:
         set_affinity(session, room.stage.open(session, "main"), "npc_taro", "aoi", 40, "z")
 
@@ -146,7 +150,7 @@ def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: Room)
     assert at(room, now + 5, "npc_taro", "aoi").affinity == 37
 
 
-def test_first_meetings_at_once_all_count(room: Room) -> None:
+def test_first_meetings_at_once_all_count(room: ConversationDependencies) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda i: change(room, str(i), NOON, met=True), range(8)))
     assert at(room, NOON, "npc_taro", "aoi").times_met == 8
@@ -161,7 +165,9 @@ def test_a_mood_cools_after_its_hours_to_the_one_its_author_wrote(felt: Mood, au
     assert felt_mood(None, authored, NOON, 6) == authored
 
 
-def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_it_has_cooled(room: Room) -> None:
+def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_it_has_cooled(
+    room: ConversationDependencies,
+) -> None:
     def felt(person_id: str = "npc_taro") -> Mood:
         return room.database.read_now(lambda s: mood(s, room.stage.open(s, "main"), person_id, 6))
 

@@ -4,23 +4,23 @@ from functools import partial
 
 from sqlmodel import Session
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.people.whereabouts import move, positions, segment_of
 from service.people.worlds import WorldView
 from world.people import Position, Segment
 from world.time import WorldTime
 
 
-def _open(room: Room, world_id: str = "main") -> WorldView:
+def _open(room: ConversationDependencies, world_id: str = "main") -> WorldView:
     return room.database.read_now(lambda s: room.stage.open(s, world_id))
 
 
-def _move(room: Room, segment: Segment, character_id: str = "aoi", world_id: str = "main") -> None:
+def _move(room: ConversationDependencies, segment: Segment, character_id: str = "aoi", world_id: str = "main") -> None:
     world = _open(room, world_id)
     room.database.write_now(partial(move, world=world, character_id=character_id, segment=segment))
 
 
-def _where(room: Room, at: int | None = None, world_id: str = "main") -> dict[str, Position]:
+def _where(room: ConversationDependencies, at: int | None = None, world_id: str = "main") -> dict[str, Position]:
     def work(session: Session) -> dict[str, Position]:
         world = room.stage.open(session, world_id)
         return positions(session, world, None if at is None else WorldTime(world.now + at))
@@ -28,12 +28,12 @@ def _where(room: Room, at: int | None = None, world_id: str = "main") -> dict[st
     return room.database.read_now(work)
 
 
-def _walk(room: Room, *nodes: str, departs: int = 0) -> Segment:
+def _walk(room: ConversationDependencies, *nodes: str, departs: int = 0) -> Segment:
     start = _open(room).now + departs
     return Segment(path=nodes, times=tuple(WorldTime(start + 2 * i) for i in range(len(nodes))))
 
 
-def test_everybody_begins_at_home_and_npcs_at_their_posts(room: Room) -> None:
+def test_everybody_begins_at_home_and_npcs_at_their_posts(room: ConversationDependencies) -> None:
     where = _where(room)
     cast = room.stage.content.cast("en")
     assert set(where) == {*cast.characters, *cast.npcs}
@@ -41,7 +41,7 @@ def test_everybody_begins_at_home_and_npcs_at_their_posts(room: Room) -> None:
     assert where["npc_taro"] == Position(node_id="tavern_bench")
 
 
-def test_a_walker_is_on_the_way_then_there(room: Room) -> None:
+def test_a_walker_is_on_the_way_then_there(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "nagaya_lane", "main_store"))
     assert _where(room, 0)["aoi"] == Position(node_id="nagaya_one", toward="nagaya_lane")
     assert _where(room, 1)["aoi"] == Position(node_id="nagaya_one", toward="nagaya_lane", progress=0.5)
@@ -49,7 +49,7 @@ def test_a_walker_is_on_the_way_then_there(room: Room) -> None:
     assert _where(room, 4)["aoi"] == _where(room, 999)["aoi"] == Position(node_id="main_store")
 
 
-def test_where_somebody_was_is_not_forgotten(room: Room) -> None:
+def test_where_somebody_was_is_not_forgotten(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
     _move(room, _walk(room, "nagaya_lane", "main_store", departs=10))
     assert _where(room, -5)["aoi"] == Position(node_id="nagaya_one")
@@ -57,25 +57,25 @@ def test_where_somebody_was_is_not_forgotten(room: Room) -> None:
     assert _where(room, 12)["aoi"] == Position(node_id="main_store")
 
 
-def test_of_two_ways_begun_in_the_same_minute_the_later_sent_holds(room: Room) -> None:
+def test_of_two_ways_begun_in_the_same_minute_the_later_sent_holds(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
     _move(room, _walk(room, "nagaya_one", "quay_steps"))
     assert _where(room, 5)["aoi"] == Position(node_id="quay_steps")
 
 
-def test_a_way_that_has_not_begun_does_not_hold(room: Room) -> None:
+def test_a_way_that_has_not_begun_does_not_hold(room: ConversationDependencies) -> None:
     _move(room, _walk(room, "nagaya_one", "quay_steps", departs=10))
     assert _where(room, 9)["aoi"] == Position(node_id="nagaya_one")
 
 
-def test_others_and_other_worlds_stay_where_they_are(room: Room) -> None:
+def test_others_and_other_worlds_stay_where_they_are(room: ConversationDependencies) -> None:
     before = _where(room, 5)
     _move(room, _walk(room, "nagaya_one", "nagaya_lane"))
     assert {**_where(room, 5), "aoi": before["aoi"]} == before
     assert _where(room, 5, "other") == before
 
 
-def test_the_segment_at_a_moment_can_be_asked_for(room: Room) -> None:
+def test_the_segment_at_a_moment_can_be_asked_for(room: ConversationDependencies) -> None:
     walked = _walk(room, "nagaya_one", "nagaya_lane")
     _move(room, walked)
     world = _open(room)

@@ -12,17 +12,17 @@ from typing import Any
 from sqlmodel import col, select
 
 from service.content.load import Content
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.stream import Stream
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.memory.sql import SqlMemory
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox import Outbox
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import Settings
@@ -76,7 +76,7 @@ class Slow:
 class House:
     """A service without HTTP."""
 
-    room: Room
+    room: ConversationDependencies
     world_runner: WorldRunner
 
     async def live(self, minutes: int, world_id: str = "main") -> None:
@@ -139,7 +139,7 @@ async def house(
     memory = SqlMemory(database)
     budget = DailyBudget(database, settings.llm, now=now)
     models = Models(dict.fromkeys(ROLES, Budgeted(model, budget)))
-    room = Room(
+    room = ConversationDependencies(
         settings=settings,
         stage=WorldRepository(content, settings.world),
         database=database,
@@ -148,9 +148,9 @@ async def house(
         budget=budget,
         stream=Stream(),
     )
-    desk = Desk(settings=settings, database=database, memory=memory, models=models)
-    crew = Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room))
-    world_runner = WorldRunner(crew, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
+    desk = DecisionDependencies(settings=settings, database=database, memory=memory, models=models)
+    deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=Outbox(room))
+    world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await world_runner.start()
     try:
         yield House(room=room, world_runner=world_runner)

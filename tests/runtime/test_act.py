@@ -6,7 +6,7 @@ import pytest
 from sqlmodel import SQLModel
 
 import service.store.tables  # noqa: F401 - fills the metadata
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.scripted import ScriptedModel
@@ -20,29 +20,29 @@ from tests.runtime.worlds import command, fill, snapshot, tick
 from world.people import Position, Segment
 
 
-def _walk(room: Room, character_id: str = "aoi", **to: str) -> Segment:
+def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:
     return command(room, lambda s, living: walk(s, living, character_id, Destination(**to)))
 
 
-def _tick(room: Room, ticks: int) -> list[EventRow]:
+def _tick(room: ConversationDependencies, ticks: int) -> list[EventRow]:
     return [event for event in tick(room, ticks) if event.person_id == "aoi"]
 
 
-def _told(room: Room) -> list[EventRow]:
+def _told(room: ConversationDependencies) -> list[EventRow]:
     """What happened to Aoi, except that it stopped doing nothing."""
     events = room.database.read_now(lambda s: events_after(s, "main", 0, 99))
     return [event for event in events if event.person_id == "aoi" and event.kind != "activity_ended"]
 
 
-def _where(room: Room, character_id: str = "aoi") -> Position:
+def _where(room: ConversationDependencies, character_id: str = "aoi") -> Position:
     return room.database.read_now(lambda s: positions(s, room.stage.open(s, "main"))[character_id])
 
 
-def _sleep(room: Room, character_id: str = "aoi", world_id: str = "main") -> int:
+def _sleep(room: ConversationDependencies, character_id: str = "aoi", world_id: str = "main") -> int:
     return command(room, lambda s, living: sleep(s, living, character_id), world_id)
 
 
-def test_a_walk_to_a_node_takes_its_minutes(room: Room) -> None:
+def test_a_walk_to_a_node_takes_its_minutes(room: ConversationDependencies) -> None:
     way = _walk(room, node_id="nagaya_lane")
     assert way.path == ("nagaya_one", "nagaya_lane")
     assert _where(room) == Position(node_id="nagaya_one", toward="nagaya_lane")
@@ -50,18 +50,18 @@ def test_a_walk_to_a_node_takes_its_minutes(room: Room) -> None:
     assert _where(room) == Position(node_id="nagaya_lane")
 
 
-def test_a_walk_to_an_npc_ends_beside_its_post(room: Room) -> None:
+def test_a_walk_to_an_npc_ends_beside_its_post(room: ConversationDependencies) -> None:
     assert _walk(room, npc_id="npc_taro").path[-1] == BESIDE_TARO
 
 
-def test_a_walk_to_a_facility_ends_at_its_nearest_node(room: Room) -> None:
+def test_a_walk_to_a_facility_ends_at_its_nearest_node(room: ConversationDependencies) -> None:
     _walk(room, node_id="quay_steps")
     _tick(room, 3 * 60)
     way = _walk(room, facility_id="row_house")
     assert way.path[-1] in ("nagaya_one", "nagaya_two")
 
 
-def test_a_departure_is_told(room: Room) -> None:
+def test_a_departure_is_told(room: ConversationDependencies) -> None:
     way = _walk(room, node_id="nagaya_lane")
     decided, event = _told(room)
     assert (decided.kind, decided.data["by"]) == ("decided", "client")
@@ -73,7 +73,7 @@ def test_a_departure_is_told(room: Room) -> None:
     }
 
 
-def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Room) -> None:
+def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: ConversationDependencies) -> None:
     with pytest.raises(Closed) as refused:
         _walk(room, facility_id="tavern")
     assert refused.value.facts["hours"] == "17:00-01:00"
@@ -82,19 +82,19 @@ def test_a_facility_that_is_shut_on_arrival_is_refused_with_its_hours(room: Room
     assert rows(room, MovementRow) == rows(room, EventRow) == rows(room, LifeRow) == []
 
 
-def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: Room) -> None:
+def test_what_counts_is_the_hour_of_arrival_not_of_departure(room: ConversationDependencies) -> None:
     _walk(room, node_id="nagaya_one")
     _tick(room, 9 * 60 + 58)  # 16:58; the tavern opens at 17:00
     assert _walk(room, facility_id="tavern").path[-1] == "tavern_door"
 
 
-def test_who_is_there_already_stays(room: Room) -> None:
+def test_who_is_there_already_stays(room: ConversationDependencies) -> None:
     assert _walk(room, node_id="nagaya_one").path == ("nagaya_one",)
     assert rows(room, MovementRow) == []
     assert _told(room) == []
 
 
-def test_a_walker_is_turned_round_at_the_last_node_it_reached(room: Room) -> None:
+def test_a_walker_is_turned_round_at_the_last_node_it_reached(room: ConversationDependencies) -> None:
     first = _walk(room, npc_id="npc_taro")
     _tick(room, 2)
     reached = [node for node, at in zip(first.path, first.times, strict=True) if at <= first.start + 2][-1]
@@ -102,7 +102,7 @@ def test_a_walker_is_turned_round_at_the_last_node_it_reached(room: Room) -> Non
     assert (back.path[0], back.path[-1], back.start) == (reached, "nagaya_one", first.start + 2)
 
 
-def test_a_walker_sent_where_it_is_stops_there(room: Room) -> None:
+def test_a_walker_sent_where_it_is_stops_there(room: ConversationDependencies) -> None:
     first = _walk(room, npc_id="npc_taro")
     _tick(room, 1)
     _walk(room, node_id=first.path[1])
@@ -111,7 +111,7 @@ def test_a_walker_sent_where_it_is_stops_there(room: Room) -> None:
     assert _where(room) == Position(node_id=first.path[1])
 
 
-def test_nobody_walks_out_of_a_conversation(room: Room) -> None:
+def test_nobody_walks_out_of_a_conversation(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     with pytest.raises(Busy) as refused:
         _walk(room, node_id="nagaya_one")
@@ -122,7 +122,7 @@ def test_nobody_walks_out_of_a_conversation(room: Room) -> None:
     _walk(room, node_id="nagaya_one")
 
 
-def test_the_post_of_an_npc_is_no_way_and_no_goal(room: Room) -> None:
+def test_the_post_of_an_npc_is_no_way_and_no_goal(room: ConversationDependencies) -> None:
     with pytest.raises(NoWayThere) as refused:
         _walk(room, node_id="tavern_bench")
     assert refused.value.facts["goal"] == "tavern_bench"
@@ -131,13 +131,13 @@ def test_the_post_of_an_npc_is_no_way_and_no_goal(room: Room) -> None:
 @pytest.mark.parametrize(
     "to", [{"node_id": "atlantis"}, {"facility_id": "casino"}, {"npc_id": "npc_nobody"}, {"npc_id": "mio"}]
 )
-def test_an_unknown_place_is_not_found(room: Room, to: dict[str, str]) -> None:
+def test_an_unknown_place_is_not_found(room: ConversationDependencies, to: dict[str, str]) -> None:
     with pytest.raises(NotFound) as refused:
         _walk(room, **to)
     assert refused.value.facts["id"] == next(iter(to.values()))
 
 
-def test_an_unknown_character_neither_walks_nor_sleeps(room: Room) -> None:
+def test_an_unknown_character_neither_walks_nor_sleeps(room: ConversationDependencies) -> None:
     with pytest.raises(NotFound):
         _walk(room, "nobody", node_id="nagaya_one")
     with pytest.raises(NotFound):
@@ -150,7 +150,7 @@ def test_a_destination_is_exactly_one_thing(to: dict[str, Any]) -> None:
         Destination(**to)
 
 
-def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: ScriptedModel) -> None:
+def test_sleep_clears_the_days_talks_and_nothing_else(room: ConversationDependencies, script: ScriptedModel) -> None:
     fill(room, script)
     before = snapshot(room)
     assert _sleep(room) == 1
@@ -165,11 +165,11 @@ def test_sleep_clears_the_days_talks_and_nothing_else(room: Room, script: Script
     assert set(before) == set(SQLModel.metadata.tables)
 
 
-def test_who_sleeps_again_has_nothing_to_forget(room: Room) -> None:
+def test_who_sleeps_again_has_nothing_to_forget(room: ConversationDependencies) -> None:
     assert [_sleep(room), _sleep(room)] == [0, 0]
 
 
-def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: Room) -> None:
+def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: ConversationDependencies) -> None:
     first = _walk(room, npc_id="npc_taro")
     _tick(room, 2)
     _sleep(room)
@@ -178,7 +178,7 @@ def test_who_is_on_the_way_lies_down_at_the_last_node_it_reached(room: Room) -> 
     assert _where(room).node_id in first.path[1:-1]
 
 
-def test_who_arrives_is_told_once_at_the_minute_of_arrival(room: Room) -> None:
+def test_who_arrives_is_told_once_at_the_minute_of_arrival(room: ConversationDependencies) -> None:
     way = _walk(room, npc_id="npc_taro")
     assert [e.kind for e in _tick(room, way.arrival - way.start - 1)] == []
     (event,) = [e for e in _tick(room, 1) if e.kind == "arrived"]
@@ -186,7 +186,7 @@ def test_who_arrives_is_told_once_at_the_minute_of_arrival(room: Room) -> None:
     assert [e.kind for e in _tick(room, 5) if e.kind == "arrived"] == []
 
 
-def test_who_was_turned_round_arrives_only_where_it_went_in_the_end(room: Room) -> None:
+def test_who_was_turned_round_arrives_only_where_it_went_in_the_end(room: ConversationDependencies) -> None:
     _walk(room, npc_id="npc_taro")
     _tick(room, 2)
     _walk(room, node_id="nagaya_one")
@@ -194,14 +194,14 @@ def test_who_was_turned_round_arrives_only_where_it_went_in_the_end(room: Room) 
     assert event.data == {"node_id": "nagaya_one"}
 
 
-def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: Room) -> None:
+def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: ConversationDependencies) -> None:
     _walk(room, node_id="nagaya_lane")
     _tick(room, 600)
     assert _where(room) == Position(node_id="nagaya_lane")
     assert [e.data["by"] for e in _told(room) if e.kind == "decided"] == ["client"]
 
 
-def test_an_action_is_done_and_a_refusal_says_why(room: Room) -> None:
+def test_an_action_is_done_and_a_refusal_says_why(room: ConversationDependencies) -> None:
     option = command(room, lambda s, living: do(s, living, "aoi", "rest"))
     assert (option.action_id, option.walk_minutes, option.minutes) == ("rest", 0, 20)
     assert [event.kind for event in _told(room)] == ["decided", "activity_started"]
@@ -212,7 +212,7 @@ def test_an_action_is_done_and_a_refusal_says_why(room: Room) -> None:
         command(room, lambda s, living: do(s, living, "aoi", "hold"))
 
 
-def test_who_is_given_back_decides_by_itself(room: Room) -> None:
+def test_who_is_given_back_decides_by_itself(room: ConversationDependencies) -> None:
     command(room, lambda s, living: take_in_hand(s, living, "aoi"))
     assert _tick(room, 60) == []
     command(room, lambda s, living: set_decision(s, living, "aoi", None))

@@ -13,8 +13,8 @@ from sqlmodel import Session
 
 from service.conversation.closing import reopen
 from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
@@ -58,7 +58,7 @@ AOI = Group(world_id="main", person_id="aoi")
 
 
 @asynccontextmanager
-async def _running(room: Room) -> AsyncIterator[ConversationRunner]:
+async def _running(room: ConversationDependencies) -> AsyncIterator[ConversationRunner]:
     runner = ConversationRunner(room, sweep_seconds=0.02)
     await runner.start()
     try:
@@ -67,11 +67,11 @@ async def _running(room: Room) -> AsyncIterator[ConversationRunner]:
         await runner.stop()
 
 
-def _texts(room: Room, conversation_id: str) -> list[str]:
+def _texts(room: ConversationDependencies, conversation_id: str) -> list[str]:
     return [turn.text for turn in turns(room, conversation_id)]
 
 
-def _set(room: Room, conversation_id: str, **columns: Any) -> None:
+def _set(room: ConversationDependencies, conversation_id: str, **columns: Any) -> None:
     def work(session: Session) -> None:
         row = session.get_one(ConversationRow, main(conversation_id))
         for name, value in columns.items():
@@ -80,7 +80,7 @@ def _set(room: Room, conversation_id: str, **columns: Any) -> None:
     room.database.write_now(work)
 
 
-def _failure(room: Room, conversation_id: str) -> str:
+def _failure(room: ConversationDependencies, conversation_id: str) -> str:
     return str((talk(room, conversation_id).failure or {}).get("type"))
 
 
@@ -88,7 +88,9 @@ def _stops(prompt: Prompt[Any]) -> BaseModel:
     raise KeyboardInterrupt  # as near to a kill as one process gets: nothing of ours may catch it
 
 
-def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(room: Room, script: ScriptedModel) -> None:
+def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     async def run() -> tuple[str, list[str], list[Moment]]:
         script.enqueue(*talk_of_family())
         conversation_id = meet(room)
@@ -112,7 +114,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(room: 
 
 @pytest.mark.parametrize("committed", range(5))
 def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
-    room: Room, script: ScriptedModel, committed: int
+    room: ConversationDependencies, script: ScriptedModel, committed: int
 ) -> None:
     words = talk_of_family()
     script.enqueue(*words[:committed], _stops)
@@ -140,7 +142,7 @@ def test_what_a_killed_process_left_at_any_turn_is_carried_to_its_end(
 
 
 def test_what_a_former_process_left_is_taken_up_at_once_where_there_is_one_process(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     conversation_id = meet(room)
     _set(room, conversation_id, runner="the process before", lease_until=time.time() + 3600)
@@ -158,7 +160,9 @@ def test_what_a_former_process_left_is_taken_up_at_once_where_there_is_one_proce
     assert asyncio.run(run()) == (Phase.CLOSED if room.database.is_sqlite else Phase.RUNNING)
 
 
-def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(room: Room, script: ScriptedModel) -> None:
+def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     script.enqueue(*talk_of_family())
 
     async def run() -> tuple[int, str]:
@@ -177,7 +181,7 @@ def test_a_living_lease_is_left_alone_and_an_expired_one_is_taken(room: Room, sc
     assert _texts(room, conversation_id) == WHOLE
 
 
-def test_two_replicas_carry_a_conversation_once(room: Room, script: ScriptedModel) -> None:
+def test_two_replicas_carry_a_conversation_once(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.latency_seconds = 0.03
     script.enqueue(*talk_of_family())
 
@@ -194,7 +198,7 @@ def test_two_replicas_carry_a_conversation_once(room: Room, script: ScriptedMode
     assert len(script.history) == 5
 
 
-def test_the_lease_is_extended_while_the_model_thinks(room: Room, script: ScriptedModel) -> None:
+def test_the_lease_is_extended_while_the_model_thinks(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.latency_seconds = 10
     script.enqueue(*talk_of_family())
 
@@ -210,7 +214,7 @@ def test_the_lease_is_extended_while_the_model_thinks(room: Room, script: Script
     assert asyncio.run(run()) <= runner_module.LEASE_SECONDS
 
 
-def test_submitting_twice_carries_once(room: Room, script: ScriptedModel) -> None:
+def test_submitting_twice_carries_once(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(*talk_of_family())
 
     async def run() -> str:
@@ -224,7 +228,7 @@ def test_submitting_twice_carries_once(room: Room, script: ScriptedModel) -> Non
     assert _texts(room, asyncio.run(run())) == WHOLE
 
 
-def test_conversations_of_others_go_on_beside(room: Room, script: ScriptedModel) -> None:
+def test_conversations_of_others_go_on_beside(room: ConversationDependencies, script: ScriptedModel) -> None:
     arrived: list[str] = []
 
     def answers(prompt: Prompt[Any]) -> BaseModel:
@@ -264,7 +268,7 @@ def _empty() -> ClosingExtraction:
     return extraction()
 
 
-def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: ScriptedModel) -> None:
+def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDependencies, script: ScriptedModel) -> None:
     async def run() -> str:
         script.enqueue(says(HELLO), _hangs(script, replies(FAMILY)), _empty())
         async with _running(room) as runner:
@@ -286,7 +290,7 @@ def test_interrupting_drops_the_utterance_in_the_making(room: Room, script: Scri
 
 
 def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     async def run() -> Moment | None:
         async with _running(room) as runner:
@@ -301,7 +305,9 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
     assert asyncio.run(run()) == Settled(phase=Phase.CLOSED)
 
 
-def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: Room, script: ScriptedModel) -> None:
+def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     words = talk_of_family()
 
     async def stopped_midway() -> str:
@@ -329,7 +335,9 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(room: 
 
 
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
-def test_what_the_living_world_holds_is_left_to_it(room: Room, script: ScriptedModel, phase: Phase) -> None:
+def test_what_the_living_world_holds_is_left_to_it(
+    room: ConversationDependencies, script: ScriptedModel, phase: Phase
+) -> None:
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
     if phase == Phase.CLOSING:
@@ -359,7 +367,7 @@ def _instead(script: ScriptedModel) -> None:
 
 
 def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     held = meet(room)
     script.enqueue(says(HELLO), _stops)
@@ -378,7 +386,7 @@ def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
 
 
 def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it_again(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     script.enqueue(*talk_of_family()[:4])
     held = meet(room)
@@ -398,7 +406,7 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
 
 
 def test_a_bug_in_one_conversation_is_logged_and_tried_again(
-    room: Room, script: ScriptedModel, caplog: pytest.LogCaptureFixture
+    room: ConversationDependencies, script: ScriptedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     def breaks(prompt: Prompt[Any]) -> BaseModel:
         raise RuntimeError("a bug")
@@ -418,7 +426,7 @@ def test_a_bug_in_one_conversation_is_logged_and_tried_again(
 
 
 def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_nothing(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     now = [datetime(2026, 4, 1, 12, tzinfo=UTC)]
     spent = limited(room, script, now=lambda: now[0], max_calls_per_day=5)
@@ -449,7 +457,7 @@ def test_a_closing_the_budget_has_no_room_for_waits_for_the_next_day_and_loses_n
 
 
 def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_limit(
-    room: Room, script: ScriptedModel
+    room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     words = talk_of_family()
     script.enqueue(*words[:4])

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.errors import Busy, WorldInUse
 from service.llm.scripted import ScriptedModel
 from service.runtime.forget import forget_character, forget_world
@@ -18,11 +18,13 @@ from tests.runtime.worlds import command, converse_silently, fill, of_world, sna
 from tests.store.conversations import main
 
 
-def _forget(room: Room, world_id: str) -> None:
+def _forget(room: ConversationDependencies, world_id: str) -> None:
     room.database.write_now(lambda s: forget_world(s, room.memory, world_id))
 
 
-def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: Room, script: ScriptedModel) -> None:
+def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     fill(room, script)
     before = snapshot(room)
     filled = {name for name, found in of_world(before, "main").items() if found}
@@ -33,7 +35,9 @@ def test_every_row_of_the_world_goes_and_the_other_world_stays_as_it_was(room: R
     assert of_world(after, "other") == of_world(before, "other")
 
 
-def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room, script: ScriptedModel) -> None:
+def test_a_character_forgets_all_it_lived_through_and_others_nothing(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     fill(room, script)
     before = snapshot(room)
     command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
@@ -53,7 +57,9 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(room: Room,
         assert after[name] == before[name]
 
 
-def test_a_memory_outside_the_database_is_asked_to_forget(room: Room, script: ScriptedModel) -> None:
+def test_a_memory_outside_the_database_is_asked_to_forget(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     away = replace(room, memory=FarMemory())
     fill(away, script)
     command(away, lambda s, living: forget_character(s, away.memory, living, "aoi"))
@@ -64,12 +70,14 @@ def test_a_memory_outside_the_database_is_asked_to_forget(room: Room, script: Sc
     assert ("mio", {"forget": True}) in left
 
 
-def test_a_world_nobody_wrote_to_can_be_forgotten(room: Room) -> None:
+def test_a_world_nobody_wrote_to_can_be_forgotten(room: ConversationDependencies) -> None:
     _forget(room, "nowhere")
 
 
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.CLOSING])
-def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: ScriptedModel, phase: Phase) -> None:
+def test_a_world_in_which_they_talk_is_not_forgotten(
+    room: ConversationDependencies, script: ScriptedModel, phase: Phase
+) -> None:
     conversation_id = converse_silently(room, script, "main")
     if phase == Phase.CLOSING:
         asyncio.run(Engine(room).converse(main(conversation_id)))
@@ -82,7 +90,7 @@ def test_a_world_in_which_they_talk_is_not_forgotten(room: Room, script: Scripte
     _forget(room, "other")
 
 
-def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: ScriptedModel) -> None:
+def test_a_failed_closing_does_not_keep_a_world_alive(room: ConversationDependencies, script: ScriptedModel) -> None:
     conversation_id = converse_silently(room, script, "main")
     room.database.write_now(
         lambda s: setattr(s.get_one(ConversationRow, main(conversation_id)), "phase", Phase.CLOSING_FAILED)
@@ -91,7 +99,9 @@ def test_a_failed_closing_does_not_keep_a_world_alive(room: Room, script: Script
     assert not any(of_world(snapshot(room), "main").values())
 
 
-def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Room, script: ScriptedModel) -> None:
+def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
     conversation_id = converse_silently(room, script, "main")
     room.database.write_now(
         lambda s: setattr(s.get_one(ConversationRow, main(conversation_id)), "clock_policy", "minute")
@@ -100,7 +110,7 @@ def test_talks_of_the_living_world_do_not_keep_it_from_being_forgotten(room: Roo
     assert rows(room, ConversationRow) == []
 
 
-def test_who_talks_forgets_nothing(room: Room, script: ScriptedModel) -> None:
+def test_who_talks_forgets_nothing(room: ConversationDependencies, script: ScriptedModel) -> None:
     converse_silently(room, script, "main")
     before = snapshot(room)
     with pytest.raises(Busy):

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.self_facts import self_facts
@@ -18,7 +18,7 @@ from tests.conversation.talks import meet
 from tests.runtime.worlds import command, fill, tick
 
 
-def _answers(room: Room, world_id: str) -> dict[str, Any]:
+def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:
     def work(session: Session) -> dict[str, Any]:
         world = room.stage.open(session, world_id)
         recent = recent_memory(session, world, "aoi", "npc_taro")
@@ -39,7 +39,7 @@ def _answers(room: Room, world_id: str) -> dict[str, Any]:
     return room.database.read_now(work)
 
 
-def test_nothing_of_one_world_shows_in_another(room: Room, script: ScriptedModel) -> None:
+def test_nothing_of_one_world_shows_in_another(room: ConversationDependencies, script: ScriptedModel) -> None:
     untouched = _answers(room, "third")
     fill(room, script)
     before = _answers(room, "other")

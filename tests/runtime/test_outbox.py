@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session, select
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.owners import next_revision
 from service.memory.store import Group
@@ -33,12 +33,12 @@ def graph() -> FarMemory:
 
 
 @pytest.fixture
-def house(room: Room, graph: FarMemory) -> Room:
+def house(room: ConversationDependencies, graph: FarMemory) -> ConversationDependencies:
     """A room with that memory."""
     return replace(room, memory=graph)
 
 
-def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
+def _leave(house: ConversationDependencies, conversation_id: str, group: Group = AOI) -> None:
     """Leave the memory of a conversation in the outbox."""
     episode = {
         "conversation_id": conversation_id,
@@ -86,17 +86,17 @@ def _leave(house: Room, conversation_id: str, group: Group = AOI) -> None:
     house.database.write_now(leave)
 
 
-def _waiting(house: Room) -> list[str]:
+def _waiting(house: ConversationDependencies) -> list[str]:
     return [row["conversation_id"] for row in rows(house, OutboxRow)]
 
 
-def _episodes(house: Room, group: Group = AOI) -> list[str]:
+def _episodes(house: ConversationDependencies, group: Group = AOI) -> list[str]:
     delivery = house.memory
     assert isinstance(delivery, FarMemory)
     return list(delivery.held.get(group, {}))
 
 
-def test_memories_are_delivered_in_order(house: Room, graph: FarMemory) -> None:
+def test_memories_are_delivered_in_order(house: ConversationDependencies, graph: FarMemory) -> None:
     for conversation_id in ("c1", "c2", "c3"):
         _leave(house, conversation_id)
     asyncio.run(Outbox(house).deliver(AOI))
@@ -104,7 +104,7 @@ def test_memories_are_delivered_in_order(house: Room, graph: FarMemory) -> None:
     assert _waiting(house) == []
 
 
-def test_everybodys_due_memories_are_delivered(house: Room, graph: FarMemory) -> None:
+def test_everybodys_due_memories_are_delivered(house: ConversationDependencies, graph: FarMemory) -> None:
     _leave(house, "c1", AOI)
     _leave(house, "c2", MIO)
     asyncio.run(Outbox(house).deliver_due())
@@ -113,7 +113,7 @@ def test_everybodys_due_memories_are_delivered(house: Room, graph: FarMemory) ->
 
 
 def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
-    house: Room, graph: FarMemory, script: ScriptedModel
+    house: ConversationDependencies, graph: FarMemory, script: ScriptedModel
 ) -> None:
     graph.away = True
     script.enqueue(*talk_of_family())
@@ -137,7 +137,7 @@ def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
 
 
 def test_when_the_graph_is_back_the_runner_delivers_by_itself(
-    house: Room, graph: FarMemory, monkeypatch: pytest.MonkeyPatch
+    house: ConversationDependencies, graph: FarMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "LONGEST_WAIT_SECONDS", 0.02)
     graph.away = True
@@ -155,7 +155,9 @@ def test_when_the_graph_is_back_the_runner_delivers_by_itself(
     assert _episodes(house) == ["c1"]
 
 
-def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(house: Room, graph: FarMemory) -> None:
+def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     graph.away = True
     _leave(house, "c1")
     outbox = Outbox(house)
@@ -169,7 +171,9 @@ def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before
     assert second["due"] > first["due"]
 
 
-def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: Room, graph: FarMemory) -> None:
+def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     graph.refused = "c1"
     _leave(house, "c1", AOI)
     _leave(house, "c2", AOI)
@@ -180,7 +184,9 @@ def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(house: 
     assert rows(house, OutboxRow)[0]["last_error"] == "cannot be written, ever"
 
 
-def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room, graph: FarMemory) -> None:
+def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     _leave(house, "c1")
     graph.dies_after = True
     with pytest.raises(KeyboardInterrupt):
@@ -193,7 +199,9 @@ def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(house: Room,
     assert graph.facts(AOI) == ["Taro told of c1"]
 
 
-def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house: Room, graph: FarMemory) -> None:
+def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
         _leave(house, "c1")
@@ -210,7 +218,9 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(house:
     assert _waiting(house) == []
 
 
-def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house: Room, graph: FarMemory) -> None:
+def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     _leave(house, "c1")
     asyncio.run(Outbox(house).deliver(AOI))
     graph.away = True
@@ -224,7 +234,9 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(house
     assert (_episodes(house), _waiting(house)) == ([], [])
 
 
-def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(house: Room, graph: FarMemory) -> None:
+def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(
+    house: ConversationDependencies, graph: FarMemory
+) -> None:
     """Both have a row of the same conversation: neither is taken for the other's."""
     _leave(house, "c1")
 
@@ -247,7 +259,7 @@ def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(ho
     assert graph.taken == ["c1", "c1"]
 
 
-def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: FarMemory) -> None:
+def test_one_character_is_delivered_by_one_at_a_time(house: ConversationDependencies, graph: FarMemory) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
         outbox = Outbox(house)
@@ -263,7 +275,7 @@ def test_one_character_is_delivered_by_one_at_a_time(house: Room, graph: FarMemo
 
 
 def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
-    house: Room, graph: FarMemory, script: ScriptedModel
+    house: ConversationDependencies, graph: FarMemory, script: ScriptedModel
 ) -> None:
     _leave(house, "c1", MIO)
     script.enqueue(*talk_of_family())

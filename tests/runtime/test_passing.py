@@ -4,7 +4,7 @@ import pytest
 from sqlmodel import Session
 
 from service.content.profile import Importance
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid
 from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories
 from service.runtime.passing import pass_time
@@ -15,7 +15,7 @@ from tests.runtime.worlds import tick
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_end, iso
 
 
-def _pass(room: Room, minutes: int, world_id: str = "main") -> list[EventRow]:
+def _pass(room: ConversationDependencies, minutes: int, world_id: str = "main") -> list[EventRow]:
     """Let time go by in which nobody does anything."""
 
     def work(session: Session) -> list[EventRow]:
@@ -31,7 +31,9 @@ def _kinds(events: list[EventRow]) -> list[str]:
     return [event.kind for event in events]
 
 
-def _remember(room: Room, importance: Importance, *, world_id: str = "main", character_id: str = "aoi") -> WorldTime:
+def _remember(
+    room: ConversationDependencies, importance: Importance, *, world_id: str = "main", character_id: str = "aoi"
+) -> WorldTime:
     """A mid-term memory made now; the answer is when it is gone."""
 
     def work(session: Session) -> WorldTime:
@@ -53,17 +55,17 @@ def _remember(room: Room, importance: Importance, *, world_id: str = "main", cha
     return room.database.write_now(work)
 
 
-def _on_mind(room: Room, character_id: str = "aoi") -> list[str]:
+def _on_mind(room: ConversationDependencies, character_id: str = "aoi") -> list[str]:
     return room.database.read_now(
         lambda s: [row.content for row in mid_term_memories(s, room.stage.open(s, "main"), character_id)]
     )
 
 
-def _clock(room: Room, world_id: str = "main") -> str:
+def _clock(room: ConversationDependencies, world_id: str = "main") -> str:
     return room.database.read_now(lambda s: iso(room.stage.open(s, world_id).now))
 
 
-def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room: Room) -> None:
+def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room: ConversationDependencies) -> None:
     tick(room, 3)
     tick(room, 1, "other")
     tick(room, 1)
@@ -74,7 +76,7 @@ def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room
     ]
 
 
-def test_events_are_told_in_order_of_world_time(room: Room) -> None:
+def test_events_are_told_in_order_of_world_time(room: ConversationDependencies) -> None:
     _remember(room, "low")
     _remember(room, "high")
     events = _pass(room, 4 * MINUTES_PER_DAY)
@@ -87,7 +89,9 @@ def test_events_are_told_in_order_of_world_time(room: Room) -> None:
     ("importance", "minutes"),
     [("low", 17 * 60), ("medium", 2 * MINUTES_PER_DAY), ("high", 3 * MINUTES_PER_DAY)],
 )
-def test_a_memory_is_there_until_the_minute_it_expires(room: Room, importance: Importance, minutes: int) -> None:
+def test_a_memory_is_there_until_the_minute_it_expires(
+    room: ConversationDependencies, importance: Importance, minutes: int
+) -> None:
     expiry = _remember(room, importance)
     assert expiry == room.stage.start + minutes
     assert "memory_expired" not in _kinds(_pass(room, minutes - 1))
@@ -100,7 +104,7 @@ def test_a_memory_is_there_until_the_minute_it_expires(room: Room, importance: I
     assert [row["content"] for row in rows(room, MidTermRow)] == [f"a {importance} thing"], "and stays"
 
 
-def test_a_memory_expires_by_the_clock_of_its_own_world(room: Room) -> None:
+def test_a_memory_expires_by_the_clock_of_its_own_world(room: ConversationDependencies) -> None:
     _remember(room, "low")
     _remember(room, "low", world_id="other")
     told = _pass(room, MINUTES_PER_DAY, "other")
@@ -108,7 +112,9 @@ def test_a_memory_expires_by_the_clock_of_its_own_world(room: Room) -> None:
     assert _on_mind(room) == ["a low thing"]
 
 
-def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_same(room: Room) -> None:
+def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_same(
+    room: ConversationDependencies,
+) -> None:
     def late(session: Session) -> None:
         now = room.stage.open(session, "main", lock=True).now
         row = MidTermRow(
@@ -128,7 +134,7 @@ def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_s
     assert _pass(room, MINUTES_PER_DAY)[0].kind != "memory_expired"
 
 
-def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: Room) -> None:
+def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: ConversationDependencies) -> None:
     _pass(room, 17 * 60 - 1)
     expiry = _remember(room, "low")
     assert iso(expiry) == "2026-04-02T00:00"
@@ -136,7 +142,7 @@ def test_a_low_memory_of_the_last_minute_lasts_that_minute(room: Room) -> None:
     assert _kinds(_pass(room, 1)) == ["day_began", "memory_expired"]
 
 
-def test_a_new_day_is_told_with_its_date(room: Room) -> None:
+def test_a_new_day_is_told_with_its_date(room: ConversationDependencies) -> None:
     assert "day_began" not in _kinds(_pass(room, 17 * 60 - 1))
     (event,) = _pass(room, 1)
     assert (event.kind, event.data, iso(WorldTime(event.at))) == (
@@ -146,12 +152,12 @@ def test_a_new_day_is_told_with_its_date(room: Room) -> None:
     )
 
 
-def test_a_leap_over_many_days_tells_the_last_one(room: Room) -> None:
+def test_a_leap_over_many_days_tells_the_last_one(room: ConversationDependencies) -> None:
     (event,) = _pass(room, 400 * MINUTES_PER_DAY)
     assert event.data == {"day": "2027-05-06"}
 
 
-def test_a_day_may_begin_at_another_hour(room: Room) -> None:
+def test_a_day_may_begin_at_another_hour(room: ConversationDependencies) -> None:
     room.stage.settings.day_starts_minutes = 300
     assert _pass(room, 17 * 60) == []
     expiry = _remember(room, "low")
@@ -161,7 +167,7 @@ def test_a_day_may_begin_at_another_hour(room: Room) -> None:
     assert iso(WorldTime(step[0].at)) == "2026-04-02T05:00"
 
 
-def test_the_calendar_ends(room: Room) -> None:
+def test_the_calendar_ends(room: ConversationDependencies) -> None:
     room.stage.settings.max_tick_minutes = LATEST
     with pytest.raises(Invalid) as refused:
         tick(room, LATEST - room.stage.start + 1)
@@ -169,7 +175,7 @@ def test_the_calendar_ends(room: Room) -> None:
     assert rows(room, WorldRow) == []
 
 
-def test_a_tick_can_be_longer_than_a_minute(room: Room) -> None:
+def test_a_tick_can_be_longer_than_a_minute(room: ConversationDependencies) -> None:
     room.stage.settings.tick_minutes = 15
     tick(room, 2)
     assert _clock(room) == "2026-04-01T07:30"

@@ -8,13 +8,13 @@ from sqlmodel import Session, SQLModel
 
 import service.store.tables as tables
 from service.conversation.closing import close
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.llm.scripted import ScriptedModel
 from service.runtime.act import Destination, walk
 from service.runtime.author import announce
-from service.runtime.crew import Crew
+from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox import Outbox
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
@@ -33,7 +33,7 @@ TABLES: dict[str, type[SQLModel]] = {
 T = TypeVar("T")
 
 
-def command(room: Room, work: Callable[[Session, WorldSession], T], world_id: str = "main") -> T:
+def command(room: ConversationDependencies, work: Callable[[Session, WorldSession], T], world_id: str = "main") -> T:
     """Change a world that stands, as the keeper does."""
 
     def change(session: Session) -> T:
@@ -46,12 +46,16 @@ def command(room: Room, work: Callable[[Session, WorldSession], T], world_id: st
     return room.database.write_now(change)
 
 
-def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
+def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> list[EventRow]:
     """Let the world live on; the answer is what happened."""
 
     async def live() -> int:
-        desk = Desk(settings=room.settings, database=room.database, memory=room.memory, models=room.models)
-        world_runner = WorldRunner(Crew(room=room, desk=desk, engine=Engine(room), outbox=Outbox(room)))
+        desk = DecisionDependencies(
+            settings=room.settings, database=room.database, memory=room.memory, models=room.models
+        )
+        world_runner = WorldRunner(
+            WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=Outbox(room))
+        )
         await world_runner.start()
         try:
             step = await world_runner.tick(world_id, ticks)
@@ -64,7 +68,7 @@ def tick(room: Room, ticks: int, world_id: str = "main") -> list[EventRow]:
     return room.database.read_now(lambda s: events_after(s, world_id, first, 1_000_000))
 
 
-def fill(room: Room, script: ScriptedModel) -> None:
+def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
     """In `main` Aoi and Mio have talked with Taro and Nagi walks; in `other` Aoi has talked with him."""
     for character_id, world_id in (("aoi", "main"), ("mio", "main"), ("aoi", "other")):
         script.enqueue(*talk_of_family())
@@ -77,13 +81,13 @@ def fill(room: Room, script: ScriptedModel) -> None:
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
 
 
-def converse_silently(room: Room, script: ScriptedModel, world_id: str) -> str:
+def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:
     """A conversation that runs in that world; the answer is its id."""
     script.enqueue(says("Hello.", leaves=True))
     return meet(room, character_id="ren", npc_id="npc_hamako", world_id=world_id)
 
 
-def snapshot(room: Room) -> dict[str, list[dict[str, Any]]]:
+def snapshot(room: ConversationDependencies) -> dict[str, list[dict[str, Any]]]:
     """Every row of every table."""
     return {name: rows(room, table) for name, table in TABLES.items()}
 

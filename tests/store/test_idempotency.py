@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlmodel import Session, select
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.start import Start, start
 from service.errors import Busy, KeyReused
 from service.store.idempotency import Once, once
@@ -83,7 +83,7 @@ def test_the_answer_is_kept_with_the_work_or_not_at_all(database: Database) -> N
     assert database.read_now(lambda s: s.exec(select(IdempotencyRow)).all()) == []
 
 
-def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room: Room) -> None:
+def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room: ConversationDependencies) -> None:
     place(room)
     wanted = Start(character_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
 
@@ -101,7 +101,7 @@ def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room:
     assert room.database.read_now(lambda s: list(s.exec(select(ConversationRow.id)))) == answers[:1]
 
 
-def test_a_start_with_another_key_is_refused_while_they_talk(room: Room) -> None:
+def test_a_start_with_another_key_is_refused_while_they_talk(room: ConversationDependencies) -> None:
     place(room)
     wanted = Start(character_id="aoi", partner_id="npc_taro", goal=GOAL, max_turns=4)
 

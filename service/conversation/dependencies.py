@@ -30,8 +30,8 @@ class Models(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
-    """Where conversations are held."""
+class ConversationDependencies:
+    """What every conversation is held with."""
 
     settings: Settings
     stage: WorldRepository

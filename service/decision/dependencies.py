@@ -1,4 +1,4 @@
-"""Owns the desk: what a decision is made with, wired once by the application."""
+"""Owns what a decision is made with, wired once by the application."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,7 +18,7 @@ class ModelOfRole(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class DecisionDependencies:
     """What a decision is made with."""
 
     settings: Settings

@@ -1,11 +1,11 @@
-"""Owns what every endpoint is handed: the house it serves, the world of the request, the idempotency key."""
+"""Owns what every endpoint is handed: what it is answered with, the world of the request, the idempotency key."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 
-from service.conversation.room import Room
+from service.conversation.dependencies import ConversationDependencies
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.world_runner import WorldRunner
@@ -14,10 +14,10 @@ from world.ids import SLUG, SLUG_MAX
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
+class ApiDependencies:
     """What the app serves with; made once, in service/app.py."""
 
-    room: Room
+    conversation: ConversationDependencies
     runner: ConversationRunner
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
@@ -25,12 +25,12 @@ class House:
     @property
     def models_missing(self) -> bool:
         """Nobody answers decisions: characters follow their routine."""
-        return self.room.models.names()["decision"] == "none"
+        return self.conversation.models.names()["decision"] == "none"
 
 
-def _house(request: Request) -> House:
-    house: House = request.app.state.house
-    return house
+def _deps(request: Request) -> ApiDependencies:
+    deps: ApiDependencies = request.app.state.deps
+    return deps
 
 
 def _world_id(
@@ -55,7 +55,7 @@ def _key(
     return idempotency_key
 
 
-Serving = Annotated[House, Depends(_house)]
+Serving = Annotated[ApiDependencies, Depends(_deps)]
 WorldId = Annotated[str, Depends(_world_id)]
 IdempotencyKey = Annotated[str | None, Depends(_key)]
 

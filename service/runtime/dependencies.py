@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.room import Room
 from service.conversation.transcript import end
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
-from service.decision.desk import Desk
+from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
 from service.runtime.outbox import Outbox
 from service.runtime.world_session import WorldSession
@@ -20,23 +20,23 @@ from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)
-class Crew:
+class WorldDependencies:
     """Who answers the calls: shared by all worlds of a process."""
 
-    room: Room
-    desk: Desk
+    conversation: ConversationDependencies
+    decision: DecisionDependencies
     engine: Engine
     outbox: Outbox
 
     @property
     def slots(self) -> int:
         """Model calls that may be out at once."""
-        return self.room.settings.llm.max_concurrency
+        return self.conversation.settings.llm.max_concurrency
 
     async def decide(self, living: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
         agent_state = living.agent_states.get(snapshot.person_id, AgentState())
-        return await choose(self.desk, living.world.at(snapshot.time), snapshot, agent_state)
+        return await choose(self.decision, living.world.at(snapshot.time), snapshot, agent_state)
 
     async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
@@ -53,10 +53,10 @@ class Crew:
 
             def work(session: Session, conversation_id: str = conversation_id) -> None:
                 try:
-                    end(session, self.room.stage, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
+                    end(session, self.conversation.stage, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
                 except WrongPhase:
                     return  # it had ended before
 
-            await self.room.database.write(work)
+            await self.conversation.database.write(work)
             await self.engine.close(ConversationKey(living.world.id, conversation_id))
         living.dropped = ()

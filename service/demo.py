@@ -168,8 +168,8 @@ class _Play:
     def _tell_changes(self, changes: dict[str, Any], cost: dict[str, int]) -> None:
         self._say("demo.changed")
         self._say("demo.summary", value=changes["summary"])
-        for name in ("affinity", "mood"):
-            self._say(f"demo.{name}", **changes[name])
+        self._say("demo.affinity", **changes["affinity"])
+        self._say("demo.mood", **{when: Phrase(f"web.mood_{mood}") for when, mood in changes["mood"].items()})
         for fact in changes["learned_facts"]:
             self._say("demo.learned", value=fact["statement"], turn=fact["turn"])
         for fact in changes["facts"]:
@@ -177,7 +177,7 @@ class _Play:
         for memory in changes["mid_term"]:
             self._say("demo.mid_term", value=memory["content"], until=memory["expires_at"])
         for kept_out in changes["rejected"]:
-            self._say("demo.rejected", value=kept_out["statement"], reason=kept_out["reason"])
+            self._say("demo.rejected", value=kept_out["statement"], reason=Phrase(f"web.reason_{kept_out['reason']}"))
         self._say("demo.cost", calls=cost["calls"], prompt=cost["prompt_tokens"], completion=cost["completion_tokens"])
 
     def _ask(self, character: dict[str, Any], npc: dict[str, Any]) -> None:

@@ -168,3 +168,13 @@ def test_the_command_line_speaks_a_third_language(tree: Path, tmp_path: Path) ->
     assert left_over(told.stdout.replace("npcs/baker.yaml: mood: ", "")) == left_over(told.stderr) == []
     assert left_over(cli(tree, "export", "--data", str(tree / "nothing")).stderr) == []
     assert "⟦Serve the HTTP API and the pages.⟧" in cli(tree, "serve", "--help").stdout
+
+
+def test_who_speaks_without_a_model_speaks_a_third_language(tree: Path) -> None:
+    told = cli(tree, "demo", "--content", str(tree / "village"), "--language", "xx")
+    assert told.returncode == 0, told.stderr[-3000:]
+    # A quotation that was cut between two sentences has lost a bracket of them.
+    whole = [line for line in told.stdout.split("\n") if line.count("⟦") == line.count("⟧")]
+    spoken = [line for line in whole if line.startswith(("⟦sora⟧: ", "⟦Hanna⟧: "))]
+    assert len(spoken) > 8
+    assert [left_over(line) for line in whole if left_over(line)] == []

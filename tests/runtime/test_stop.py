@@ -126,7 +126,7 @@ async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_pa
         assert unpaid(told[part]) == unpaid(whole[part]), part
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same_commands_in_order(
     seed: int, village: Content, tmp_path: Path
 ) -> None:

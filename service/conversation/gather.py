@@ -31,9 +31,9 @@ KNOWN_TOKENS = 180
 """What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""
 HEARD_TOKENS = 80
 """Nor what it remembers of others that bears on its goal."""
-LEARNED_TOKENS = 100
+LEARNED_TOKENS = 80
 """Nor what it told about itself before: the newest of it."""
-TODAY_TOKENS = 200
+TODAY_TOKENS = 120
 """Nor the day's conversations with others: the newest of them."""
 
 

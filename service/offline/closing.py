@@ -17,7 +17,7 @@ from service.memory.extraction import (
     Sides,
     SummarySentence,
 )
-from service.offline.lines import clip, quotable, told
+from service.offline.lines import clip, quotable, tells, told
 from service.offline.phrases import Passage, Phrases, phrases
 
 _LAST_TURN = 99
@@ -65,7 +65,7 @@ def _side(
     return SideExtraction(
         affinity=affinity,
         mood=_mood(owner.mood, said, words),
-        self_facts=_of_itself(own, words),
+        self_facts=_of_itself(owner, own, words),
         facts=_facts(other, heard, words),
         mid_term=_soon(heard, words),
         commitments=[],
@@ -113,9 +113,10 @@ def _facts(teller: Participant, heard: list[_Told], words: Phrases) -> list[Clai
     ]
 
 
-def _of_itself(own: list[_Told], words: Phrases) -> list[SelfClaim]:
-    """What it said of itself beside what its author wrote."""
-    fresh = [item for item in own if not item.passage.is_fact and words.has("self", item.passage.text)]
+def _of_itself(owner: Participant, own: list[_Told], words: Phrases) -> list[SelfClaim]:
+    """What it said of itself beside what its author wrote, or it told before."""
+    new = [item for item in own if not any(tells(item.passage.text, known.statement) for known in owner.facts)]
+    fresh = [item for item in new if not item.passage.is_fact and words.has("self", item.passage.text)]
     return [
         SelfClaim(
             statement=clip(item.passage.text, _LONGEST, words),

@@ -45,7 +45,7 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrase
 def sayings(profile: CharacterProfile | NpcProfile, phrases: Phrases, partner: str) -> list[Saying]:
     """What the person can tell the partner: statements, and facts that no line tells. Nothing about the partner."""
     lines = lines_of(profile, "statement", phrases)
-    facts = [fact.strip() for fact in profile.facts if not any(_tells(line, fact) for line in lines)]
+    facts = [fact.strip() for fact in profile.facts if not any(tells(line, fact) for line in lines)]
     found = [*(Saying(text=line) for line in lines), *(_as_said(fact) for fact in facts if fact)]
     return [one for one in found if not (partner and partner in one.text)]
 
@@ -87,7 +87,8 @@ def _as_said(fact: str) -> Saying:
     return Saying(text=fact) if fact[:1].isupper() else Saying(text=quotable(fact.rstrip(".")), is_fact=True)
 
 
-def _tells(line: str, fact: str) -> bool:
+def tells(line: str, fact: str) -> bool:
+    """Whether a line tells a fact, in words of its own."""
     return share(words(fact), line) >= _COVERED
 
 

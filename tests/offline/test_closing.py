@@ -90,6 +90,18 @@ def test_an_authored_fact_is_remembered_as_its_author_wrote_it(language: Languag
 
 
 @pytest.mark.parametrize(
+    ("language", "text"),
+    [("en", "I have lived here for thirty years."), ("ja", "わしはこの町で、もう30年暮らしているよ。")],
+)
+def test_a_line_that_tells_an_authored_fact_is_nothing_new_of_oneself(language: Language, text: str) -> None:
+    alice, taro = closed(language, "?", text)
+    assert [fact.turn for fact in alice.facts] == [1]
+    assert taro.self_facts == []
+    other = "I keep bees." if language == "en" else "わしは蜂を飼っているよ。"
+    assert [fact.statement for fact in closed(language, "?", other)[1].self_facts] == [other]
+
+
+@pytest.mark.parametrize(
     ("language", "text", "importance"),
     [
         ("ja", "明日、広場で祭りの相談があるんだ。", "medium"),

@@ -42,6 +42,8 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     before = snapshot(room)
     command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
     after = snapshot(room)
+    told = of_world(after, "main")["events"][-1]
+    assert (told["kind"], told["person_id"], told["data"]) == ("forgot", "aoi", {})
     parts = of_world(before, "main")["participants"]
     talks = {row["conversation_id"] for row in parts if row["person_id"] == "aoi"}
     assert talks

@@ -1,0 +1,25 @@
+"""What the core has worked out is told in the log with its payload."""
+
+from sqlmodel import Session
+
+from service.conversation.dependencies import ConversationDependencies
+from service.runtime.publish import publish
+from service.runtime.world_session import WorldSession
+from service.store.event_kinds import ActionFailed
+from service.store.events import events_after, told_in
+from tests.runtime.worlds import command
+from world.events import Event, Kind
+from world.option import Reason
+
+
+def test_what_could_not_be_had_is_told_with_the_reason(room: ConversationDependencies) -> None:
+    data = {"action_id": "eat_out", "reason": "no_seat", "facility_id": "tavern"}
+
+    def work(session: Session, living: WorldSession) -> None:
+        failed = Event(time=living.world.now, kind=Kind.FAILED, person_id="aoi", data=data)
+        publish(session, living, [failed], {}, at_once=living.world.now)
+
+    command(room, work)
+    (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 9))
+    assert told_in(event) == ActionFailed(action_id="eat_out", reason=Reason.NO_SEAT, facility_id="tavern")
+    assert (event.person_id, event.data) == ("aoi", data)

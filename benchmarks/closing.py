@@ -1,8 +1,8 @@
 """Measures what a closed conversation costs the two ways into the graph: model calls, embedding calls, tokens, time.
 
-The same scripted transcripts are closed with `ingestion: direct` and `ingestion: episode` on the same real Neo4j. The model
-is a fake OpenAI-compatible server that waits 200 ms before each answer, and answers each of Graphiti's questions with
-what the transcript holds: five entities and four facts, the facts new in each.
+The same scripted transcripts are closed with `ingestion: direct` and `ingestion: episode` on the same real Neo4j. The
+model is a fake OpenAI-compatible server that waits 200 ms before each answer, and answers each of Graphiti's questions
+with what the transcript holds: five entities and four facts, the facts new in each.
 """
 
 import asyncio

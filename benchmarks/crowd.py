@@ -47,7 +47,9 @@ def sighted(setting: Setting, count: int, seed: int) -> Simulation:
 
 
 def routine_profiles(setting: Setting, count: int) -> dict[str, CharacterProfile]:
-    """Characters with a home, a place of work, one to eat at and one to meet people, and a day that leads from one to the other."""
+    """Characters with a home, a place of work, one to eat at and one to meet people, and a day that leads from one to
+    the other.
+    """
     rng = random.Random(f"routine {SEED}")
     homes = sorted(setting.world_map.open_graph)
     return {f"c{i:05d}": _profile(setting, f"c{i:05d}", rng.choice(homes), rng) for i in range(count)}

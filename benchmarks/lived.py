@@ -28,7 +28,9 @@ from world.time import WorldTime
 
 IN_FLIGHT = 32
 MEAN_SECONDS = 0.15
-"""What stands for a second of a model's, the same factor for all runs: longer than the service's own CPU takes a call."""
+"""What stands for a second of a model's, the same factor for all runs: longer than the service's own CPU takes a
+call.
+"""
 WORLD = "main"
 
 
@@ -90,7 +92,9 @@ def http_day(characters: int, minutes: int) -> dict[str, float]:
 
 
 def routine_day(crowd: int, minutes: int) -> dict[str, float]:
-    """Figures of a crowd that lives by routine in the same service: CPU seconds of a day, and what its store grows by."""
+    """Figures of a crowd that lives by routine in the same service: CPU seconds of a day, and what its store grows
+    by.
+    """
     return asyncio.run(_routine(crowd, minutes))
 
 

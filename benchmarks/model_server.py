@@ -1,4 +1,5 @@
-"""Owns a model server for benchmarks, in a process of its own: OpenAI chat completions, valid answers, lognormal latency.
+"""Owns a model server for benchmarks, in a process of its own: OpenAI chat completions, valid answers, lognormal
+latency.
 
 No language model: what it answers fits the schema of the request and is a function of the prompt, and so is how long
 it takes. Two runs that ask the same get the same, after the same time.
@@ -144,7 +145,9 @@ class _Desk:
 
 
 def answer(schema: Mapping[str, Any], texts: list[str], draw: random.Random) -> Any:
-    """Something that fits the schema; a decision chooses among the options the prompt numbers, a plan keeps the usual day."""
+    """Something that fits the schema; a decision chooses among the options the prompt numbers, a plan keeps the usual
+    day.
+    """
     fields = schema.get("properties", {})
     value = _fitting(schema, draw)
     if "choice" in fields:

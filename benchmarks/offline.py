@@ -24,7 +24,7 @@ from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime
 
 _SENTENCE = re.compile(r"[^。！？!?.…\n]+[。！？!?.…」』”\"']*")
 _GREETING = re.compile(
-    r"^\W*(?:hello|hi|welcome|good (?:morning|day|evening)|goodbye|see you|thank|おはよう|こんにちは|こんばんは|いらっしゃい|"
+    r"^\W*(?:hello|hi|welcome|good (?:morning|day|evening)|goodbye|see you|thank|おはよう|こんにちは|こんばんは|いらっしゃい|"  # noqa: E501
     r"ようこそ|はじめまして|ありがと|さようなら|またね|では、また|それでは、また)",
     re.IGNORECASE,
 )

@@ -41,7 +41,7 @@ SAID = ("Do you remember the bell?", "霧の夜に鐘が鳴った。", "Nobody r
 BACKENDS = ("sqlite", "postgresql", "neo4j")
 NOW = WorldTime(1_000_000_000)
 
-_JA = "船 鐘 霧 祖母 手紙 杉 港 旅館 薬 帳面 灯台 猫 豆 パン 祭り 神社 借金 約束 兄 娘 潮 釘 錨 日記 切手 瓦 粉 市場 医者 鍛冶".split()
+_JA = "船 鐘 霧 祖母 手紙 杉 港 旅館 薬 帳面 灯台 猫 豆 パン 祭り 神社 借金 約束 兄 娘 潮 釘 錨 日記 切手 瓦 粉 市場 医者 鍛冶".split()  # noqa: E501
 _EN = "boat bell fog letter cedar harbour inn medicine ledger lighthouse cat bread festival shrine debt promise".split()
 _ENDS = "を覚えている を失くした を探している を直した について話した を売った".split()
 
@@ -87,7 +87,9 @@ class Scale:
 
 
 def run(scale: Scale | None = None, *, backends: Collection[str] = BACKENDS) -> dict[str, float]:
-    """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others beside."""
+    """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
+    beside.
+    """
     figures: dict[str, float] = {}
     for name in backends:
         try:

@@ -1,7 +1,9 @@
-"""Measures five hundred conversations that end within ten seconds, on SQLite: whether talking goes on while all is remembered.
+"""Measures five hundred conversations that end within ten seconds, on SQLite: whether talking goes on while all is
+remembered.
 
-A scripted model takes four seconds for a word and as long for a closing. Conversations of five turns begin over ten seconds, in a
-hundred worlds of five pairs, so that from the twentieth second to the thirtieth one after the other ends while others talk.
+A scripted model takes four seconds for a word and as long for a closing. Conversations of five turns begin over ten
+seconds, in a hundred worlds of five pairs, so that from the twentieth second to the thirtieth one after the other ends
+while others talk.
 """
 
 import asyncio
@@ -57,8 +59,8 @@ class Unhurried(Stopwatch):
 def run(
     *, worlds: int = WORLDS, begin_seconds: float = BEGIN_SECONDS, model_seconds: float = MODEL_SECONDS
 ) -> dict[str, float]:
-    """Figures: conversations; milliseconds from a word's end until its turn is committed (p50, p95, longest), the longest
-    stall of the event loop, seconds from the first end to the last, and until the last is remembered.
+    """Figures: conversations; milliseconds from a word's end until its turn is committed (p50, p95, longest), the
+    longest stall of the event loop, seconds from the first end to the last, and until the last is remembered.
     """
     with tempfile.TemporaryDirectory() as directory:
         settings = Settings(

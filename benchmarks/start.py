@@ -1,8 +1,8 @@
 """Measures what a start costs while other conversations run, and what becomes of many starts at once.
 
-The real service runs on SQLite in a process of its own; pairs of characters stand beside each other at one place. The model
-is asked and never answers, so that what is started goes on running. The cost of a start is all that the service does until
-the first speaker is asked: the request, and the preparation of the first words.
+The real service runs on SQLite in a process of its own; pairs of characters stand beside each other at one place. The
+model is asked and never answers, so that what is started goes on running. The cost of a start is all that the service
+does until the first speaker is asked: the request, and the preparation of the first words.
 """
 
 import asyncio
@@ -79,8 +79,8 @@ class Service:
 def run(
     *, running: tuple[int, ...] = RUNNING, starts: int = STARTS, burst: int = BURST, seconds: float = BURST_SECONDS
 ) -> dict[str, float]:
-    """Figures of one start by how many conversations run: ``start_ms_p50_100``, ``cpu_ms_100``, ``reads_100`` …; of so many
-    starts in `seconds`: ``burst_202``, ``burst_409_<problem>``, and how long they waited for their answer.
+    """Figures of one start by how many conversations run: ``start_ms_p50_100``, ``cpu_ms_100``, ``reads_100`` …; of so
+    many starts in `seconds`: ``burst_202``, ``burst_409_<problem>``, and how long they waited for their answer.
     """
     figures: dict[str, float] = {}
     with _service(max(running) + 1) as service, httpx.Client(base_url=service.url, timeout=60) as http:

@@ -1,4 +1,5 @@
-"""Owns the casts that the benchmarks of the whole service are played with: the generated maps with people who have words.
+"""Owns the casts that the benchmarks of the whole service are played with: the generated maps with people who have
+words.
 
 The people are the bundled village's, each several times, with a name, a home and places of their own.
 """

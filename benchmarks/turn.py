@@ -164,7 +164,9 @@ def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]"
 
 
 def _prefix_share(prompts: list[tuple[str, tuple[Message, ...]]]) -> float:
-    """Share of all prompt tokens that repeat, from its start, the last prompt of the same speaker, in this talk or before."""
+    """Share of all prompt tokens that repeat, from its start, the last prompt of the same speaker, in this talk or
+    before.
+    """
     before: dict[str, str] = {}
     repeated = total = 0
     for role, messages in prompts:

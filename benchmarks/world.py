@@ -1,5 +1,5 @@
-"""Measures the living world: running ahead against lockstep and the oracle in virtual time, crowds by routine, and a day
-in the service itself (`benchmarks.lived`).
+"""Measures the living world: running ahead against lockstep and the oracle in virtual time, crowds by routine, and a
+day in the service itself (`benchmarks.lived`).
 
 Virtual time: each model call takes lognormal seconds (mean 1), the same for the same question in every run, and at most
 32 are in flight. The core and its bookkeeping really run; only the models' answers are made up.
@@ -40,7 +40,9 @@ class Race:
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How long all live, and how many: `characters` over HTTP and `crowd` by routine in the service, the others in the core."""
+    """How long all live, and how many: `characters` over HTTP and `crowd` by routine in the service, the others in the
+    core.
+    """
 
     minutes: int = MINUTES_PER_DAY
     characters: int = CHARACTERS
@@ -50,7 +52,9 @@ class Scale:
 
 
 def run(scale: Scale | None = None) -> dict[str, float]:
-    """Figures: the service over HTTP, times faster than lockstep, share of the oracle (0 to 1), CPU, crowds by routine."""
+    """Figures: the service over HTTP, times faster than lockstep, share of the oracle (0 to 1), CPU, crowds by
+    routine.
+    """
     from benchmarks import lived  # here, for the crowds' processes do without the service, and measure their memory
 
     scale = scale or Scale()
@@ -105,7 +109,9 @@ def _in_a_process_of_its_own(count: int, until: WorldTime) -> dict[str, float]:
 
 
 def routine_day(count: int, until: WorldTime) -> dict[str, float]:
-    """A day of a crowd by routine on the large map. Seconds are of one core's CPU; the map's ways are searched within."""
+    """A day of a crowd by routine on the large map. Seconds are of one core's CPU; the map's ways are searched
+    within.
+    """
     setting = large()
     profiles = routine_profiles(setting, count)
     ahead = Scheduler(is_scripted(setting, profiles), until=until)

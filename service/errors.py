@@ -55,8 +55,8 @@ from service.usage import Usage
 class KataribeError(Exception):
     """Base of all our errors.
 
-    A subclass names its HTTP `status` and a stable `slug`: the problem type, and under `errors` the key of its sentence.
-    The keyword arguments it is raised with are its facts, filled into the sentence and shown beside it.
+    A subclass names its HTTP `status` and a stable `slug`: the problem type, and under `errors` the key of its
+    sentence. The keyword arguments it is raised with are its facts, filled into the sentence and shown beside it.
     """
 
     status: ClassVar[int] = 500
@@ -186,8 +186,8 @@ class WorldStopped(Conflict):
 
 
 class NotPossible(Conflict):
-    """Facts: `action`, `reason` (a world.option.Reason), `why` (the reason in the world's language), and what that reason
-    brings along.
+    """Facts: `action`, `reason` (a world.option.Reason), `why` (the reason in the world's language), and what that
+    reason brings along.
     """
 
     slug = "not-possible"

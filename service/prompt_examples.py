@@ -1,4 +1,6 @@
-"""Owns examples of what prompts are made from: one that says all there is to say, and others that say hardly anything."""
+"""Owns examples of what prompts are made from: one that says all there is to say, and others that say hardly
+anything.
+"""
 
 from typing import Any
 

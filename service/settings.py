@@ -44,12 +44,12 @@ class RoleSettings(BaseModel):
 class LlmSettings(BaseModel):
     """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
 
-    `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and completion
-    tokens, of one day in UTC by the machine's clock, over all worlds of the database, all replicas and restarts. Every try
-    counts; tokens are estimated where the server does not report them. When one is reached talks end
-    (`budget_exhausted`), characters follow their routine, and running clocks stop. One call and some tokens are kept for
-    the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings are no
-    such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
+    `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and
+    completion tokens, of one day in UTC by the machine's clock, over all worlds of the database, all replicas and
+    restarts. Every try counts; tokens are estimated where the server does not report them. When one is reached talks
+    end (`budget_exhausted`), characters follow their routine, and running clocks stop. One call and some tokens are
+    kept for the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings
+    are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -114,8 +114,9 @@ class MemorySettings(BaseModel):
 
 
 class WorldSettings(BaseModel):
-    """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`: how
-    characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered at once.
+    """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`:
+    how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
+    at once.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -163,8 +164,8 @@ class Settings(BaseSettings):
     """All settings of one service. Whoever starts one reads them with `read_settings`, which tells errors in our words.
 
     `api_key`: what every request must show, once it is set; without it the service listens on loopback only.
-    `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use it.
-    `request_timeout_seconds`: how long a client may take to send a request's head, and then its body.
+    `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use
+    it. `request_timeout_seconds`: how long a client may take to send a request's head, and then its body.
     """
 
     model_config = SettingsConfigDict(
@@ -238,7 +239,9 @@ def _reason(error: ErrorDetails, name: str) -> Phrase:
 
 
 def _variable(error: ErrorDetails) -> str:
-    """The variable that is wrong. An item of a list is named by its list; a name of its own (OPENAI_API_KEY) stands as it is."""
+    """The variable that is wrong. An item of a list is named by its list; a name of its own (OPENAI_API_KEY) stands as
+    it is.
+    """
     path = [part for part in error["loc"] if isinstance(part, str)]
     return ("KATARIBE_" if path[0] in Settings.model_fields else "") + "__".join(path).upper()
 

@@ -7,7 +7,8 @@ from world.time import WorldTime
 
 
 class Agenda:
-    """One time for each id. Moving somebody costs a search and a shift of pointers; reading goes in order of (time, id).
+    """One time for each id. Moving somebody costs a search and a shift of pointers; reading goes in order of (time,
+    id).
 
     A sorted list, not a heap: the gates of causality read those who lag, in order, far more often than anybody moves.
     """

@@ -25,9 +25,9 @@ class AgentIndex:
     people as they last were, and all talks that are open, unclosed, or ended at the most lagging character's time or
     later.
 
-    `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it only
-    when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later, is
-    remembered however far everybody has run ahead of it (None: it may be forgotten).
+    `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it
+    only when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later,
+    is remembered however far everybody has run ahead of it (None: it may be forgotten).
     """
 
     def __init__(

@@ -77,8 +77,8 @@ def assert_talk_long_enough(distances: Distances, talk_min: int) -> None:
 class MapDistances:
     """Of one map held in memory. `reach`: to share rows with others.
 
-    In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who is
-    next to one (`WorldMap.next_to`) and within `sight_minutes`.
+    In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who
+    is next to one (`WorldMap.next_to`) and within `sight_minutes`.
     """
 
     def __init__(self, world_map: WorldMap, reach: Reach | None = None, *, sight_minutes: int = 3) -> None:

@@ -77,8 +77,9 @@ class Person:
 
     `decided_at` is when it last decided.
 
-    `version` grows with every change: an answer to a question asked of an older version is stale. `is_scripted` characters
-    decide by their own needs, the hour and the map alone (a routine): they perceive nothing, and need nobody's leave.
+    `version` grows with every change: an answer to a question asked of an older version is stale. `is_scripted`
+    characters decide by their own needs, the hour and the map alone (a routine): they perceive nothing, and need
+    nobody's leave.
     """
 
     id: str

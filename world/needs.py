@@ -1,4 +1,6 @@
-"""Owns needs: energy, satiety, sociability, money and what an author adds; their level at any time, without stepping."""
+"""Owns needs: energy, satiety, sociability, money and what an author adds; their level at any time, without
+stepping.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +36,9 @@ class Need:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Levels:
-    """One character's needs: `values` at `since`, moving by `rates` an hour from then on; both as `Needs` orders them."""
+    """One character's needs: `values` at `since`, moving by `rates` an hour from then on; both as `Needs` orders
+    them.
+    """
 
     since: WorldTime
     values: tuple[float, ...]

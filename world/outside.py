@@ -41,7 +41,8 @@ class Outside(AgentIndex):
         nobody has decided at `t`; `lagging`: others may lag behind `t`, for the clock does not wait.
 
         Raises:
-            OutOfTurn: its talk is not over and remembered by `t`, somebody lags behind `t`, or what it did is forgotten.
+            OutOfTurn: its talk is not over and remembered by `t`, somebody lags behind `t`, or what it did is
+            forgotten.
         """
         self._rewrite(self._stopped(self.people[person_id], t, lagging))
         return Step(touched=(person_id,), since=t)
@@ -55,8 +56,9 @@ class Outside(AgentIndex):
         needs: Mapping[str, float] | None = None,
         lagging: bool = False,
     ) -> Step:
-        """An author's hand: the character is stopped at `t` (see `stop`), stands on `node_id`, and its needs are set; it
-        decides at `t`. What it did a minute ago is taken for waiting there: whoever stops it again at `t` finds it so.
+        """An author's hand: the character is stopped at `t` (see `stop`), stands on `node_id`, and its needs are set;
+        it decides at `t`. What it did a minute ago is taken for waiting there: whoever stops it again at `t` finds it
+        so.
 
         Raises:
             OutOfTurn: it cannot be stopped.

@@ -69,7 +69,9 @@ class Segment:
         return self.times[-1]
 
     def until(self, t: WorldTime) -> Self:
-        """Only what of it was reached by `t`, which is no earlier than its start: who stops there is on the last node."""
+        """Only what of it was reached by `t`, which is no earlier than its start: who stops there is on the last
+        node.
+        """
         reached = bisect_right(self.times, t)
         return self if reached == len(self.path) else type(self)(path=self.path[:reached], times=self.times[:reached])
 

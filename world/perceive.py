@@ -49,7 +49,9 @@ class Snapshot:
 
 
 def perceive(lives: AgentIndex, person_id: str, at: WorldTime | None = None) -> Snapshot:
-    """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided. Raises: KeyError."""
+    """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided. Raises:
+    KeyError.
+    """
     person = lives.people[person_id]
     t = person.ready if at is None else at
     ended = person.before(t)

@@ -36,7 +36,8 @@ def possible(setting: Setting, snapshot: Snapshot, *, nearest: int | None = 3) -
 def possible_one(
     setting: Setting, snapshot: Snapshot, action_id: str, facility_id: str | None = None
 ) -> Option | Refusal:
-    """One of the author's actions, or waiting: in that facility, or where it is nearest and possible. Looks at no other.
+    """One of the author's actions, or waiting: in that facility, or where it is nearest and possible. Looks at no
+    other.
 
     Raises:
         KeyError: there is no such action.

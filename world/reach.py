@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from world.places import WorldMap
 
 Row = Sequence[int]
-"""Walking minutes to the nearest of some goals from every open node, indexed by `Reach.spot`; FAR where no way leads."""
+"""Walking minutes to the nearest of some goals from every open node, indexed by `Reach.spot`; FAR where no way
+leads.
+"""
 
 FAR = 1 << 30
 """More minutes than any walk takes."""
@@ -56,8 +58,8 @@ class Reach:
             yield here, left
 
     def search(self, goals: frozenset[str], *, at_most: int = FAR) -> Row:
-        """Dijkstra from the goals outwards, a minute at a time: no step is longer than there are rings. Ways are the same
-        length in both directions. What is farther than `at_most` is FAR.
+        """Dijkstra from the goals outwards, a minute at a time: no step is longer than there are rings. Ways are the
+        same length in both directions. What is farther than `at_most` is FAR.
         """
         found, steps, rings = [FAR] * len(self.ids), self._steps, [list[int]() for _ in range(self._longest + 1)]
         rings[0] = [self.spots[goal] for goal in goals if goal in self.spots]

@@ -1,4 +1,5 @@
-"""Owns the bookkeeping of running ahead: which questions may be asked now, in which order, and what an answer sets free.
+"""Owns the bookkeeping of running ahead: which questions may be asked now, in which order, and what an answer sets
+free.
 
 Pure: it says which calls to models may be made, and takes their answers in any order. The story comes out the same.
 """
@@ -115,7 +116,9 @@ class Scheduler:
         *,
         wake_at: WorldTime | None = None,
     ) -> None:
-        """The answer to a decision, as `Simulation.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no way leads there."""
+        """The answer to a decision, as `Simulation.decide` takes it. Raises: OutOfTurn: it is not open; Unreachable: no
+        way leads there.
+        """
         self._open(call)
         step = self.world.decide(call.person_id, option, wake_at=wake_at)
         self._reach(call.time)
@@ -142,8 +145,8 @@ class Scheduler:
         self._happened(step)
 
     def changed(self, step: Step) -> None:
-        """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched are void,
-        their answers will be refused; events that do not happen now are not released.
+        """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched
+        are void, their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):
             if call.ask is Ask.DECISION and call.person_id in step.touched:

@@ -121,8 +121,8 @@ class Simulation(Outside):
         return replace(self._go_on(talk), events=tuple(events))
 
     def extend_talk(self, talk_id: str, t: WorldTime) -> Step:
-        """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk goes
-        on in silence, and ends no earlier than `t`.
+        """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk
+        goes on in silence, and ends no earlier than `t`.
 
         Raises:
             OutOfTurn: the talk is closed.

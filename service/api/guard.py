@@ -1,4 +1,6 @@
-"""Owns what is refused before the app has a request: a foreign host or site, who has no key, a body that is too long."""
+"""Owns what is refused before the app has a request: a foreign host or site, who has no key, a body that is too
+long.
+"""
 
 import asyncio
 from collections.abc import Collection
@@ -123,7 +125,8 @@ def _refusal(scope: Scope, headers: Headers, error: KataribeError) -> Response:
 
 
 class Hosts:
-    """The names this service goes by. A page whose name resolves to our address (DNS rebinding) calls us by its own name.
+    """The names this service goes by. A page whose name resolves to our address (DNS rebinding) calls us by its own
+    name.
 
     Loopback is always ours, and what the service listens on. Where it listens on every address of the machine, any
     address will do: an address is no name, so nobody can make it resolve to another.
@@ -134,7 +137,9 @@ class Hosts:
         self._any_address = _is_address(listens_on) and ip_address(listens_on).is_unspecified
 
     def check(self, headers: Headers) -> None:
-        """Raises: HostNotAllowed: the request names another host. A client of HTTP/1.0 may name none; no browser does."""
+        """Raises: HostNotAllowed: the request names another host. A client of HTTP/1.0 may name none; no browser
+        does.
+        """
         host = headers.get("host")
         if host is None:
             return

@@ -25,9 +25,9 @@ async def healthz() -> HealthOut:
 async def readyz(request: Request, deps: Serving, response: Response) -> HealthOut:
     """Whether the database and the long-term memory are there and whole, and whether the models answer.
 
-    Only the database is needed to serve. Anything else that is missing is `degraded`, and 503, so that whoever waits for
-    a whole service sees it; `checks` says what is wrong, and what to do, in the language of `Accept-Language`. No model
-    is asked for this: it is told what became of the last calls of each role.
+    Only the database is needed to serve. Anything else that is missing is `degraded`, and 503, so that whoever waits
+    for a whole service sees it; `checks` says what is wrong, and what to do, in the language of `Accept-Language`. No
+    model is asked for this: it is told what became of the last calls of each role.
     """
     language = language_of(request)
     faults = {

@@ -1,4 +1,6 @@
-"""Owns how people live at the world's clock, as the API shows it. The core may be ahead of the clock: nothing here is."""
+"""Owns how people live at the world's clock, as the API shows it. The core may be ahead of the clock: nothing here
+is.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -59,7 +59,9 @@ class MovedOut(BaseModel):
 
 
 class DoingOut(BaseModel):
-    """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts it."""
+    """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
+    it.
+    """
 
     type: Literal["do"] = "do"
     action_id: str
@@ -75,8 +77,8 @@ ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")
 class CharacterIn(Change):
     """What an author changes about a character.
 
-    `decision`: how it decides from now on (null: as its file or its world says). `node_id`: it stands there now. `needs`:
-    levels by id, cut off at the need's bounds. `give` and `take` are things it carries.
+    `decision`: how it decides from now on (null: as its file or its world says). `node_id`: it stands there now.
+    `needs`: levels by id, cut off at the need's bounds. `give` and `take` are things it carries.
     """
 
     decision: How | None = None

@@ -23,7 +23,9 @@ _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
 
 
 class EntityOut(BaseModel):
-    """Somebody or something facts are about. Its `id` stays; `person_id` and `kind` if it is one of the cast by name."""
+    """Somebody or something facts are about. Its `id` stays; `person_id` and `kind` if it is one of the cast by
+    name.
+    """
 
     id: str
     name: str

@@ -61,7 +61,8 @@ async def change_character(character_id: Slug, body: CharacterIn, deps: Serving,
     """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
     What it does ends when it is moved or its needs are set; it decides anew. `decision` client takes it
-    into a client's hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it back.
+    into a client's hands, where it stands until `POST /characters/{id}/actions` says what to do; any other gives it
+    back.
     """
 
     def work(session: Session, living: WorldSession) -> None:
@@ -117,7 +118,8 @@ async def read_person_memory(
     history: History = False,
     at: AsKnownAt = None,
 ) -> PersonMemoryOut:
-    """What anybody remembers, NPC or character: of somebody, or of something ("the bell"); its own experience, not what its author wrote.
+    """What anybody remembers, NPC or character: of somebody, or of something ("the bell"); its own experience, not what
+    its author wrote.
 
     How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
     """

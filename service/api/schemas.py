@@ -141,7 +141,9 @@ class PartnerChangesOut(BaseModel):
 
 
 class ChangesOut(BaseModel):
-    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the other's."""
+    """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
+    other's.
+    """
 
     summary: str
     topics: list[str]
@@ -467,7 +469,9 @@ class FactOut(BaseModel):
 
 
 class RelationOut(BaseModel):
-    """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who remembers."""
+    """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who
+    remembers.
+    """
 
     affinity: int
     conversation_count: int

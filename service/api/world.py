@@ -85,7 +85,8 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
 
     `running`: it goes on by `speed` world minutes a real minute. With `pace` exact it waits for what is decided and
     said, so that the story is the same however fast the models answer; with realtime it does not wait, and answers that
-    come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop` does.
+    come too late are dropped. Ticks move a running clock, too. `mode` manual stops the world as `POST /world/stop`
+    does.
     """
     await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
     return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))

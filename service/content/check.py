@@ -48,8 +48,8 @@ class CheckedContent:
     """What could be read, people by their files in the order of names; all there is if there are no `problems`.
 
     `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
-    `all_people`: and every one of characters/. `own_prompts`: the game's own prompts by their language, each with its name and
-    source; who knows how prompts are made checks what is in them.
+    `all_people`: and every one of characters/. `own_prompts`: the game's own prompts by their language, each with its
+    name and source; who knows how prompts are made checks what is in them.
     """
 
     maps: MapsFile | None = None
@@ -64,7 +64,9 @@ class CheckedContent:
 
 
 def check_content(directory: Path) -> list[ContentProblem]:
-    """Every error in the directory's maps.json, actions.json, npcs/ and characters/; empty if a world can start from it."""
+    """Every error in the directory's maps.json, actions.json, npcs/ and characters/; empty if a world can start from
+    it.
+    """
     return examine(directory).problems
 
 

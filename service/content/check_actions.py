@@ -1,4 +1,6 @@
-"""The checks of needs and actions: ids, levels within bounds, and that somebody can do each action, where it is planned."""
+"""The checks of needs and actions: ids, levels within bounds, and that somebody can do each action, where it is
+planned.
+"""
 
 from collections.abc import Iterator, Mapping
 

@@ -109,7 +109,9 @@ class ContentModel(BaseModel):
 
 
 class Text(ContentModel):
-    """What people read: one string for all languages, or a mapping from some of them (`en`, `ja`). Empty: not written."""
+    """What people read: one string for all languages, or a mapping from some of them (`en`, `ja`). Empty: not
+    written.
+    """
 
     __annotations__ = dict.fromkeys(languages(), Annotated[Words, Field(default="")])
 

@@ -183,7 +183,9 @@ def _place(mark: yaml.Mark | None) -> dict[str, int]:
 
 
 class _FastLoader(_Strict, Resolver):
-    """yaml.SafeLoader on libyaml's parser, ten times as fast. Not yaml.CSafeLoader: its deep nesting ends the process."""
+    """yaml.SafeLoader on libyaml's parser, ten times as fast. Not yaml.CSafeLoader: its deep nesting ends the
+    process.
+    """
 
     def __init__(self, text: str) -> None:
         parser = yaml.CBaseLoader(text)

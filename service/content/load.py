@@ -18,7 +18,9 @@ from world.time import WorldTime
 
 @dataclass(frozen=True, kw_only=True)
 class Cast:
-    """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and source."""
+    """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
+    source.
+    """
 
     world_name: str
     world_map: WorldMap
@@ -35,7 +37,9 @@ class Cast:
         return found
 
     def are_acquainted(self, one: str, other: str) -> bool:
-        """Whether the two were on terms with each other before the story began: what one author's file says holds both ways."""
+        """Whether the two were on terms with each other before the story began: what one author's file says holds both
+        ways.
+        """
         known = (self.characters[id].knows for id in (one, other) if id in self.characters)
         return any(other in knows or one in knows for knows in known)
 

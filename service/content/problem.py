@@ -19,7 +19,9 @@ _LARGEST_SHOWN = 10**30
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContentProblem:
-    """`file` is relative to the content directory; `key_path` (``routine[2].starts``) is empty for the file as a whole."""
+    """`file` is relative to the content directory; `key_path` (``routine[2].starts``) is empty for the file as a
+    whole.
+    """
 
     file: str
     key_path: str

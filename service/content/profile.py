@@ -47,8 +47,8 @@ class LifeGoal(BaseModel):
 
 
 class RoutineBlock(BaseModel):
-    """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home). `action_id` names
-    the action of actions.json that this is (None: what fits the place).
+    """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home). `action_id`
+    names the action of actions.json that this is (None: what fits the place).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,4 +1,6 @@
-"""The checks of ids across files that could be read: each declared once, each one named is there, each NPC has one post."""
+"""The checks of ids across files that could be read: each declared once, each one named is there, each NPC has one
+post.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -131,7 +133,9 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
 
 
 def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
-    """Everybody a character knows that is not there, is the character itself, or is named twice. They are all there are."""
+    """Everybody a character knows that is not there, is the character itself, or is named twice. They are all there
+    are.
+    """
     ids = [person.id for person in (*npcs.values(), *characters.values())]
     for file, character in characters.items():
         named: dict[str, int] = {}

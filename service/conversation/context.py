@@ -26,7 +26,9 @@ class Goal(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """One utterance. `turn` counts from 0 within its conversation; `note` is the block its speaker was shown before it."""
+    """One utterance. `turn` counts from 0 within its conversation; `note` is the block its speaker was shown before
+    it.
+    """
 
     turn: int
     speaker_id: str
@@ -47,16 +49,17 @@ class LastMeeting:
 class PromptContext:
     """What a person knows when it speaks, whoever it is.
 
-    As it was when they met: `now` is date, time and weather, `notices` are announced. `last_meeting`, `known` (each with
-    when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's word the
-    two knew each other before the story began. `heard` is what it remembers, from anybody, that bears on its goal.
-    `said_today` and `said_before` (in the days before) are what it has said to the partner: no prompt tells it, but who
-    speaks without a model repeats nothing of it. `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
-    failed), and `unsettled_ago` when that was. `learned` is what it told about itself before; `mid_term` what affects its
-    next days; `today` the day's conversations with others; `items` what it carries; `doing` what it did when they met.
+    As it was when they met: `now` is date, time and weather, `notices` are announced. `last_meeting`, `known` (each
+    with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
+    word the two knew each other before the story began. `heard` is what it remembers, from anybody, that bears on its
+    goal. `said_today` and `said_before` (in the days before) are what it has said to the partner: no prompt tells it,
+    but who speaks without a model repeats nothing of it. `unsettled` are the last lines of a talk of these two that has
+    ended but is not yet remembered (its closing runs, or failed), and `unsettled_ago` when that was. `learned` is what
+    it told about itself before; `mid_term` what affects its next days; `today` the day's conversations with others;
+    `items` what it carries; `doing` what it did when they met.
 
-    Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), and `news` what
-    was announced. `begins`: it opened the conversation. `goal` is the opener's; None while it is to set one itself
+    Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), and `news`
+    what was announced. `begins`: it opened the conversation. `goal` is the opener's; None while it is to set one itself
     (`sets_goal`), in its first answer.
     """
 

@@ -1,7 +1,7 @@
 """Owns a conversation's course: turn after turn, each committed before the next one begins, to its end and its closing.
 
-Whoever carries a conversation calls these: a runner holds it from end to end, the living world asks for turn after turn.
-What is asked for twice, because somebody stopped in between, is answered from the rows.
+Whoever carries a conversation calls these: a runner holds it from end to end, the living world asks for turn after
+turn. What is asked for twice, because somebody stopped in between, is answered from the rows.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ class Engine:
         self._gathered: dict[ConversationKey, Gathered] = {}
 
     async def converse(self, key: ConversationKey) -> ConversationRow:
-        """Hold the conversation to its end, from the turns that are committed already. Answers the row as it then stands.
+        """Hold the conversation to its end, from the turns that are committed already. Answers the row as it then
+        stands.
 
         Whatever a model does ends the conversation in a known state; it never becomes dialogue.
         """
@@ -40,8 +41,8 @@ class Engine:
         return await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
 
     async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
-        """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will be
-        said, and the conversation has ended.
+        """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will
+        be said, and the conversation has ended.
 
         A turn that is committed already is not spoken again. A model's failure, or a client, may have ended it.
 

@@ -39,7 +39,8 @@ TODAY_TOKENS = 120
 
 @dataclass(kw_only=True)
 class Gathered:
-    """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts begin.
+    """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts
+    begin.
 
     `latest` is the world when the last turn was said: of a client's conversation, its clock may have gone on.
     """

@@ -1,8 +1,9 @@
-"""Owns a speaker's prompt and what it answers. The prompt is a record: what was sent once is sent again, letter by letter.
+"""Owns a speaker's prompt and what it answers. The prompt is a record: what was sent once is sent again, letter by
+letter.
 
-The system message is authored text alone. The first user message is the context as it was when the two met, and the goal
-or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins with the
-one before, which a provider's cache finds again.
+The system message is authored text alone. The first user message is the context as it was when the two met, and the
+goal or the partner's first line. Whatever comes later is a note before the turn it came with. So each prompt begins
+with the one before, which a provider's cache finds again.
 """
 
 import json

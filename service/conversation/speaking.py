@@ -112,8 +112,8 @@ async def _utter(deps: ConversationDependencies, known: Gathered, turns: list[Tu
 
 
 def _context_now(known: Gathered, turns: list[TurnRow], seat: int) -> PromptContext:
-    """The speaker's context after those turns. Where turns take no world time, the world's clock may have moved since the
-    speaker's last one, and something may have been announced.
+    """The speaker's context after those turns. Where turns take no world time, the world's clock may have moved since
+    the speaker's last one, and something may have been announced.
     """
     row, context = known.conversation, known.contexts[seat]
     now = replace(

@@ -33,8 +33,8 @@ class Start:
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
-    """Insert a running conversation and engage both people; the caller has locked the world, and commits. The partner may be
-    a character too.
+    """Insert a running conversation and engage both people; the caller has locked the world, and commits. The partner
+    may be a character too.
 
     Raises:
         NotFound: there is no such character or NPC.
@@ -66,8 +66,8 @@ def start_talk(
     models: dict[Role, str],
     conversation_id: str,
 ) -> ConversationRow:
-    """Insert the running conversation of a talk of the living world that begins now (`world` is at its start); the caller
-    commits.
+    """Insert the running conversation of a talk of the living world that begins now (`world` is at its start); the
+    caller commits.
 
     The core has decided that the two talk: nothing is checked. Whoever a client's conversation engages already stays
     engaged there.

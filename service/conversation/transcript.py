@@ -176,8 +176,9 @@ def end(
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
 
-    Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was not said any more
-    included, and no earlier than a talk lasts at least; later, where the world's clock did not wait for it.
+    Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was
+    not said any more included, and no earlier than a talk lasts at least; later, where the world's clock did not wait
+    for it.
 
     Raises:
         NotFound: this world has no such conversation.

@@ -1,4 +1,6 @@
-"""Owns a character's decision: its day planned if need be, what it perceives and remembers asked of its model, checked."""
+"""Owns a character's decision: its day planned if need be, what it perceives and remembers asked of its model,
+checked.
+"""
 
 import logging
 from dataclasses import dataclass, field, replace
@@ -31,8 +33,8 @@ _log = logging.getLogger(__name__)
 class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
-    `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model failed.
-    `failures` are calls that gave no answer to use; `failure` is why it, or its plan, fell back to the routine.
+    `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
+    failed. `failures` are calls that gave no answer to use; `failure` is why it, or its plan, fell back to the routine.
     `planned`: a new plan was made on the way.
     """
 

@@ -26,7 +26,9 @@ class Spoken:
 
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """What SQL holds: unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what it carries."""
+    """What SQL holds: unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what it
+    carries.
+    """
 
     mid_term: tuple[str, ...]
     today: tuple[Spoken, ...]

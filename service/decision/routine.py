@@ -1,4 +1,6 @@
-"""Owns a day by routine: what somebody does without being asked, from its day's blocks, its needs, the hour, the map."""
+"""Owns a day by routine: what somebody does without being asked, from its day's blocks, its needs, the hour, the
+map.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,6 @@
-"""Owns what a character knows when it decides or plans its day: the values its prompts are rendered from, and its answers."""
+"""Owns what a character knows when it decides or plans its day: the values its prompts are rendered from, and its
+answers.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -121,8 +123,8 @@ class Waking:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionScene(Waking):
-    """`ended` says what ended and why, `ended_id` is its action; `remembered` is what its long-term memory brings up, each with when;
-    `refusals` are what is not possible and why, in words.
+    """`ended` says what ended and why, `ended_id` is its action; `remembered` is what its long-term memory brings up,
+    each with when; `refusals` are what is not possible and why, in words.
     """
 
     ended: str
@@ -151,8 +153,8 @@ class Doing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanPlace:
-    """A facility a plan may name: its number, the way there in minutes, when it is open, what can be done there, and who
-    stands there.
+    """A facility a plan may name: its number, the way there in minutes, when it is open, what can be done there, and
+    who stands there.
     """
 
     number: int

@@ -1,4 +1,6 @@
-"""Owns the way between a store and a file: which database, who may use it at the same time, and what is left on an error."""
+"""Owns the way between a store and a file: which database, who may use it at the same time, and what is left on an
+error.
+"""
 
 import os
 from collections.abc import Iterator, Mapping

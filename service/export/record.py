@@ -1,4 +1,5 @@
-"""Owns the lines of an export. One JSON object a line, each with its `type`; times are world times, ``2026-04-01T07:30``.
+"""Owns the lines of an export. One JSON object a line, each with its `type`; times are world times,
+``2026-04-01T07:30``.
 
 The first line is the `Header`; then an `EventLine` for everything that happened, in the order of the world's log, and a
 `ConversationLine` for every conversation, where it was closed.

@@ -1,4 +1,6 @@
-"""Owns the hard stop: a model is asked only when the day's budget has room for the call, and what it cost is entered."""
+"""Owns the hard stop: a model is asked only when the day's budget has room for the call, and what it cost is
+entered.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -39,9 +41,9 @@ class Budgeted:
     """A ChatModel that asks `inner` only when the budget has room for the call.
 
     Every try is a call, also one that fails; what a server refuses because it does not know a parameter is asked for in
-    another way within the same try, and costs nothing. Room is taken for the longest answer; what the answer cost, as the server
-    counts it or else estimated, is entered when it is there. A call that is let go, or takes too long, is paid for
-    whatever it had come to: all the room stays taken.
+    another way within the same try, and costs nothing. Room is taken for the longest answer; what the answer cost, as
+    the server counts it or else estimated, is entered when it is there. A call that is let go, or takes too long, is
+    paid for whatever it had come to: all the room stays taken.
     """
 
     def __init__(self, inner: ChatModel, budget: Budget) -> None:

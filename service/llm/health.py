@@ -1,4 +1,6 @@
-"""Owns how the models have been doing: of each role whether its last calls were answered. Nothing is asked to find out."""
+"""Owns how the models have been doing: of each role whether its last calls were answered. Nothing is asked to find
+out.
+"""
 
 import time
 from collections.abc import Callable
@@ -15,7 +17,9 @@ T = TypeVar("T", bound=BaseModel)
 CALLS = 3
 """So many calls in a row must have failed; fewer where none was ever answered."""
 REMEMBERED_SECONDS = 600.0
-"""Machine time. A failure that long ago says nothing any more: whoever waits for a better answer must be able to ask."""
+"""Machine time. A failure that long ago says nothing any more: whoever waits for a better answer must be able to
+ask.
+"""
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,6 @@
-"""Owns patience with a language model: asking again when that can help (Retrying), and not too much at once (Limited)."""
+"""Owns patience with a language model: asking again when that can help (Retrying), and not too much at once
+(Limited).
+"""
 
 import asyncio
 import random

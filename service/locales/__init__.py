@@ -1,7 +1,8 @@
 """Owns every sentence that a person reads, by its key: one file for each language.
 
 A sentence is filled by `str.format`. Where a language has forms for numbers it says ``one``, ``two`` and ``other``, and
-the fact `count` chooses; a place that needs several sentences has a list. To add a language, put its file beside the others.
+the fact `count` chooses; a place that needs several sentences has a list. To add a language, put its file beside the
+others.
 """
 
 import re

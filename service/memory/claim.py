@@ -1,4 +1,6 @@
-"""Owns what a statement claims by its form: its telling words, its numbers, whether it denies, which of two opposites. Pure."""
+"""Owns what a statement claims by its form: its telling words, its numbers, whether it denies, which of two opposites.
+Pure.
+"""
 
 import re
 
@@ -37,7 +39,7 @@ _TENS = {w: 10 * i for i, w in enumerate("twenty thirty forty fifty sixty sevent
 _TIMES = {"hundred": 100, "thousand": 1000}
 _SETS = {"twin": 2, "twins": 2, "triplets": 3, "dozen": 12}
 _NO_ONE = re.compile(
-    r"\b(?:no|the|this|that|which|any|every|each|old|last|only) one\b|\bone (?:of|day|another|who|that|can|must)\b|\bone's\b"
+    r"\b(?:no|the|this|that|which|any|every|each|old|last|only) one\b|\bone (?:of|day|another|who|that|can|must)\b|\bone's\b"  # noqa: E501
 )
 _STEM = 6
 """Letters of a stem that must agree: carpenter and carpentry are one."""
@@ -54,19 +56,19 @@ _NEGATION = re.compile(
     r"|ない|ません|なかった|なく(?=[てな、])|無い|ず(?=[にと、。]|$)|[からま]ん(?=[。、よじでけぞわのと!]|$)|知らぬ"
 )
 _DENIAL = re.compile(
-    r"^\s*(?:no\b(?= *[,.!;]|$)|nope\b|not at all|いいえ|いや(?=[、。…]|いや)|違い?(?:う|ます)|ちがう|まさか|とんでもない)[、。,.! ]*"
+    r"^\s*(?:no\b(?= *[,.!;]|$)|nope\b|not at all|いいえ|いや(?=[、。…]|いや)|違い?(?:う|ます)|ちがう|まさか|とんでもない)[、。,.! ]*"  # noqa: E501
 )
 _ASSENT = re.compile(
-    r"^\s*(?:yes|yeah|aye|indeed|of course|that's right|true|right|はい|ええ(?!と)|うん|ああ|そう(?:だ|で|さ|じゃ|なん|、)|おう|左様|もちろん|その通り)(?![a-z])[、。,.! ]*"
+    r"^\s*(?:yes|yeah|aye|indeed|of course|that's right|true|right|はい|ええ(?!と)|うん|ああ|そう(?:だ|で|さ|じゃ|なん|、)|おう|左様|もちろん|その通り)(?![a-z])[、。,.! ]*"  # noqa: E501
 )
 
 _CLAUSE = re.compile(
-    r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"
+    r"[、,;:。.!?！？\n—…]+|\bbut\b|\bthough\b|\band\b(?= (?:i|my|we|the|he|she)\b)|(?<=[るただすい])(?:けど|けれど|が)(?=、)"  # noqa: E501
 )
 
 _EN_STOP = FUNCTION_WORDS | frozenset(
     "being here just more never nor off over too very those mine yours say says said tell tells told talk talks also "
-    "always ever still really got get after before i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't "
+    "always ever still really got get after before i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't "  # noqa: E501
     "isn't aren't wasn't weren't can't won't haven't hasn't hadn't cannot nothing none nobody neither yes yeah indeed "
     "well oh ah again only now".split()
 )
@@ -141,7 +143,9 @@ def clauses(text: str) -> list[str]:
 
 
 def numbers(text: str) -> frozenset[str]:
-    """The numbers a text names, in digits: 「子供が二人」, "two children", "twins" and "2" name 2; "a couple" does not."""
+    """The numbers a text names, in digits: 「子供が二人」, "two children", "twins" and "2" name 2; "a couple" does
+    not.
+    """
     return frozenset(number for number, _ in _counts(text))
 
 

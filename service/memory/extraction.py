@@ -38,7 +38,9 @@ class SpokenLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownFact:
-    """Something known before the conversation, under the short id the model may cite; `authored`: its author wrote it."""
+    """Something known before the conversation, under the short id the model may cite; `authored`: its author wrote
+    it.
+    """
 
     ref: str
     statement: str
@@ -165,7 +167,9 @@ class SideExtraction(_Bounded):
 
 
 class Sides(_Bounded):
-    """An entry for each who took part. They are fields, and no list, so that even the smallest model leaves nobody out."""
+    """An entry for each who took part. They are fields, and no list, so that even the smallest model leaves nobody
+    out.
+    """
 
     a: SideExtraction
     b: SideExtraction

@@ -1,4 +1,5 @@
-"""Owns what a statement may claim: it must have been said, in words, numbers and polarity, and not deny a known one. Pure.
+"""Owns what a statement may claim: it must have been said, in words, numbers and polarity, and not deny a known one.
+Pure.
 
 These are rules of form, not of meaning: they keep out what was plainly not said, and let paraphrases through that
 share words with what was said. docs/decisions/0005-what-may-be-learned.md tells what that costs.

@@ -44,7 +44,9 @@ LIKE_ENOUGH = 1.0
 """Standard deviations above the mean from which likeness alone makes an answer."""
 
 STANDS_OUT = 0.3
-"""So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the query."""
+"""So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the
+query.
+"""
 
 TOUCHES_WEIGHT = 0.3
 """For what touches the entity asked about."""

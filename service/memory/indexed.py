@@ -1,4 +1,6 @@
-"""Owns recall for every store: what is held of a person's memory is brought up to date, given its vectors, and ranked."""
+"""Owns recall for every store: what is held of a person's memory is brought up to date, given its vectors, and
+ranked.
+"""
 
 import asyncio
 import logging

@@ -18,7 +18,9 @@ _DAYS = {"medium": 2, "high": 3}
 
 
 def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int = 0) -> WorldTime:
-    """When a memory made at `created_at` is gone: low at the end of its world day, medium after 2 days, high after 3."""
+    """When a memory made at `created_at` is gone: low at the end of its world day, medium after 2 days, high after
+    3.
+    """
     if importance == "low":
         return day_end(created_at, day_starts=day_starts)
     return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)

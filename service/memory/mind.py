@@ -1,5 +1,5 @@
-"""Owns what one person takes away from a conversation: its summary, attitude and mood, what it told and what it knows now,
-what it promised and what is on its mind.
+"""Owns what one person takes away from a conversation: its summary, attitude and mood, what it told and what it knows
+now, what it promised and what is on its mind.
 """
 
 from collections.abc import Mapping

@@ -36,7 +36,8 @@ class RecentMemory:
     """What SQL holds of a person, and of it and a partner.
 
     `attitude` is how it stands to the partner, `partners` how the partner stands to it. `unsettled`: last lines of the
-    two that no closing has remembered yet, oldest first. Without a partner there is neither of these, nor a `last_summary`.
+    two that no closing has remembered yet, oldest first. Without a partner there is neither of these, nor a
+    `last_summary`.
     """
 
     attitude: Attitude
@@ -96,8 +97,8 @@ async def recall(
 async def remembered(
     memory: MemoryStore, world: WorldView, person_id: str, query: str, *, limit: int, partner_id: str | None = None
 ) -> list[Recalled]:
-    """The facts about the partner (None: about anybody) that answer `query` best at the moment of `world`; nothing while
-    the store is away, which keeps nobody from speaking.
+    """The facts about the partner (None: about anybody) that answer `query` best at the moment of `world`; nothing
+    while the store is away, which keeps nobody from speaking.
     """
     if not limit:
         return []

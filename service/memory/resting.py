@@ -32,7 +32,9 @@ class FarMemory(MemoryStore, Delivery, Protocol):
 
 
 class Resting:
-    """A FarMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always asks."""
+    """A FarMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always
+    asks.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""Owns the long-term memory in the service's own database: written in the closing's transaction, searched in the process."""
+"""Owns the long-term memory in the service's own database: written in the closing's transaction, searched in the
+process.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields

@@ -11,7 +11,7 @@ _QUESTION = re.compile(
 _ECHO = re.compile(r"(?:なるほど|へえ|ほう|そう(?:なん)?ですか)[^?？]*$")
 """Somebody takes in what was just said, with か and without a question mark."""
 _OPEN = re.compile(
-    r"^(?:and |so |but )?(?:who|whose|what|where|when|which|why|how)\b|何|なに|なん|どこ|どちら|どなた|誰|だれ|いつ|いく|なぜ|どう|どんな|どれ|はか?[?？]$"
+    r"^(?:and |so |but )?(?:who|whose|what|where|when|which|why|how)\b|何|なに|なん|どこ|どちら|どなた|誰|だれ|いつ|いく|なぜ|どう|どんな|どれ|はか?[?？]$"  # noqa: E501
 )
 _FIRST = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|we're|we've|our|ours|us)\b"

@@ -63,7 +63,9 @@ class ValidFact:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidSide:
-    """What of one person's entry may be stored; `attitude` and `mood` as the model said, `affinity` by a step at most."""
+    """What of one person's entry may be stored; `attitude` and `mood` as the model said, `affinity` by a step at
+    most.
+    """
 
     participant: Participant
     affinity: int

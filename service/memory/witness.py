@@ -1,4 +1,6 @@
-"""Owns the question whether the long-term memory still is the one of these worlds: of each it must hold what it was given."""
+"""Owns the question whether the long-term memory still is the one of these worlds: of each it must hold what it was
+given.
+"""
 
 from sqlmodel import Session, and_, col, select
 
@@ -9,7 +11,8 @@ from service.store.tables import ParticipantRow, SummaryRow, WorldRow
 
 
 async def require_complete(database: Database, memory: MemoryStore) -> None:
-    """Ask a memory outside our database for the first and the last conversation of each world that the memory has been given.
+    """Ask a memory outside our database for the first and the last conversation of each world that the memory has been
+    given.
 
     A memory that was emptied or replaced by another world's lacks the first, one replaced by an older copy the last.
 

@@ -55,8 +55,8 @@ def settle(
 def _tell_rejected(
     session: Session, world: WorldView, conversation: ConversationRow, sides: Sequence[PersonSide]
 ) -> None:
-    """Say of each statement that was kept out why. The log names whose memory it would have been; of a talk with an NPC,
-    the NPC.
+    """Say of each statement that was kept out why. The log names whose memory it would have been; of a talk with an
+    NPC, the NPC.
     """
     told: Counter[str] = Counter()
     for side in sides:

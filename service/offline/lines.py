@@ -27,7 +27,9 @@ class Saying:
 
 
 def kind_of(line: str, phrases: Phrases, *, walks: bool) -> Kind:
-    """What a line is for. Who walks up to people asks in many a line; who is asked at its post mostly answers itself."""
+    """What a line is for. Who walks up to people asks in many a line; who is asked at its post mostly answers
+    itself.
+    """
     for kind in ("greeting", "thanks", "farewell", "reply") if walks else ("greeting", "thanks", "farewell"):
         if phrases.has(kind, line):
             return kind

@@ -1,4 +1,6 @@
-"""Owns the speaker: greets, says an authored line or fact that fits, asks back, takes its leave. Nothing twice a day."""
+"""Owns the speaker: greets, says an authored line or fact that fits, asks back, takes its leave. Nothing twice a
+day.
+"""
 
 import random
 import re
@@ -73,7 +75,9 @@ class _Speaker:
         return self._spoken(self._best([line for line in lines if self.is_fresh(line, ever=True)], query))
 
     def tell(self, query: str, least: float = 0.0) -> str:
-        """A statement or fact that is new to the partner and fits the query at least so well; "" where there is none."""
+        """A statement or fact that is new to the partner and fits the query at least so well; "" where there is
+        none.
+        """
         new = [
             one for one in sayings(self.context.speaker, self.phrases, self.name) if self.is_fresh(one.text, ever=True)
         ]

@@ -76,7 +76,9 @@ def liking(affinity: int, name: str, language: Language) -> str:
 
 
 def felt_mood(feeling: Feeling | None, authored: Mood, now: WorldTime, cools_hours: int) -> Mood:
-    """The mood at `now`: what a person feels cools to its `authored` mood `cools_hours` world hours after it was set."""
+    """The mood at `now`: what a person feels cools to its `authored` mood `cools_hours` world hours after it was
+    set.
+    """
     if feeling is None or now - feeling.since >= cools_hours * MINUTES_PER_HOUR:
         return authored
     return feeling.mood

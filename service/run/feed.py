@@ -1,4 +1,6 @@
-"""Owns how what happens reads in the feed: one line an event, with its time; a conversation as a block when it is over."""
+"""Owns how what happens reads in the feed: one line an event, with its time; a conversation as a block when it is
+over.
+"""
 
 from collections.abc import Collection
 

@@ -1,4 +1,6 @@
-"""Owns the run of a world: the real service in this process, told to go on for some days and watched until it is there."""
+"""Owns the run of a world: the real service in this process, told to go on for some days and watched until it is
+there.
+"""
 
 import asyncio
 import logging

@@ -74,7 +74,9 @@ class Watch:
         self.now = world.now
 
     async def start(self, told: WorldTime) -> None:
-        """Set the world moving. One that was on its way goes on first: while it moves nobody's way to decide is changed."""
+        """Set the world moving. One that was on its way goes on first: while it moves nobody's way to decide is
+        changed.
+        """
         self._seen = await self._read(lambda s: last_event(s, self._world.id))
         self._before = await self._read(lambda s: spent_by_role(s, self._world.id))
         if await self._read(self._is_to_change):

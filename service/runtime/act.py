@@ -1,4 +1,6 @@
-"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its hands."""
+"""Owns what a client makes a character do: walk somewhere, do something there, or sleep. From then on it is in its
+hands.
+"""
 
 from dataclasses import dataclass, replace
 

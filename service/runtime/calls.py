@@ -1,5 +1,5 @@
-"""Owns the model calls that outlive what asked them: decisions that a command leaves alone, and what is thought and said
-while a world's clock goes on without it.
+"""Owns the model calls that outlive what asked them: decisions that a command leaves alone, and what is thought and
+said while a world's clock goes on without it.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ class Thought:
 
 @dataclass(kw_only=True)
 class Calls:
-    """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer being
-    whether that turn was the last (None: of a closing).
+    """Of one world: thoughts by character id; talks by the id of the question (`world.scheduler.Call.id`), the answer
+    being whether that turn was the last (None: of a closing).
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Question:
 
 
 class Decisions:
-    """The decisions of one world that models think over. They go on while the world stands for a command: who is asked the
-    same again afterwards gets that answer, and nobody pays twice.
+    """The decisions of one world that models think over. They go on while the world stands for a command: who is asked
+    the same again afterwards gets that answer, and nobody pays twice.
     """
 
     def __init__(self) -> None:

@@ -43,7 +43,9 @@ FASTEST = 100_000.0
 
 @dataclass(kw_only=True)
 class _Clock:
-    """Of one world. `last` is when it last went on, `rests_until` when it may again, both in machine time that only grows."""
+    """Of one world. `last` is when it last went on, `rests_until` when it may again, both in machine time that only
+    grows.
+    """
 
     world_id: str
     last: float
@@ -69,8 +71,8 @@ class _Clock:
 class ForwardTime(tzinfo):
     """UTC that never goes back: `datetime.now` of this zone follows `seconds`, whatever the machine's clock is set to.
 
-    APScheduler plans by dates. By the machine's own, a clock that is set back an hour would hold up every world that long.
-    It is for `datetime.now` alone: a date of another zone cannot be brought into this one.
+    APScheduler plans by dates. By the machine's own, a clock that is set back an hour would hold up every world that
+    long. It is for `datetime.now` alone: a date of another zone cannot be brought into this one.
     """
 
     def __init__(self, seconds: Callable[[], float]) -> None:
@@ -92,7 +94,9 @@ class ForwardTime(tzinfo):
 
 
 class _Every(BaseTrigger):  # type: ignore[misc]  # APScheduler has no types
-    """Again and again, so long after the last time. Unlike APScheduler's own interval it stays in the scheduler's zone."""
+    """Again and again, so long after the last time. Unlike APScheduler's own interval it stays in the scheduler's
+    zone.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._interval = timedelta(seconds=seconds)
@@ -137,7 +141,9 @@ class ClockScheduler:
         )
 
     async def stop(self) -> None:
-        """No clock goes on here, another process may run them; a world that is on its way is the world runner's to stop."""
+        """No clock goes on here, another process may run them; a world that is on its way is the world runner's to
+        stop.
+        """
         if self._job is not None:
             self._job.remove()
             self._job = None

@@ -77,7 +77,9 @@ class ConversationRunner:
         self.submit(key)
 
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
-        """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is back."""
+        """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is
+        back.
+        """
         for character_id in character_ids:
             await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 

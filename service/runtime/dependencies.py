@@ -39,7 +39,9 @@ class WorldDependencies:
         return await choose(self.decision, living.world.at(snapshot.time), snapshot, agent_state)
 
     async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
-        """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be said."""
+        """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be
+        said.
+        """
         return await self.engine.turn(key, index, at)
 
     async def close(self, key: ConversationKey) -> None:
@@ -48,7 +50,9 @@ class WorldDependencies:
         await self.outbox.deliver_conversation(key)
 
     async def end_dropped(self, living: WorldSession) -> None:
-        """Conversations whose people or places the author has taken away end, and are remembered as far as they went."""
+        """Conversations whose people or places the author has taken away end, and are remembered as far as they
+        went.
+        """
         for conversation_id in living.dropped:
 
             def work(session: Session, conversation_id: str = conversation_id) -> None:

@@ -1,7 +1,8 @@
-"""Owns one run of a living world from its clock to a later time: model calls in flight, bounded, the most lagging first.
+"""Owns one run of a living world from its clock to a later time: model calls in flight, bounded, the most lagging
+first.
 
-What `world.scheduler` allows to be asked is asked; answers are taken in any order, written in batches, and told when the
-clock has passed them. The story is the same as minute by minute (docs/decisions/0007, 0008).
+What `world.scheduler` allows to be asked is asked; answers are taken in any order, written in batches, and told when
+the clock has passed them. The story is the same as minute by minute (docs/decisions/0007, 0008).
 """
 
 import asyncio
@@ -20,7 +21,9 @@ from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.time import WorldTime
 
 AHEAD_MINUTES = 20
-"""How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at most."""
+"""How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at
+most.
+"""
 
 
 class ExactRun:
@@ -57,13 +60,15 @@ class ExactRun:
         return self._window.settled
 
     def interrupt(self) -> None:
-        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions of
-        later minutes stay asked: whoever is asked the same after the change gets the answer.
+        """Go no farther than to the earliest minute that nobody has come to: there the world can be changed. Decisions
+        of later minutes stay asked: whoever is asked the same after the change gets the answer.
         """
         self._interrupted.set()
 
     def halt(self) -> None:
-        """End now, at the last minute that is settled: every call is let go. Some may have lived ahead of that minute."""
+        """End now, at the last minute that is settled: every call is let go. Some may have lived ahead of that
+        minute.
+        """
         self._is_halted = True
         self._interrupted.set()
 

@@ -1,4 +1,6 @@
-"""Owns the stop of a running clock by the service itself: no model may be asked any more, and somebody would ask one."""
+"""Owns the stop of a running clock by the service itself: no model may be asked any more, and somebody would ask
+one.
+"""
 
 from sqlmodel import Session, select
 

@@ -29,7 +29,8 @@ BATCH = 1000
 class RunWindow:
     """A living world from its clock up to, and not including, `until`; used once, by whoever holds the world's lock.
 
-    It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings answers.
+    It answers by itself what needs no model. Of the rest its owner takes the questions from `ahead`, and brings
+    answers.
     """
 
     def __init__(
@@ -69,7 +70,9 @@ class RunWindow:
         return self._settled
 
     def answer(self, call: Call) -> bool:
-        """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else False."""
+        """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else
+        False.
+        """
         living, person_id = self.living, call.person_id
         if call.ask is not Ask.DECISION or not living.core.people[person_id].is_scripted:
             return False

@@ -90,8 +90,8 @@ class WorldRunner:
     ) -> None:
         """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
 
-        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for a
-        world that moves for `patience_seconds` at most, and for one another as long as that takes.
+        A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for
+        a world that moves for `patience_seconds` at most, and for one another as long as that takes.
         """
         self.deps = deps
         self.id = new_id()
@@ -191,7 +191,9 @@ class WorldRunner:
                 raise _interrupted(until, exc) from exc
 
     async def halt(self, world_id: str) -> None:
-        """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row says."""
+        """End the run that this process has the world on, at the last settled minute. Whether it goes on, the row
+        says.
+        """
         kept = self._kept(world_id)
         if kept.exact_run is not None:
             kept.exact_run.halt()
@@ -201,8 +203,8 @@ class WorldRunner:
     async def command(
         self, world_id: str, work: Callable[[Session, WorldSession], T], *, leaves_minds_alone: bool = False
     ) -> T:
-        """Change the world at the next minute at which everybody stands, in one transaction with its living state. A world
-        that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
+        """Change the world at the next minute at which everybody stands, in one transaction with its living state. A
+        world that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
 
         `leaves_minds_alone`: it changes nothing that a decision of others depends on but what they see. What they are
         asked then stays asked; so it does where the command is refused.
@@ -317,8 +319,8 @@ class WorldRunner:
             kept.lock.release()
 
     async def _take(self, kept: _Kept, deadline: float) -> None:
-        """Take the world's lock. A run that holds it is waited for until `deadline`, or for as long as patience lasts where
-        it began later; whoever else holds it is done soon.
+        """Take the world's lock. A run that holds it is waited for until `deadline`, or for as long as patience lasts
+        where it began later; whoever else holds it is done soon.
 
         Raises:
             TimeoutError: the world moves.
@@ -447,8 +449,8 @@ class WorldRunner:
             await asyncio.sleep(self._sweep_seconds)
 
     async def _sweep(self) -> None:
-        """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its process
-        died, or its store was away.
+        """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its
+        process died, or its store was away.
         """
         moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
         if moving:

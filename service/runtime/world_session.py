@@ -1,4 +1,6 @@
-"""Owns a living world in memory: the core's people and talks, and what is on everybody's mind; how it is read and written."""
+"""Owns a living world in memory: the core's people and talks, and what is on everybody's mind; how it is read and
+written.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -42,10 +44,11 @@ HOLD_MINUTES = 3650 * MINUTES_PER_DAY
 
 @dataclass(kw_only=True)
 class WorldSession:
-    """A world as it lives. `world` is at its clock; `core` may be ahead of it. Used by one run or one command at a time.
+    """A world as it lives. `world` is at its clock; `core` may be ahead of it. Used by one run or one command at a
+    time.
 
-    `how`: how each character decides now; `conversations`: the conversation of each talk; `revision`: of the store, when
-    this was read or written last; `reached`: nothing has been decided or said at that minute or later.
+    `how`: how each character decides now; `conversations`: the conversation of each talk; `revision`: of the store,
+    when this was read or written last; `reached`: nothing has been decided or said at that minute or later.
     """
 
     world: WorldView
@@ -153,8 +156,8 @@ def refresh(session: Session, world: WorldView, living: WorldSession, *, models_
 
 
 def save(session: Session, living: WorldSession) -> int:
-    """Write what has changed since it was last written; the caller commits and then says so (`WorldSession.saved`), or throws
-    the living world away. Answers the store's revision.
+    """Write what has changed since it was last written; the caller commits and then says so (`WorldSession.saved`), or
+    throws the living world away. Answers the store's revision.
 
     Raises:
         WorldMoves: somebody else has written it since it was read.
@@ -272,7 +275,9 @@ def _how(session: Session, world: WorldView, held_by: Mapping[str, str], *, mode
 
 
 def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:
-    """How the character decides: its row says it (`decision`), else its file, else its world; without a model by routine."""
+    """How the character decides: its row says it (`decision`), else its file, else its world; without a model by
+    routine.
+    """
     wanted = decision or world.character(character_id).decision or world.decision
     if wanted == "client":
         return "client"

@@ -1,5 +1,5 @@
-"""Owns what may happen in a world: a class for every kind of event, with what is told of it. The log, the API, the feed,
-exports and docs/events.md share them.
+"""Owns what may happen in a world: a class for every kind of event, with what is told of it. The log, the API, the
+feed, exports and docs/events.md share them.
 """
 
 from collections.abc import Mapping

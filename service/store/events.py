@@ -29,7 +29,9 @@ _OWN_DOING = frozenset(
 
 _RANKS = {payload: rank for rank, payload in enumerate(IN_A_MINUTE)}
 _KNOWN_BEFORE = _RANKS[ActivityEnded]
-"""Events of a lower rank are all known when the world has come to their minute: no decision of that minute makes one."""
+"""Events of a lower rank are all known when the world has come to their minute: no decision of that minute makes
+one.
+"""
 
 
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:

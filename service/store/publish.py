@@ -1,4 +1,6 @@
-"""Owns how a conversation's events reach the log: at once, or when the clock has passed them where turns take world time."""
+"""Owns how a conversation's events reach the log: at once, or when the clock has passed them where turns take world
+time.
+"""
 
 from sqlmodel import Session
 

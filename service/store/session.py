@@ -28,7 +28,9 @@ MIGRATIONS = _BUNDLED if _BUNDLED.exists() else Path(__file__).parents[2] / "mig
 
 
 SQLITE_READERS = 2
-"""More would not read faster, for Python runs one thread at a time, and each of them takes its turn before the writer."""
+"""More would not read faster, for Python runs one thread at a time, and each of them takes its turn before the
+writer.
+"""
 
 
 class Database:

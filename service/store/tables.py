@@ -1,4 +1,6 @@
-"""Owns the SQL tables. Every row carries its `world_id`; every time is a world time in minutes unless it says otherwise."""
+"""Owns the SQL tables. Every row carries its `world_id`; every time is a world time in minutes unless it says
+otherwise.
+"""
 
 from typing import Any, NamedTuple
 
@@ -41,12 +43,12 @@ class WorldRow(SQLModel, table=True):
     """One running world and its clock.
 
     All before `now` has happened and is told; `target` is how far the world was told to go (None: no
-    farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been decided
-    or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own (None: as the settings say).
-    `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the running clock's; `clock_stopped` is
-    why the service itself has stopped it (see runtime/halted.py; None: it has not). `revision` grows
-    with every write of the living state. `lease_until` is machine time: until then the process named in `runner` moves it.
-    `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
+    farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been
+    decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
+    (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
+    running clock's; `clock_stopped` is why the service itself has stopped it (see runtime/halted.py; None: it has not).
+    `revision` grows with every write of the living state. `lease_until` is machine time: until then the process named
+    in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
     """
 
     __tablename__ = "worlds"
@@ -71,10 +73,11 @@ class WorldRow(SQLModel, table=True):
 
 
 class PersonRow(SQLModel, table=True):
-    """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began in.
+    """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
+    in.
 
-    `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`: what
-    it carries.
+    `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`:
+    what it carries.
     """
 
     __tablename__ = "people"
@@ -142,8 +145,8 @@ class NoticeRow(SQLModel, table=True):
 
 
 class MovementRow(SQLModel, table=True):
-    """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in the
-    same minute only the last is ever walked, and stays.
+    """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in
+    the same minute only the last is ever walked, and stays.
     """
 
     __tablename__ = "movements"
@@ -228,8 +231,9 @@ class ConversationRow(SQLModel, table=True):
 class ParticipantRow(SQLModel, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
-    `speaker`: who finds its words (a model is the only one so far). `night` is the day of its life in which it joined: to that day the conversation belongs. `left_turn`: the first turn
-    that it does not hear any more (None: it stays to the end).
+    `speaker`: who finds its words (a model is the only one so far). `night` is the day of its life in which it joined:
+    to that day the conversation belongs. `left_turn`: the first turn that it does not hear any more (None: it stays to
+    the end).
     """
 
     __tablename__ = "participants"
@@ -308,7 +312,8 @@ class SummaryRow(SQLModel, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
-    day it has it in mind. `revision`: of the person's memory, when this was written (MemoryOwnerRow). `delivered`: a long-term memory outside this database was given what the person took from it.
+    day it has it in mind. `revision`: of the person's memory, when this was written (MemoryOwnerRow). `delivered`: a
+    long-term memory outside this database was given what the person took from it.
     """
 
     __tablename__ = "summaries"

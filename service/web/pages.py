@@ -26,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 
 MAIN_WORLD = "main"
 HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }

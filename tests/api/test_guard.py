@@ -59,7 +59,7 @@ def guarded_url(guarded: Settings) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost", "LOCALHOST:8010", "127.0.0.1", "127.0.0.1:8010", "[::1]", "[::1]:8010", "game.example", "GAME.EXAMPLE:1"],
+    ["localhost", "LOCALHOST:8010", "127.0.0.1", "127.0.0.1:8010", "[::1]", "[::1]:8010", "game.example", "GAME.EXAMPLE:1"],  # noqa: E501
 )  # fmt: skip
 def test_the_service_goes_by_the_names_of_loopback_and_those_it_was_told(client: TestClient, host: str) -> None:
     assert client.get("/world", headers={"Host": host}).status_code == 200
@@ -203,7 +203,9 @@ def asked(url: str, request: bytes) -> bytes:
 
 
 def is_well(connection: socket.socket) -> bool:
-    """Whether the answer to a request for /healthz, of which the service leaves the connection open, is as it should be."""
+    """Whether the answer to a request for /healthz, of which the service leaves the connection open, is as it should
+    be.
+    """
     told = b""
     while not told.endswith(b"}}"):
         told += connection.recv(65536)
@@ -267,7 +269,7 @@ def test_a_body_longer_than_announced_is_cut_off(guarded_url: str) -> None:
 )
 @pytest.mark.parametrize(
     ("announced", "part"),
-    [("Content-Length: 100", b'{"ticks": 1'), ("Content-Length: 100", b""), ("Transfer-Encoding: chunked", b"2\r\n{}\r\n")],
+    [("Content-Length: 100", b'{"ticks": 1'), ("Content-Length: 100", b""), ("Transfer-Encoding: chunked", b"2\r\n{}\r\n")],  # noqa: E501
     ids=["half a body", "no body", "no last chunk"],
 )  # fmt: skip
 def test_a_body_that_does_not_arrive_is_given_up(

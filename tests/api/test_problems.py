@@ -25,7 +25,7 @@ MALFORMED: dict[str, bytes] = {
     "null": b"null",
     "no UTF-8": b'{"ticks": "\xff\xfe"}',
     "UTF-16": '{"ticks": 1, "x": 1}'.encode("utf-16"),
-    "a lone surrogate as value": b'{"character_id": "\\ud800", "npc_id": "baker", "type": "\\udfff", "ticks": "\\ud800"}',
+    "a lone surrogate as value": b'{"character_id": "\\ud800", "npc_id": "baker", "type": "\\udfff", "ticks": "\\ud800"}',  # noqa: E501
     "a lone surrogate as name": b'{"\\ud800": 1, "ticks": 1, "type": "sleep"}',
     "NUL": b'{"character_id": "so\\u0000ra", "npc_id": "baker", "type": "sl\\u0000eep", "ticks": "\\u0000"}',
     "a NUL as name": b'{"\\u0000": 1}',

@@ -1,4 +1,6 @@
-"""Owns the tests of worlds beside each other: nothing of one is seen in the other; each has a language; one is forgotten."""
+"""Owns the tests of worlds beside each other: nothing of one is seen in the other; each has a language; one is
+forgotten.
+"""
 
 from typing import Any
 

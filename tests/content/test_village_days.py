@@ -1,4 +1,6 @@
-"""Owns the tests of the bundled village as a life: whoever follows the routine can do all of it, day after day, and lacks nothing."""
+"""Owns the tests of the bundled village as a life: whoever follows the routine can do all of it, day after day, and
+lacks nothing.
+"""
 
 from collections.abc import Iterator
 from functools import cache

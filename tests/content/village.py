@@ -192,7 +192,9 @@ class Village:
 
 
 def in_pairs(count: int) -> Village:
-    """``a0000`` and ``b0000``, ``a0001`` and ``b0001`` … all stand at the bakery's door, beside each other and the baker."""
+    """``a0000`` and ``b0000``, ``a0001`` and ``b0001`` … all stand at the bakery's door, beside each other and the
+    baker.
+    """
     village = Village()
     for person_id in (f"{side}{number:04}" for number in range(count) for side in "ab"):
         profile = {**village.sora, "id": person_id, "name": person_id, "home": "door"}

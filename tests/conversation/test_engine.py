@@ -51,7 +51,9 @@ AS_AI = "As an AI language model I have no family."
 
 
 Hold = Callable[..., str]
-"""Let Aoi and another talk to the end of it; each answers what is given in turn. The answer is the conversation's id."""
+"""Let Aoi and another talk to the end of it; each answers what is given in turn. The answer is the conversation's
+id.
+"""
 
 
 @pytest.fixture(params=["a client's", "the living world's"])

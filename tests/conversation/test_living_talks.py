@@ -1,4 +1,6 @@
-"""Owns the tests of the living world's talks: turn by turn at their own world time, hours ahead of the world's clock."""
+"""Owns the tests of the living world's talks: turn by turn at their own world time, hours ahead of the world's
+clock.
+"""
 
 import asyncio
 

@@ -68,7 +68,9 @@ def _tell_of_the_move(room: ConversationDependencies, person_id: str, at: WorldT
 def test_what_each_turn_was_asked_with_can_be_read_letter_by_letter(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came of."""
+    """The opener sets its goal itself, and repeats itself once: the second answer is taken, with the note it came
+    of.
+    """
     script.enqueue(opens(HELLO), replies(FAMILY), says(HELLO), says(MORE), replies(SINGS), says(THANKS, leaves=True))
     conversation_id = meet(room, goal=None)
     asyncio.run(Engine(room).converse(main(conversation_id)))

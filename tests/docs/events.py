@@ -11,7 +11,8 @@ FILE = Path(__file__).parents[2] / "docs" / "events.md"
 
 _HEAD = """# Events
 
-What happens in a world is told by `GET /world/events`, by the answer of a tick, and by an export. Each event is an object:
+What happens in a world is told by `GET /world/events`, by the answer of a tick, and by an export.
+Each event is an object:
 
 | field | type | meaning |
 |---|---|---|
@@ -21,10 +22,11 @@ What happens in a world is told by `GET /world/events`, by the answer of a tick,
 | `person_id` | string or null | whose event it is; null: nobody's |
 | `data` | object | the fields below; those marked (may be left out) are there only where there is something to say |
 
-Made from `service/store/event_kinds.py` by `python -m tests.docs.events`; a test fails where this page says something else.
+Made from `service/store/event_kinds.py` by `python -m tests.docs.events`; a test fails where this page says
+something else.
 
-Within one minute of the world a story tells what happens in the order of this page, up to `{last}`. The kinds after that
-one are told at once, when an author or the service acts.
+Within one minute of the world a story tells what happens in the order of this page, up to `{last}`. The kinds after
+that one are told at once, when an author or the service acts.
 """
 
 

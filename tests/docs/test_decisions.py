@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DECISIONS = sorted((Path(__file__).parents[2] / "docs" / "decisions").glob("*.md"))
-PARTS = r"# {number}\. [^\n]+\n\nStatus: \w+\nDate: \d{{4}}-\d\d-\d\d\n\n## Context\n\n.+\n## Decision\n\n.+\n## Consequences\n\n.+"
+PARTS = r"# {number}\. [^\n]+\n\nStatus: \w+\nDate: \d{{4}}-\d\d-\d\d\n\n## Context\n\n.+\n## Decision\n\n.+\n## Consequences\n\n.+"  # noqa: E501
 
 
 @pytest.mark.parametrize("file", DECISIONS, ids=lambda file: file.stem)

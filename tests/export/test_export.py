@@ -287,7 +287,7 @@ def test_a_story_of_an_older_version_names_the_partner_as_it_did(settings: Setti
     assert lines[1]["data"] == {"conversation_id": "a1", "partner_id": "npc_taro", "npc_id": "npc_taro"}
 
 
-HEADER = '{"type":"kataribe","version":1,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'
+HEADER = '{"type":"kataribe","version":1,"world_id":"main","name":"S","language":"en","from":"2026-04-01T07:00","to":"2026-04-02T07:00"}'  # noqa: E501
 EVENT = '{"type":"event","at":"2026-04-01T08:00","kind":"slept","person_id":"aoi","data":{"cleared":1}}'
 
 

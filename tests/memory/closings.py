@@ -1,4 +1,6 @@
-"""Owns conversations in a database that are due to be closed: rows as the loop leaves them, for the tests of closing."""
+"""Owns conversations in a database that are due to be closed: rows as the loop leaves them, for the tests of
+closing.
+"""
 
 from functools import partial
 from typing import Any

@@ -23,7 +23,9 @@ class Memory:
     async def remember(
         self, group: Group, episode: Episode, facts: Sequence[FactDraft], said: Sequence[str] = ()
     ) -> None:
-        """As a closing does: vectors first, one transaction, then the outbox. `said` are the turns, the partner's first."""
+        """As a closing does: vectors first, one transaction, then the outbox. `said` are the turns, the partner's
+        first.
+        """
         embedded = await self.store.embed([episode.summary, *(fact.statement for fact in facts)])
 
         def work(session: Session) -> None:

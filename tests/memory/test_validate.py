@@ -317,7 +317,7 @@ def test_the_mood_is_the_models_and_texts_are_kept_on_one_line() -> None:
 
 
 WORDS = st.sampled_from(
-    "Taro Mio has is not no two three ２ twin daughters bread sells never married single 双子 の 娘 が 二人 三人 いる いない 結婚 独身 ? 。 , I You は".split()
+    "Taro Mio has is not no two three ２ twin daughters bread sells never married single 双子 の 娘 が 二人 三人 いる いない 結婚 独身 ? 。 , I You は".split()  # noqa: E501
 )
 TEXT = st.one_of(st.lists(WORDS, min_size=1, max_size=10).map(" ".join), st.text(min_size=1, max_size=30))
 REF = st.sampled_from(["", "n1", "n2", "n3", "m1", "m2", "zz"])

@@ -1,4 +1,6 @@
-"""Owns conversations of the offline speaker for tests: Alice and Taro, in English and in Japanese, without a service."""
+"""Owns conversations of the offline speaker for tests: Alice and Taro, in English and in Japanese, without a
+service.
+"""
 
 import random
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Owns the checks of docker-compose.yml and .env.example: by the Compose schema and by our own rules, without a Docker engine."""
+"""Owns the checks of docker-compose.yml and .env.example: by the Compose schema and by our own rules, without a Docker
+engine.
+"""
 
 import re
 import subprocess

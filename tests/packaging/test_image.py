@@ -1,4 +1,6 @@
-"""Owns the checks of the Dockerfile, .dockerignore and the locks: read as text, for no Docker engine is needed to see these."""
+"""Owns the checks of the Dockerfile, .dockerignore and the locks: read as text, for no Docker engine is needed to see
+these.
+"""
 
 import json
 import re

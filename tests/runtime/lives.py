@@ -48,7 +48,9 @@ def rehearsal(seed: int = 7) -> OfflineModel:
 
 
 class Slow:
-    """A ChatModel that answers as `inner`, after a time drawn at random; `calls` counts, `fails` says when it breaks."""
+    """A ChatModel that answers as `inner`, after a time drawn at random; `calls` counts, `fails` says when it
+    breaks.
+    """
 
     def __init__(self, inner: ChatModel, *, seed: int, longest_seconds: float, fail_at: int | None = None) -> None:
         self._inner = inner

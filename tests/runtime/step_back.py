@@ -1,4 +1,6 @@
-"""Owns a process whose machine's clock steps back by an hour while a world's clock runs; it succeeds when that goes on."""
+"""Owns a process whose machine's clock steps back by an hour while a world's clock runs; it succeeds when that goes
+on.
+"""
 
 import asyncio
 import datetime

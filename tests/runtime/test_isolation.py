@@ -1,4 +1,6 @@
-"""Owns the tests of worlds that are wholly apart: whatever happens in one, every query of the other answers as before."""
+"""Owns the tests of worlds that are wholly apart: whatever happens in one, every query of the other answers as
+before.
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Two processes beside one PostgreSQL: one of them runs a world's clock, both know how it is set, and one follows the other."""
+"""Two processes beside one PostgreSQL: one of them runs a world's clock, both know how it is set, and one follows the
+other.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

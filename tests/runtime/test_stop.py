@@ -51,7 +51,9 @@ async def come_past(home: House, minute: int) -> None:
 
 
 def change(n: int) -> Callable[[Session, WorldSession], WorldTime]:
-    """The n-th change of the world, which answers when it took effect: the weather, or somebody's needs where it is free."""
+    """The n-th change of the world, which answers when it took effect: the weather, or somebody's needs where it is
+    free.
+    """
 
     def work(session: Session, living: WorldSession) -> WorldTime:
         set_weather(session, living, f"storm {n}")
@@ -130,7 +132,9 @@ async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_pa
 async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same_commands_in_order(
     seed: int, village: Content, tmp_path: Path
 ) -> None:
-    """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these minutes."""
+    """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these
+    minutes.
+    """
     minutes, log = 300, list[WorldTime]()
     slow = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
     async with house(village, tmp_path / "moving", slow, patience_seconds=60) as home:

@@ -1,4 +1,6 @@
-"""The story is a function of seed and answers: not of latencies, of how many calls run at once, of ticks, or of stops."""
+"""The story is a function of seed and answers: not of latencies, of how many calls run at once, of ticks, or of
+stops.
+"""
 
 import asyncio
 import random

@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.servers import missing
 
-# Chromium must not look for anything outside this machine; without a sandbox, since CI runs as root. A name that ends in
-# .example is this machine, as an attacker's name is once it has been bound to it.
+# Chromium must not look for anything outside this machine; without a sandbox, since CI runs as root. A name that ends
+# in .example is this machine, as an attacker's name is once it has been bound to it.
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",

@@ -1,6 +1,7 @@
 """Owns which tests must run in one process: those that share a server or a module's fixture, so that it is made once.
 
-`pytest -n` with `--dist loadgroup` deals the groups first, the biggest before the others, then all other tests one by one.
+`pytest -n` with `--dist loadgroup` deals the groups first, the biggest before the others, then all other tests one by
+one.
 """
 
 import pytest

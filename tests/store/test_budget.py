@@ -1,4 +1,6 @@
-"""Owns the tests of the day's budget: counted over all worlds, never overrun, kept over a restart, anew at midnight UTC."""
+"""Owns the tests of the day's budget: counted over all worlds, never overrun, kept over a restart, anew at midnight
+UTC.
+"""
 
 import asyncio
 from datetime import UTC, datetime

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.server
 
 WORDS = {
     "ja": {"rehearsal": "稽古", "walk": "会いに行く", "talk": "話しかける", "memory": "ふたりの仲", "ago": "2日前"},
-    "en": {"rehearsal": "rehearsal", "walk": "Walk there", "talk": "Talk", "memory": "How they stand", "ago": "2 days ago"},
+    "en": {"rehearsal": "rehearsal", "walk": "Walk there", "talk": "Talk", "memory": "How they stand", "ago": "2 days ago"},  # noqa: E501
 }  # fmt: skip
 
 # The page itself notes what it shows: a test that looks from outside may always come too late.
@@ -365,7 +365,9 @@ async ([path, method]) => {
 def test_a_page_that_binds_its_name_to_this_machine_reads_and_deletes_nothing(
     chromium_browser: Browser, tmp_path: Path
 ) -> None:
-    """DNS rebinding: a page of evil.example, whose own name leads here meanwhile, asks what to itself is its own site."""
+    """DNS rebinding: a page of evil.example, whose own name leads here meanwhile, asks what to itself is its own
+    site.
+    """
     with serving(playing(tmp_path, "en")) as address, chromium_browser.new_context() as context:
         page = context.new_page()
         port = address.rpartition(":")[2]

@@ -118,8 +118,8 @@ def test_facts_are_drawn_read_and_walked(chromium_browser: Browser, tmp_path: Pa
         slip = page.locator(".entity.said")
         expect(slip).to_contain_text("…")
         expect(page.locator("#facts")).to_contain_text(LONG)
-        radius = page.evaluate("name => +document.querySelector(name).getAttribute('r')", ".entity.npc[aria-label^=太郎] circle")  # fmt: skip
-        assert radius > page.evaluate("name => +document.querySelector(name).getAttribute('r')", ".entity.npc[aria-label^=春江] circle")  # fmt: skip
+        radius = page.evaluate("name => +document.querySelector(name).getAttribute('r')", ".entity.npc[aria-label^=太郎] circle")  # fmt: skip  # noqa: E501
+        assert radius > page.evaluate("name => +document.querySelector(name).getAttribute('r')", ".entity.npc[aria-label^=春江] circle")  # fmt: skip  # noqa: E501
 
         # The closed fact is dashed, and goes with the toggle together with what only it had touched.
         past = page.locator(".fact.past")
@@ -132,7 +132,8 @@ def test_facts_are_drawn_read_and_walked(chromium_browser: Browser, tmp_path: Pa
         page.get_by_label("もう違うことも表示する").check()
         expect(past).to_be_visible()
 
-        # The keyboard: Tab into the drawing, an arrow to what was told last, which is told in full below and in the list.
+        # The keyboard: Tab into the drawing, an arrow to what was told last, which is told in full below and in the
+        # list.
         page.locator(".entity[tabindex='0']").focus()
         expect(page.locator("#detail")).to_contain_text("太郎")
         page.keyboard.press("ArrowRight")

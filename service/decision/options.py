@@ -45,9 +45,9 @@ def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Offered:
         own = (*own, *homeward(world, snapshot, slot))
     options = dict.fromkeys(one for one in own if isinstance(one, Option))
     first = len(options)
-    deps = MAX_OPTIONS - first
+    left = MAX_OPTIONS - first
     urgent = {action.id for action in world.setting.catalogue.actions if _eases(action, snapshot)}
-    options |= dict.fromkeys(_patient(one, slot, snapshot) for one in _few(found.options, set(options), deps, urgent))
+    options |= dict.fromkeys(_patient(one, slot, snapshot) for one in _few(found.options, set(options), left, urgent))
     missing = [one for one in own if isinstance(one, Refusal)]
     missing += [one for one in found.refusals if one not in missing and not _is_by_day(world, one)]
     return Offered(options=tuple(options), planned=first, refusals=tuple(missing))
@@ -94,7 +94,7 @@ def obstacle(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Refusal
     return next((one for one in own if isinstance(one, Refusal) and one.reason in _BROKEN), None)
 
 
-def _few(options: tuple[Option, ...], own: set[Option], deps: int, urgent: set[str]) -> list[Option]:
+def _few(options: tuple[Option, ...], own: set[Option], left: int, urgent: set[str]) -> list[Option]:
     """Each action in one place only, the nearest, or where the block wants it; the nearest few to talk to; waiting. Of
     too many the farthest go, the `urgent` actions last.
     """
@@ -108,7 +108,7 @@ def _few(options: tuple[Option, ...], own: set[Option], deps: int, urgent: set[s
             kept.append(option)
     near = {
         option
-        for option in sorted(kept, key=lambda o: (o.action_id not in urgent, o.walk_minutes))[: deps - 1]
+        for option in sorted(kept, key=lambda o: (o.action_id not in urgent, o.walk_minutes))[: left - 1]
         if option.action_id != WAIT
     }
     return [option for option in kept if option in near or option.action_id == WAIT]

@@ -389,8 +389,8 @@ class _Rows:
     def append(self, rows: npt.NDArray[Any]) -> None:
         needed = self._size + len(rows)
         if needed > len(self._held):
-            deps = max(needed, len(self._held) * 3 // 2)
-            held = np.empty((deps, self._held.shape[1]), dtype=self._held.dtype)
+            space = max(needed, len(self._held) * 3 // 2)
+            held = np.empty((space, self._held.shape[1]), dtype=self._held.dtype)
             held[: self._size] = self.filled
             self._held = held
         self._held[self._size : needed] = rows

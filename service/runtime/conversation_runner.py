@@ -7,11 +7,9 @@ take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is le
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
 
-from sqlalchemy import CursorResult, or_, tuple_, update
+from sqlalchemy import tuple_
 from sqlmodel import Session, col, select
 
 from service.conversation.closing import reopen
@@ -22,6 +20,7 @@ from service.errors import BudgetExhausted
 from service.memory.store import Group
 from service.runtime.outbox import Outbox
 from service.store.ids import new_id
+from service.store.lease import Lease
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationKey, ConversationRow
 
@@ -30,6 +29,8 @@ _log = logging.getLogger(__name__)
 LEASE_SECONDS = 30.0
 SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
+_IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, col(ConversationRow.phase).in_(_DUE))
+_CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
 
 class ConversationRunner:
@@ -138,42 +139,18 @@ class ConversationRunner:
 
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
-    statement = (
-        update(ConversationRow)
-        .where(
-            col(ConversationRow.world_id) == key.world_id,
-            col(ConversationRow.id) == key.conversation_id,
-            col(ConversationRow.clock_policy) == ClockPolicy.NONE,
-            col(ConversationRow.phase).in_(_DUE),
-            or_(
-                col(ConversationRow.runner).is_(None),
-                col(ConversationRow.runner) == runner,
-                col(ConversationRow.lease_until) < time.time(),
-            ),
-        )
-        .values(runner=runner, lease_until=time.time() + LEASE_SECONDS)
-    )
-    result = cast("CursorResult[Any]", session.execute(statement))
-    return result.rowcount == 1
+    own = (col(ConversationRow.world_id) == key.world_id, col(ConversationRow.id) == key.conversation_id)
+    return _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE) == 1
 
 
 def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:
     key = tuple_(col(ConversationRow.world_id), col(ConversationRow.id))
-    held = update(ConversationRow).where(col(ConversationRow.runner) == runner, key.in_(mine))
-    session.execute(held.values(lease_until=time.time() + LEASE_SECONDS))
+    _CARRIES.extend(session, runner, LEASE_SECONDS, key.in_(mine))
 
 
 def _abandoned(session: Session, runner: str) -> list[ConversationKey]:
     """Conversations with work due that no living runner holds, or that this one does."""
-    query = select(ConversationRow.world_id, ConversationRow.id).where(
-        col(ConversationRow.clock_policy) == ClockPolicy.NONE,
-        col(ConversationRow.phase).in_(_DUE),
-        or_(
-            col(ConversationRow.runner).is_(None),
-            col(ConversationRow.runner) == runner,
-            col(ConversationRow.lease_until) < time.time(),
-        ),
-    )
+    query = select(ConversationRow.world_id, ConversationRow.id).where(*_IS_DUE, _CARRIES.is_open_to(runner))
     return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
 
 
@@ -184,9 +161,8 @@ def _reopen_unpaid(session: Session) -> None:
 
 
 def _drop_leases(session: Session) -> None:
-    due = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, col(ConversationRow.phase).in_(_DUE))
-    session.execute(update(ConversationRow).where(*due).values(runner=None))
+    _CARRIES.give_back(session, *_IS_DUE)
 
 
 def _release(session: Session, runner: str) -> None:
-    session.execute(update(ConversationRow).where(col(ConversationRow.runner) == runner).values(runner=None))
+    _CARRIES.give_back(session, col(ConversationRow.runner) == runner)

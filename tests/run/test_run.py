@@ -156,14 +156,19 @@ def exported(data: Path, world_id: str) -> bytes:
 
 def stopped_after(directory: Path, command: Sequence[str | Path], lines: int) -> str:
     """What a run tells that is stopped by Ctrl-C after so many lines."""
-    process = subprocess.Popen(
-        [KATARIBE, *map(str, command)],
-        cwd=directory,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-    )
+    # A shell that runs the tests in the background has had Ctrl-C ignored, by whoever is started from there too.
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(
+            [KATARIBE, *map(str, command)],
+            cwd=directory,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+        )
+    finally:
+        signal.signal(signal.SIGINT, ignored)
     assert process.stdout is not None
     told = [process.stdout.readline() for _ in range(lines)]
     process.send_signal(signal.SIGINT)

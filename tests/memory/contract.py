@@ -380,6 +380,8 @@ class MemoryStoreContract:
             assert closed.replaced_by == draft(later, 0, "").id
             assert (closed.invalid_at, closed.expired_at) == (WEDNESDAY, WEDNESDAY)
 
+        self.run(scenario)
+
     # Searching
 
     @pytest.mark.parametrize(
@@ -540,6 +542,8 @@ class MemoryStoreContract:
             found = statements(await memory.recall(TARO, "魚が安い市場", at=MONDAY, partner_id="hanako"))
             assert found == [FISH, "太郎は朝が早い"]
 
+        self.run(scenario)
+
     # Groups
 
     def test_nobody_remembers_what_another_character_or_another_world_was_told(self) -> None:
@@ -570,8 +574,10 @@ class MemoryStoreContract:
             await tell(memory, TARO, "c1", MONDAY, *TOWN, "魚の市場", "太郎の市場", "子供の魚")
             before = await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY)
             for n in range(5):
-                await tell(memory, HANAKO, f"c{n}", MONDAY, *("太郎の市場の魚" for _ in range(10)))
+                await tell(memory, HANAKO, f"h{n}", MONDAY, *("太郎の市場の魚" for _ in range(10)), partner="jiro")
             assert await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY) == before
+
+        self.run(scenario)
 
     def test_what_came_of_talks_with_one_partner_can_be_forgotten_alone(self) -> None:
         async def scenario(memory: Memory) -> None:
@@ -604,6 +610,8 @@ class MemoryStoreContract:
             (closed,) = [fact for fact in dump.facts if fact.id == first]
             assert closed.replaced_by in {fact.id for fact in dump.facts} - {first}
             assert sum(fact.expired_at is None for fact in dump.facts) == 20
+
+        self.run(scenario)
 
     def test_twenty_groups_are_written_at_once_while_others_read(self) -> None:
         async def scenario(memory: Memory) -> None:

@@ -6,7 +6,16 @@ from typing import Any
 
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
 from service.conversation.context import Goal, LastMeeting, Line, PromptContext
-from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
+from service.decision.context import (
+    DecisionContext,
+    Offer,
+    Other,
+    PastTalk,
+    PlanAction,
+    PlanContext,
+    PlanLine,
+    PlanPlace,
+)
 from service.locales import Language, languages
 from service.memory.extraction import ClosingScene, KnownFact, Participant, SpokenLine
 from service.people.needs import FeltNeed
@@ -76,12 +85,12 @@ _MORE: dict[str, Any] = {
     "notices": ("A feast.",),
     "day": _DAY,
     "items": ("a letter",),
-    "today": tuple(Talked(partner_id="taro", partner_name="Taro", summary="They spoke.") for _ in range(6)),
+    "today": tuple(PastTalk(partner_id="taro", partner_name="Taro", summary="They spoke.") for _ in range(6)),
     "mid_term": ("A promise.",),
     "wrong_answer": "{}",
     "fault": "no such option.",
 }
-_DOING = Doing(action_id="work", name="Work", minutes=60, gains="Money +80")
+_DOING = PlanAction(action_id="work", name="Work", minutes=60, gains="Money +80")
 _OFFERS = (
     Offer(number=1, option=Option(action_id="wait", node_id="square"), text="Wait", is_planned=True, helps="energy"),
 )
@@ -117,7 +126,7 @@ CLOSING = [
     for goal, achieved, mood in _ENDINGS
 ]
 DECIDE = (
-    DecisionScene(
+    DecisionContext(
         **{**_WAKING, **_MORE},
         ended="Work: done.",
         ended_id="work",
@@ -129,10 +138,10 @@ DECIDE = (
         offers=_OFFERS,
         refusals=("Inn: closed",),
     ),
-    DecisionScene(**_WAKING, speaker=_BARE, needs=(), ended="", ended_id="", offers=_OFFERS),
+    DecisionContext(**_WAKING, speaker=_BARE, needs=(), ended="", ended_id="", offers=_OFFERS),
 )
 PLAN = (
-    PlanScene(
+    PlanContext(
         **{**_WAKING, **_MORE},
         places=(
             PlanPlace(
@@ -148,5 +157,5 @@ PLAN = (
         at_home=(_DOING,),
         broken="Inn: closed.",
     ),
-    PlanScene(**_WAKING, speaker=_BARE, needs=(), places=(), at_home=()),
+    PlanContext(**_WAKING, speaker=_BARE, needs=(), places=(), at_home=()),
 )

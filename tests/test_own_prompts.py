@@ -99,7 +99,7 @@ WRONG = [
     (
         "ja/decide.j2",
         "{% block system %}\n{% for offer in scene.offers %}\n{{ offer.txt }}\n{% endfor %}\n{% endblock %}" + BLOCKS,
-        "prompts/ja/decide.j2: line 3: cannot be rendered: 'service.decision.scene.Offer object' has no attribute 'txt'",  # noqa: E501
+        "prompts/ja/decide.j2: line 3: cannot be rendered: 'service.decision.context.Offer object' has no attribute 'txt'",  # noqa: E501
         "3行目: 文章にできません(",
     ),
     (

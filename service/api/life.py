@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
 from service.content.profile import RoutineBlock
 from service.decision.agent_state import AgentState, PlanBlock, read_agent_state
-from service.decision.wording import action_name, clock
+from service.decision.descriptions import action_name, clock
 from service.people.life_record import read_person, read_talk
 from service.people.needs import levels_of
 from service.people.worlds import WorldView

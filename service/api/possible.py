@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.api.life_schemas import OptionOut, PossibilitiesOut, RefusalOut
-from service.decision.wording import action_name, option_line, why
+from service.decision.descriptions import action_name, option_line, why
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
 from service.store.tables import WorldRow

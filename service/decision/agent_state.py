@@ -32,17 +32,17 @@ class Failed:
 class LastAsked:
     """How things stood when its model was last asked, to tell whether anything is new.
 
-    `block_since` is the world time its day's block began, `seen` are the ids of all in sight, `tidings` a digest of
+    `block_since` is the world time its day's block began, `seen` are the ids of all in sight, `news` a digest of
     what is told to everybody and of what it carries. `action_id` and `facility_id` are what it does since, by that
-    answer, or by going on: `carried_on` times without a question.
+    answer, or by going on: `continuations` times without a question.
     """
 
     action_id: str
     facility_id: str | None = None
     block_since: int | None = None
     seen: tuple[str, ...] = ()
-    tidings: str = ""
-    carried_on: int = 0
+    news: str = ""
+    continuations: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +66,15 @@ class AgentState:
     last_asked: LastAsked | None = None
 
 
-_MIND = TypeAdapter(AgentState)
+_AGENT_STATE = TypeAdapter(AgentState)
 
 
 def agent_state_record(agent_state: AgentState) -> dict[str, Any]:
     """As it is stored: what says nothing is left out."""
-    record: dict[str, Any] = _MIND.dump_python(agent_state, mode="json", exclude_defaults=True)
+    record: dict[str, Any] = _AGENT_STATE.dump_python(agent_state, mode="json", exclude_defaults=True)
     return record
 
 
 def read_agent_state(record: dict[str, Any]) -> AgentState:
     """What `agent_state_record` wrote."""
-    return _MIND.validate_python(record)
+    return _AGENT_STATE.validate_python(record)

@@ -6,13 +6,13 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from service.decision.scene import Waking
+from service.decision.context import BaseContext
 from service.errors import ModelBroken, ModelError
 from service.llm.chat import ChatModel, Prompt
 from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
-S = TypeVar("S", bound=Waking)
+S = TypeVar("S", bound=BaseContext)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,19 +26,19 @@ class Asked(Generic[T]):
 
 
 async def ask(
-    model: ChatModel, prompt: Callable[[S], Prompt[T]], scene: S, fault: Callable[[S, T], str | None]
+    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None]
 ) -> Asked[T]:
     """The model's answer, repaired once if `fault` finds one in it. No ModelError leaves here."""
     usage, failures, reason = Usage(), 0, ""
     for _ in range(2):
         try:
-            answer = await model.complete(prompt(scene))
+            answer = await model.complete(prompt(context))
         except ModelError as exc:
             return Asked(usage=usage + exc.usage, failures=failures + 1, failure=exc)
         usage += answer.usage
-        found = fault(scene, answer.value)
+        found = fault(context, answer.value)
         if found is None:
             return Asked(value=answer.value, usage=usage, failures=failures)
         failures, reason = failures + 1, found
-        scene = replace(scene, fault=found, wrong_answer=answer.value.model_dump_json())
+        context = replace(context, fault=found, wrong_answer=answer.value.model_dump_json())
     return Asked(usage=usage, failures=failures, failure=ModelBroken(model=model.name, reason=reason))

@@ -17,9 +17,9 @@ from dataclasses import replace
 
 from service.decision.agent_state import LastAsked
 from service.decision.day import at_home
-from service.decision.look import Look
 from service.decision.options import LONGEST_WAIT
 from service.decision.routine import by_routine
+from service.decision.situation import Situation
 from world.actions import WAIT, Where
 from world.life import Because
 from world.option import Option
@@ -30,86 +30,90 @@ MOST = 3
 _LEISURE = (Where.HOME, Where.ANYWHERE)
 
 
-def noted(look: Look, option: Option) -> LastAsked:
+def last_asked(situation: Situation, option: Option) -> LastAsked:
     """What is kept of a question that was answered with `option`."""
     return LastAsked(
         action_id=option.action_id,
         facility_id=option.facility_id,
-        block_since=look.slot.since if look.slot else None,
-        seen=tuple(_in_sight(look)),
-        tidings=_tidings(look),
+        block_since=situation.slot.since if situation.slot else None,
+        seen=tuple(_in_sight(situation)),
+        news=_news(situation),
     )
 
 
-def carried(look: Look, option: Option) -> LastAsked | None:
+def after_going_on(situation: Situation, option: Option) -> LastAsked | None:
     """The same after going on with `option`."""
-    last = look.agent_state.last_asked
+    last = situation.agent_state.last_asked
     if last is None:
         return None
-    return replace(last, action_id=option.action_id, facility_id=option.facility_id, carried_on=last.carried_on + 1)
+    return replace(
+        last, action_id=option.action_id, facility_id=option.facility_id, continuations=last.continuations + 1
+    )
 
 
-def carry_on(look: Look) -> tuple[Option, WorldTime | None] | None:
+def carry_on(situation: Situation) -> tuple[Option, WorldTime | None] | None:
     """What the character goes on with, and when it looks up again at the latest; None: its model is to be asked."""
-    last = look.agent_state.last_asked
-    if last is None or last.carried_on >= MOST or not _is_quiet(look, last) or _could_meet(look):
+    last = situation.agent_state.last_asked
+    if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
         return None
-    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.agent_state.plan)
-    if option.node_id != look.snapshot.node_id:
+    option, wake_at = by_routine(
+        situation.world.setting, situation.speaker, situation.snapshot, situation.agent_state.plan
+    )
+    if option.node_id != situation.snapshot.node_id:
         return None
     if option.action_id == WAIT:
         option = replace(option, minutes=min(option.minutes, LONGEST_WAIT))
-    return (option, wake_at) if _is_same(look, last, option) else None
+    return (option, wake_at) if _is_same(situation, last, option) else None
 
 
-def _is_quiet(look: Look, last: LastAsked) -> bool:
+def _is_quiet(situation: Situation, last: LastAsked) -> bool:
     """Whether nothing has happened since: it came to its end, and all is as it was."""
-    snapshot, slot = look.snapshot, look.slot
+    snapshot, slot = situation.snapshot, situation.slot
     return (
         snapshot.because == Because.DONE
         and snapshot.ended == last.action_id
         and not snapshot.critical
-        and look.agent_state.failed is None
+        and situation.agent_state.failed is None
         and slot is not None
         and slot.since == last.block_since
-        and set(last.seen).issuperset(_in_sight(look))
-        and _tidings(look) == last.tidings
+        and set(last.seen).issuperset(_in_sight(situation))
+        and _news(situation) == last.news
     )
 
 
-def _is_same(look: Look, last: LastAsked, option: Option) -> bool:
+def _is_same(situation: Situation, last: LastAsked, option: Option) -> bool:
     if (option.action_id, option.facility_id) == (last.action_id, last.facility_id):
         return True
-    assert look.slot is not None  # noqa: S101  it is quiet
-    is_home = at_home(look.world.setting, look.slot.block, look.snapshot.home)
-    return is_home and _is_leisure(look, last.action_id) and _is_leisure(look, option.action_id)
+    assert situation.slot is not None  # noqa: S101  it is quiet
+    is_home = at_home(situation.world.setting, situation.slot.block, situation.snapshot.home)
+    return is_home and _is_leisure(situation, last.action_id) and _is_leisure(situation, option.action_id)
 
 
-def _is_leisure(look: Look, action_id: str) -> bool:
+def _is_leisure(situation: Situation, action_id: str) -> bool:
     """Waiting, or what can be done at home or anywhere, costs nothing and is not the night's sleep."""
-    actions = look.world.setting.catalogue.actions
+    actions = situation.world.setting.catalogue.actions
     return action_id == WAIT or any(
         a.id == action_id and a.where in _LEISURE and not a.cost and not a.ends_day for a in actions
     )
 
 
-def _could_meet(look: Look) -> bool:
+def _could_meet(situation: Situation) -> bool:
     """Whether somebody it has not talked with today is free within talking distance."""
-    met = {talk.partner_id for talk in look.recent.today}
-    distances, here = look.world.setting.distances, look.snapshot.node_id
+    met = {talk.partner_id for talk in situation.recent.today}
+    distances, here = situation.world.setting.distances, situation.snapshot.node_id
     in_talk, spot = distances.in_talk(here), distances.spot(here)
-    people = (p.id for p in look.snapshot.people if p.approachable and p.node_id in in_talk)
-    npcs = (n.id for n in look.snapshot.npcs if n.talks_with is None and distances.to_npc(n.id)[spot] == 0)
+    people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
+    npcs = (n.id for n in situation.snapshot.npcs if n.talks_with is None and distances.to_npc(n.id)[spot] == 0)
     return not met.issuperset((*people, *npcs))
 
 
-def _in_sight(look: Look) -> Iterable[str]:
-    return (*(seen.id for seen in look.snapshot.people), *(npc.id for npc in look.snapshot.npcs))
+def _in_sight(situation: Situation) -> Iterable[str]:
+    return (*(seen.id for seen in situation.snapshot.people), *(npc.id for npc in situation.snapshot.npcs))
 
 
-def _tidings(look: Look) -> str:
+def _news(situation: Situation) -> str:
     """A digest of the weather, of what is announced now, and of what it carries; "" when there is nothing of it."""
-    world = look.world
+    world = situation.world
     announced = (f"\n{notice.text}" for notice in world.notices if notice.at <= world.now < notice.until)
-    told = "\0".join((world.weather, "".join(announced), *look.recent.items))
+    told = "\0".join((world.weather, "".join(announced), *situation.recent.items))
     return hashlib.sha256(told.encode()).hexdigest()[:12] if told.strip("\0") else ""

@@ -3,17 +3,17 @@
 from functools import partial
 
 from service.decision.agent_state import PlanBlock
-from service.decision.scene import DayPlan, Decision, DecisionScene, Offer, PlannedBlock, PlanPlace, PlanScene
+from service.decision.context import DayPlan, Decision, DecisionContext, Offer, PlanContext, PlannedBlock, PlanPlace
 from service.locales import sentence
 from world.actions import TALK
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR
 
 
-def decision_fault(scene: DecisionScene, decision: Decision) -> str | None:
+def decision_fault(context: DecisionContext, decision: Decision) -> str | None:
     """Why the decision cannot be carried out as it is answered."""
-    say, offer = partial(sentence, scene.language), offer_of(scene, decision)
+    say, offer = partial(sentence, context.language), offer_of(context, decision)
     if offer is None:
-        return say("decision.faults.choice", choice=decision.choice, last=len(scene.offers))
+        return say("decision.faults.choice", choice=decision.choice, last=len(context.offers))
     if offer.option.action_id != TALK:
         return None
     if not (decision.goal.strip() and decision.success_criteria.strip()):
@@ -24,50 +24,50 @@ def decision_fault(scene: DecisionScene, decision: Decision) -> str | None:
     return None
 
 
-def offer_of(scene: DecisionScene, decision: Decision) -> Offer | None:
+def offer_of(context: DecisionContext, decision: Decision) -> Offer | None:
     """What it chose; None: no option has that number."""
-    return scene.offers[decision.choice - 1] if decision.choice <= len(scene.offers) else None
+    return context.offers[decision.choice - 1] if decision.choice <= len(context.offers) else None
 
 
-def plan_fault(scene: PlanScene, plan: DayPlan) -> str | None:
+def plan_fault(context: PlanContext, plan: DayPlan) -> str | None:
     """Why the plan cannot be lived: its order, a place or action that is not there, a place that is closed."""
-    say, earlier = partial(sentence, scene.language), -1
+    say, earlier = partial(sentence, context.language), -1
     # An hour ago at the earliest: what goes on already may be the first block. Blocks may run past midnight.
-    begins = _minutes(scene.at) - MINUTES_PER_HOUR
+    begins = _minutes(context.at) - MINUTES_PER_HOUR
     for block in plan.blocks:
         offset = (_minutes(block.starts) - begins) % MINUTES_PER_DAY
         if offset <= earlier:
-            return say("decision.faults.order", starts=scene.at, at=block.starts)
+            return say("decision.faults.order", starts=context.at, at=block.starts)
         earlier = offset
-        if block.place > len(scene.places):
-            return say("decision.faults.place", place=block.place, last=len(scene.places))
-        fault = _place_fault(scene, block)
+        if block.place > len(context.places):
+            return say("decision.faults.place", place=block.place, last=len(context.places))
+        fault = _place_fault(context, block)
         if fault is not None:
             return fault
     return None
 
 
-def plan_blocks(scene: PlanScene, plan: DayPlan) -> tuple[PlanBlock, ...]:
+def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[PlanBlock, ...]:
     """A checked plan as it is kept. What lies before its first block is free."""
     blocks = tuple(
         PlanBlock(
             starts=_minutes(block.starts),
             activity=block.activity.strip(),
-            facility_id=scene.places[block.place - 1].facility_id if block.place else None,
+            facility_id=context.places[block.place - 1].facility_id if block.place else None,
             action_id=block.action.strip() or None,
         )
         for block in plan.blocks
     )
-    begins = _minutes(scene.at)
+    begins = _minutes(context.at)
     if 0 < (blocks[0].starts - begins) % MINUTES_PER_DAY < MINUTES_PER_DAY - MINUTES_PER_HOUR:
-        return PlanBlock(starts=begins, activity=sentence(scene.language, "decision.free")), *blocks
+        return PlanBlock(starts=begins, activity=sentence(context.language, "decision.free")), *blocks
     return blocks
 
 
-def _place_fault(scene: PlanScene, block: PlannedBlock) -> str | None:
-    say = partial(sentence, scene.language)
-    place: PlanPlace | None = scene.places[block.place - 1] if block.place else None
-    doings = (*place.actions, *scene.at_home) if place else scene.at_home
+def _place_fault(context: PlanContext, block: PlannedBlock) -> str | None:
+    say = partial(sentence, context.language)
+    place: PlanPlace | None = context.places[block.place - 1] if block.place else None
+    doings = (*place.actions, *context.at_home) if place else context.at_home
     action = block.action.strip()
     if action and action not in {doing.action_id for doing in doings}:
         return say("decision.faults.action", action=action, name=place.name if place else say("decision.faults.home"))

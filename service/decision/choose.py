@@ -8,16 +8,16 @@ from typing import Literal
 
 from service.decision.agent_state import AgentState
 from service.decision.ask import ask
-from service.decision.carry_on import carried, carry_on, noted
+from service.decision.carry_on import after_going_on, carry_on, last_asked
 from service.decision.check import decision_fault, offer_of
+from service.decision.context import Decision, Offer
 from service.decision.dependencies import DecisionDependencies
-from service.decision.look import Look
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
-from service.decision.recollect import recent, remembered_lines
+from service.decision.recall import recent, remembered_lines
 from service.decision.routine import by_routine
-from service.decision.scene import Decision, Offer
+from service.decision.situation import Situation
 from service.errors import KataribeError
 from service.people.worlds import WorldView
 from service.usage import Usage
@@ -59,26 +59,28 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
         NotFound: the author has taken the character out of the game.
     """
     world.character(snapshot.person_id)
-    look = Look(
+    situation = Situation(
         world=world, snapshot=snapshot, agent_state=agent_state, recent=await recent(deps, world, snapshot.person_id)
     )
-    planning = await plan_ahead(deps, look)
-    look = replace(look, agent_state=planning.agent_state)
+    planning = await plan_ahead(deps, situation)
+    situation = replace(situation, agent_state=planning.agent_state)
     if planning.is_away:
-        return _fall_back(look, planning, Usage(), 0, planning.asked.failure)
-    if not planning.asked.usage.calls and (further := carry_on(look)):
-        return _go_on(look, *further)
-    offers = offered(world, snapshot, look.slot)
-    today = {talk.conversation_id for talk in look.recent.today}
-    scene = look.decision(offers, await remembered_lines(deps, world, snapshot.person_id, look.query(), today))
-    asked = await ask(deps.models.for_role("decision"), decide_prompt, scene, decision_fault)
-    offer = offer_of(scene, asked.value) if asked.value else None
+        return _fall_back(situation, planning, Usage(), 0, planning.asked.failure)
+    if not planning.asked.usage.calls and (further := carry_on(situation)):
+        return _go_on(situation, *further)
+    offers = offered(world, snapshot, situation.slot)
+    today = {talk.conversation_id for talk in situation.recent.today}
+    context = situation.decision(
+        offers, await remembered_lines(deps, world, snapshot.person_id, situation.query(), today)
+    )
+    asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault)
+    offer = offer_of(context, asked.value) if asked.value else None
     if asked.value is None or offer is None:
-        return _fall_back(look, planning, asked.usage, asked.failures, asked.failure)
+        return _fall_back(situation, planning, asked.usage, asked.failures, asked.failure)
     return Chosen(
         option=offer.option,
-        wake_at=_wake_at(look, offer.option),
-        agent_state=_minded(look, asked.value, offer),
+        wake_at=_wake_at(situation, offer.option),
+        agent_state=_with_thought(situation, asked.value, offer),
         by="model",
         usage=planning.asked.usage + asked.usage,
         failures=planning.asked.failures + asked.failures,
@@ -87,18 +89,22 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
     )
 
 
-def _go_on(look: Look, option: Option, wake_at: WorldTime | None) -> Chosen:
-    agent_state = replace(_unasked(look), last_asked=carried(look, option))
+def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> Chosen:
+    agent_state = replace(_unasked(situation), last_asked=after_going_on(situation, option))
     return Chosen(option=option, wake_at=wake_at, agent_state=agent_state, by="plan")
 
 
-def _fall_back(look: Look, planning: Planning, usage: Usage, failures: int, failure: KataribeError | None) -> Chosen:
-    _log.warning("%s decides by its routine: %s", look.snapshot.person_id, failure)
-    option, wake_at = by_routine(look.world.setting, look.speaker, look.snapshot, look.agent_state.plan)
+def _fall_back(
+    situation: Situation, planning: Planning, usage: Usage, failures: int, failure: KataribeError | None
+) -> Chosen:
+    _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
+    option, wake_at = by_routine(
+        situation.world.setting, situation.speaker, situation.snapshot, situation.agent_state.plan
+    )
     return Chosen(
         option=option,
         wake_at=wake_at,
-        agent_state=replace(_unasked(look), last_asked=None),
+        agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
         usage=planning.asked.usage + usage,
         failures=planning.asked.failures + failures,
@@ -107,28 +113,33 @@ def _fall_back(look: Look, planning: Planning, usage: Usage, failures: int, fail
     )
 
 
-def _unasked(look: Look) -> AgentState:
+def _unasked(situation: Situation) -> AgentState:
     """Who was not asked has no thought of its own."""
     return replace(
-        look.agent_state, thought="", goal=None, success_criteria=None, failed=None, decided_at=look.snapshot.time
+        situation.agent_state,
+        thought="",
+        goal=None,
+        success_criteria=None,
+        failed=None,
+        decided_at=situation.snapshot.time,
     )
 
 
-def _minded(look: Look, decision: Decision, offer: Offer) -> AgentState:
+def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> AgentState:
     talks = offer.option.action_id == TALK
     return replace(
-        look.agent_state,
+        situation.agent_state,
         thought=decision.thought.strip(),
         goal=decision.goal.strip() if talks else None,
         success_criteria=decision.success_criteria.strip() if talks else None,
         failed=None,
-        decided_at=look.snapshot.time,
-        last_asked=noted(look, offer.option),
+        decided_at=situation.snapshot.time,
+        last_asked=last_asked(situation, offer.option),
     )
 
 
-def _wake_at(look: Look, option: Option) -> WorldTime | None:
+def _wake_at(situation: Situation, option: Option) -> WorldTime | None:
     """When the next block begins; a meal once paid for is had."""
-    slot = look.slot
-    costs = any(action.id == option.action_id and action.cost for action in look.world.setting.catalogue.actions)
+    slot = situation.slot
+    costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
     return slot.until if slot and not costs else None

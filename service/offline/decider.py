@@ -3,19 +3,19 @@
 import random
 from collections.abc import Sequence
 
-from service.decision.scene import (
+from service.decision.context import (
     MAX_BLOCKS,
     MIN_BLOCKS,
     DayPlan,
     Decision,
-    DecisionScene,
+    DecisionContext,
     Offer,
+    PlanContext,
     PlanLine,
     PlannedBlock,
     PlanPlace,
-    PlanScene,
 )
-from service.decision.wording import clock
+from service.decision.descriptions import clock
 from service.offline.goals import set_goal
 from service.offline.phrases import phrases
 from service.people.needs import FeltNeed
@@ -35,138 +35,142 @@ _BEFORE_SLEEP = 60
 _LONGEST_ACTIVITY = 80
 
 
-def decide(scene: DecisionScene, rng: random.Random) -> Decision:
-    """A believable choice; the same scene and generator state make the same one."""
-    line = next((line for line in scene.day if line.is_current), None)
-    if (offer := _pressing(scene)) is not None:
-        return _decision(scene, rng, offer, "need", need=_name(scene, offer.helps))
-    if (offer := _night(scene, line)) is not None:
-        return _decision(scene, rng, offer, "night")
-    if (offer := _partner(scene, rng)) is not None:
-        goal = set_goal(scene.speaker, offer.partner_name, scene.language, rng)
+def decide(context: DecisionContext, rng: random.Random) -> Decision:
+    """A believable choice; the same context and generator state make the same one."""
+    line = next((line for line in context.day if line.is_current), None)
+    if (offer := _pressing(context)) is not None:
+        return _decision(context, rng, offer, "need", need=_name(context, offer.helps))
+    if (offer := _night(context, line)) is not None:
+        return _decision(context, rng, offer, "night")
+    if (offer := _partner(context, rng)) is not None:
+        goal = set_goal(context.speaker, offer.partner_name, context.language, rng)
         name = offer.partner_name[:80]
-        return _decision(scene, rng, offer, "talk", name=name).model_copy(update={"target": name, **goal.model_dump()})
-    if (offer := _low(scene)) is not None:
-        return _decision(scene, rng, offer, "need", need=_name(scene, offer.helps))
-    if line is not None and (planned := _planned(scene)):
-        return _decision(scene, rng, rng.choice(planned), "day", activity=line.activity.rstrip("。."))
-    return _decision(scene, rng, _quiet(scene, rng), "quiet")
+        return _decision(context, rng, offer, "talk", name=name).model_copy(
+            update={"target": name, **goal.model_dump()}
+        )
+    if (offer := _low(context)) is not None:
+        return _decision(context, rng, offer, "need", need=_name(context, offer.helps))
+    if line is not None and (planned := _planned(context)):
+        return _decision(context, rng, rng.choice(planned), "day", activity=line.activity.rstrip("。."))
+    return _decision(context, rng, _quiet(context, rng), "quiet")
 
 
-def plan_day(scene: PlanScene, rng: random.Random) -> DayPlan:
+def plan_day(context: PlanContext, rng: random.Random) -> DayPlan:
     """The lines of the day that are still to come, the current one from now on; what is closed is spent at home."""
-    rest = phrases(scene.language).only("plan.rest")
-    blocks = [_block(scene, line, max(line.at, scene.at)) for line in _left(scene)]
-    if not blocks or scene.broken:
-        blocks[:1] = [PlannedBlock(starts=blocks[0].starts if blocks else scene.at, activity=rest, place=0, action="")]
+    rest = phrases(context.language).only("plan.rest")
+    blocks = [_block(context, line, max(line.at, context.at)) for line in _left(context)]
+    if not blocks or context.broken:
+        blocks[:1] = [
+            PlannedBlock(starts=blocks[0].starts if blocks else context.at, activity=rest, place=0, action="")
+        ]
     if len(blocks) < MIN_BLOCKS:
         at = clock((_minutes(blocks[-1].starts) + _BEFORE_SLEEP) % MINUTES_PER_DAY)
-        sleep = phrases(scene.language).only("plan.sleep")
+        sleep = phrases(context.language).only("plan.sleep")
         blocks.append(PlannedBlock(starts=at, activity=sleep, place=0, action=""))
     return DayPlan(blocks=blocks)
 
 
-def _pressing(scene: DecisionScene) -> Offer | None:
+def _pressing(context: DecisionContext) -> Offer | None:
     """What helps a critical need soonest."""
-    pressing = (found[0] for need in scene.needs if need.is_critical and (found := _helping(scene, need)))
+    pressing = (found[0] for need in context.needs if need.is_critical and (found := _helping(context, need)))
     return next(pressing, None)
 
 
-def _low(scene: DecisionScene) -> Offer | None:
+def _low(context: DecisionContext) -> Offer | None:
     """What helps a low need and is near."""
-    for need in scene.needs:
+    for need in context.needs:
         if need.can_be_critical and _share(need) < _LOW:
-            near = [o for o in _helping(scene, need) if o.option.walk_minutes <= _SHORT_WAY and not o.is_night]
+            near = [o for o in _helping(context, need) if o.option.walk_minutes <= _SHORT_WAY and not o.is_night]
             if near:
                 return near[0]
     return None
 
 
-def _helping(scene: DecisionScene, need: FeltNeed) -> list[Offer]:
+def _helping(context: DecisionContext, need: FeltNeed) -> list[Offer]:
     """The offers for that need, what the day wants first, then by the way there; the night's sleep last."""
-    offers = [offer for offer in scene.offers if offer.helps == need.need_id]
+    offers = [offer for offer in context.offers if offer.helps == need.need_id]
     return sorted(offers, key=lambda o: (o.is_night, not o.is_planned, o.option.walk_minutes, o.number))
 
 
-def _night(scene: DecisionScene, line: PlanLine | None) -> Offer | None:
+def _night(context: DecisionContext, line: PlanLine | None) -> Offer | None:
     """The night's sleep, once: who has slept is rested."""
-    night = next((offer for offer in scene.offers if offer.is_night), None)
-    late = scene.at >= _EVENING or scene.at < _MORNING
-    at_home = line is None or line.facility_id is None or scene.day[-1].is_current
-    if night is None or not late or not at_home or night.option.action_id == scene.ended_id:
+    night = next((offer for offer in context.offers if offer.is_night), None)
+    late = context.at >= _EVENING or context.at < _MORNING
+    at_home = line is None or line.facility_id is None or context.day[-1].is_current
+    if night is None or not late or not at_home or night.option.action_id == context.ended_id:
         return None
-    rested = any(need.need_id == night.helps and _share(need) >= _RESTED for need in scene.needs)
+    rested = any(need.need_id == night.helps and _share(need) >= _RESTED for need in context.needs)
     return None if rested else night
 
 
-def _partner(scene: DecisionScene, rng: random.Random) -> Offer | None:
+def _partner(context: DecisionContext, rng: random.Random) -> Offer | None:
     """Somebody free and near with whom it has not talked today, about every second time."""
-    if scene.at < _MORNING:
+    if context.at < _MORNING:
         return None
-    met = {talk.partner_id for talk in scene.today}
-    talks = [offer for offer in scene.offers if offer.option.action_id == TALK]
+    met = {talk.partner_id for talk in context.today}
+    talks = [offer for offer in context.offers if offer.option.action_id == TALK]
     near = [o for o in talks if o.option.walk_minutes <= _NEAR and o.option.target_id not in met]
     return rng.choice(near) if near and rng.random() < _SOCIAL else None
 
 
-def _planned(scene: DecisionScene) -> list[Offer]:
+def _planned(context: DecisionContext) -> list[Offer]:
     """What the day's block wants and is of use now: who has eaten does not eat again."""
-    well = {need.need_id for need in scene.needs if need.can_be_critical and _share(need) > _WELL}
-    planned = [offer for offer in scene.offers if offer.is_planned and not offer.is_night]
-    return [offer for offer in planned if offer.helps not in well and not _was_enough(scene, offer)]
+    well = {need.need_id for need in context.needs if need.can_be_critical and _share(need) > _WELL}
+    planned = [offer for offer in context.offers if offer.is_planned and not offer.is_night]
+    return [offer for offer in planned if offer.helps not in well and not _was_enough(context, offer)]
 
 
-def _quiet(scene: DecisionScene, rng: random.Random) -> Offer:
+def _quiet(context: DecisionContext, rng: random.Random) -> Offer:
     """Something near by that is no work, and not the same again; waiting where there is nothing else."""
-    work = {need.need_id for need in scene.needs if not need.can_be_critical}
+    work = {need.need_id for need in context.needs if not need.can_be_critical}
     near = [
         offer
-        for offer in scene.offers
-        if offer.option.action_id not in (TALK, WAIT, scene.ended_id)
+        for offer in context.offers
+        if offer.option.action_id not in (TALK, WAIT, context.ended_id)
         and not (offer.is_night or offer.helps in work)
         and offer.option.walk_minutes <= _SHORT_WAY
     ]
-    waiting = [offer for offer in scene.offers if offer.option.action_id == WAIT]
-    return rng.choice(near or waiting or list(scene.offers))
+    waiting = [offer for offer in context.offers if offer.option.action_id == WAIT]
+    return rng.choice(near or waiting or list(context.offers))
 
 
-def _was_enough(scene: DecisionScene, offer: Offer) -> bool:
-    return offer.option.action_id == scene.ended_id and 0 < offer.option.minutes <= _SMALL
+def _was_enough(context: DecisionContext, offer: Offer) -> bool:
+    return offer.option.action_id == context.ended_id and 0 < offer.option.minutes <= _SMALL
 
 
-def _decision(scene: DecisionScene, rng: random.Random, offer: Offer, why: str, **facts: str) -> Decision:
-    thought = phrases(scene.language).pick(f"thought.{why}", rng, **facts)
+def _decision(context: DecisionContext, rng: random.Random, offer: Offer, why: str, **facts: str) -> Decision:
+    thought = phrases(context.language).pick(f"thought.{why}", rng, **facts)
     return Decision(thought=thought[:200], choice=offer.number, target="", goal="", success_criteria="")
 
 
-def _name(scene: DecisionScene, need_id: str) -> str:
-    return next(need.name for need in scene.needs if need.need_id == need_id)
+def _name(context: DecisionContext, need_id: str) -> str:
+    return next(need.name for need in context.needs if need.need_id == need_id)
 
 
 def _share(need: FeltNeed) -> float:
     return (need.level - need.lowest) / max(1, need.highest - need.lowest)
 
 
-def _left(scene: PlanScene) -> Sequence[PlanLine]:
+def _left(context: PlanContext) -> Sequence[PlanLine]:
     """The current line, if it has begun today, and those after it; the last one always, for the night."""
-    current = [line for line in scene.day if line.is_current and line.at <= scene.at]
-    lines = [*current, *(line for line in scene.day if line.at > scene.at)]
+    current = [line for line in context.day if line.is_current and line.at <= context.at]
+    lines = [*current, *(line for line in context.day if line.at > context.at)]
     return lines if len(lines) <= MAX_BLOCKS else [*lines[: MAX_BLOCKS - 1], lines[-1]]
 
 
-def _block(scene: PlanScene, line: PlanLine, at: str) -> PlannedBlock:
-    found = (place for place in scene.places if place.facility_id == line.facility_id)
+def _block(context: PlanContext, line: PlanLine, at: str) -> PlannedBlock:
+    found = (place for place in context.places if place.facility_id == line.facility_id)
     place = next((place for place in found if place.is_open(_minutes(at))), None)
     return PlannedBlock(
         starts=at,
         activity=line.activity[:_LONGEST_ACTIVITY],
         place=place.number if place else 0,
-        action=_action(scene, place, line.action_id),
+        action=_action(context, place, line.action_id),
     )
 
 
-def _action(scene: PlanScene, place: PlanPlace | None, action_id: str | None) -> str:
-    possible = (*(place.actions if place else ()), *scene.at_home)
+def _action(context: PlanContext, place: PlanPlace | None, action_id: str | None) -> str:
+    possible = (*(place.actions if place else ()), *context.at_home)
     return action_id if action_id and any(one.action_id == action_id for one in possible) else ""
 
 

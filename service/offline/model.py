@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from service.conversation.context import PromptContext
-from service.decision.scene import DecisionScene, PlanScene
+from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingScene
@@ -27,8 +27,8 @@ Handler = Callable[[Any, random.Random], BaseModel]
 HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
     ClosingScene: close,
-    DecisionScene: decide,
-    PlanScene: plan_day,
+    DecisionContext: decide,
+    PlanContext: plan_day,
 }
 """Who answers what."""
 
@@ -89,16 +89,16 @@ class OfflineModel:
             )
             rejected.usage = Usage()
             raise rejected
-        value = handler(prompt.given, random.Random(_seed(self._seed, prompt.given)))
+        value = handler(prompt.given, random.Random(_seed(self._seed, prompt)))
         if not isinstance(value, prompt.answer):
             reason = f"{prompt.answer.__name__} was asked for, {type(value).__name__} came"
             raise ModelBroken(model=self.name, reason=reason)
         return value
 
 
-def _seed(seed: int, given: object) -> int:
+def _seed(seed: int, prompt: Prompt[T]) -> int:
     """Not Python's hash(): that differs from process to process."""
-    content = f"{seed}/{type(given).__name__}/".encode() + to_json(given)
+    content = f"{seed}/{prompt.name}/".encode() + to_json(prompt.given)
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
 
 

@@ -5,7 +5,7 @@ over.
 from collections.abc import Collection
 
 from service.decision.agent_state import Failed
-from service.decision.wording import action_name, clock_of, failed_line
+from service.decision.descriptions import action_name, clock_of, failed_line
 from service.locales import Phrase
 from service.locales.time import clock_label
 from service.people.worlds import WorldView

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from service.decision.wording import action_name, clock_of, need_name
+from service.decision.descriptions import action_name, clock_of, need_name
 from service.locales import Listed, Phrase
 from service.locales.time import clock_label, date_label
 from service.people.worlds import WorldView

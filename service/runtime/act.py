@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session
 
 from service.conversation.start import Start, start
-from service.decision.wording import action_name, why
+from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
 from service.locales import Phrase

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of
-from service.decision.wording import action_name
+from service.decision.descriptions import action_name
 from service.errors import NotFound
 from service.locales import Language, languages, room, sentence
 from service.people.worlds import WorldView

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from benchmarks.model_server import answer, model_server
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
-from service.decision.scene import DayPlan, Decision
+from service.decision.context import DayPlan, Decision
 from service.llm.chat import Answer, TextListener
 from service.llm.openai import OpenAIChat
 from service.llm.schema import schema_text

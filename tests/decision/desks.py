@@ -8,8 +8,8 @@ from typing import Any
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
+from service.decision.context import DecisionContext, PlanContext
 from service.decision.dependencies import DecisionDependencies
-from service.decision.scene import DecisionScene, PlanScene
 from service.llm.chat import Prompt
 from service.locales import Language
 from service.people.worlds import WorldRepository, WorldView
@@ -71,15 +71,15 @@ PLANNED = AgentState(plan_day=NINE // 1440)
 """The day is planned already: its routine is the plan."""
 
 
-def decision_scene(prompt: Prompt[Any]) -> DecisionScene:
+def decision_context(prompt: Prompt[Any]) -> DecisionContext:
     """What a prompt was rendered from."""
-    assert isinstance(prompt.given, DecisionScene)
+    assert isinstance(prompt.given, DecisionContext)
     return prompt.given
 
 
-def plan_scene(prompt: Prompt[Any]) -> PlanScene:
+def plan_context(prompt: Prompt[Any]) -> PlanContext:
     """What a prompt was rendered from."""
-    assert isinstance(prompt.given, PlanScene)
+    assert isinstance(prompt.given, PlanContext)
     return prompt.given
 
 

@@ -73,7 +73,7 @@ def test_it_goes_on_so_only_a_few_times(room: ConversationDependencies, script: 
 def test_after_a_new_answer_it_may_go_on_again(room: ConversationDependencies, script: ScriptedModel) -> None:
     sits = _asked(room, script)
     assert sits.agent_state.last_asked is not None
-    sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, carried_on=MOST))
+    sits.agent_state = replace(sits.agent_state, last_asked=replace(sits.agent_state.last_asked, continuations=MOST))
     script.enqueue(decides(1))
     assert sits.choose(_then(sits.world)).by == "model"
     assert sits.choose(_then(sits.world, WorldTime(NINE + 90))).by == "plan"
@@ -214,7 +214,7 @@ def test_who_does_nothing_much_at_home_may_go_on_so(
     assert chosen.by == by
     if by == "plan":
         assert (chosen.option.action_id, chosen.option.minutes) == (WAIT, LONGEST_WAIT)
-        assert chosen.agent_state.last_asked == replace(last, action_id=WAIT, carried_on=1)
+        assert chosen.agent_state.last_asked == replace(last, action_id=WAIT, continuations=1)
 
 
 def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(

@@ -11,9 +11,9 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.decision.agent_state import AgentState, Failed, PlanBlock
 from service.decision.choose import choose
+from service.decision.descriptions import MAX_REFUSALS
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
 from service.decision.routine import by_routine
-from service.decision.wording import MAX_REFUSALS
 from service.errors import GraphUnavailable, ModelBroken, ModelTruncated, ModelUnreachable
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
@@ -26,9 +26,9 @@ from tests.decision.desks import (
     PLAN,
     PLANNED,
     decides,
-    decision_scene,
+    decision_context,
     desk_of,
-    plan_scene,
+    plan_context,
     plans,
     sitting,
     snapshot_of,
@@ -50,9 +50,9 @@ def _number(room: ConversationDependencies, script: ScriptedModel, *, talk: bool
     """The number of the talk with Fumi, or of what the day wants, where Aoi stands at nine."""
     script.enqueue(decides(99), decides(99))
     sitting(room).choose(snapshot_of(world_of(room)))
-    scene = decision_scene(script.history[-1])
+    context = decision_context(script.history[-1])
     script.history.clear()
-    return next(o.number for o in scene.offers if (o.option.target_id == "npc_fumi") == talk and o.is_planned != talk)
+    return next(o.number for o in context.offers if (o.option.target_id == "npc_fumi") == talk and o.is_planned != talk)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -64,10 +64,10 @@ def test_every_number_is_the_option_it_stands_for(
     sits = sitting(room, language)
     script.enqueue(decides(99), decides(99))
     sits.choose(snapshot)
-    scene = decision_scene(script.history[-1])
-    assert [offer.number for offer in scene.offers] == list(range(1, len(scene.offers) + 1))
+    context = decision_context(script.history[-1])
+    assert [offer.number for offer in context.offers] == list(range(1, len(context.offers) + 1))
     allowed = {replace(option, minutes=0) for option in possible(world.setting, snapshot, nearest=None).options}
-    for offer in scene.offers:
+    for offer in context.offers:
         sits.agent_state = PLANNED
         asked = FUMI | {"target": ""} if offer.option.action_id == TALK else {}
         script.enqueue(decides(offer.number, **asked))
@@ -266,7 +266,7 @@ def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: ConversationDepend
         broken = plans(("16:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
         script.enqueue(broken, decides(1))
         chosen = sits.choose(snapshot_of(sits.world, at=late))
-        assert "Mugiho Bakery: closed (open 06:00-15:00)" in plan_scene(script.history[-2]).broken
+        assert "Mugiho Bakery: closed (open 06:00-15:00)" in plan_context(script.history[-2]).broken
         assert (chosen.planned, chosen.agent_state.revisions) == (True, revision)
         sits.agent_state = replace(chosen.agent_state, plan=(at_bakery,))
     script.enqueue(decides(1))
@@ -282,8 +282,8 @@ def test_what_failed_just_now_breaks_the_plan_and_is_said_once(
     script.enqueue(PLAN, decides(1))
     sits = sitting(room, agent_state=replace(PLANNED, failed=failed))
     chosen = sits.choose(snapshot_of(sits.world))
-    assert "Work: Shionoyu Inn: in vain, no seat is free." in plan_scene(script.history[0]).broken
-    assert "in vain, no seat is free" in decision_scene(script.history[1]).ended
+    assert "Work: Shionoyu Inn: in vain, no seat is free." in plan_context(script.history[0]).broken
+    assert "in vain, no seat is free" in decision_context(script.history[1]).ended
     assert chosen.planned
     assert chosen.agent_state.failed is None
 
@@ -340,7 +340,7 @@ def test_a_decision_knows_the_day_what_is_carried_and_what_lasts(
     script.enqueue(decides(1))
     sitting(room).choose(snapshot_of(world))
     asked = script.history[0].messages[-1].content
-    assert decision_scene(script.history[0]).today[0].summary == "of tea"
+    assert decision_context(script.history[0]).today[0].summary == "of tea"
     for told in ("You carry: a letter", "Fumi: of tea", "Bring the knife back", "(1 hour ago) Fumi runs the inn"):
         assert told in asked
     assert "Long past" not in asked
@@ -368,7 +368,7 @@ def test_what_is_not_possible_is_said_with_its_reason(room: ConversationDependen
     for needs in ({"money": 500, "energy": 24, "satiety": 50}, {"money": 0, "energy": 90}):
         script.enqueue(decides(1))
         sitting(room, agent_state=replace(PLANNED, revisions=2)).choose(snapshot_of(world_of(room), needs=needs))
-        told.append(decision_scene(script.history[-1]).refusals)
+        told.append(decision_context(script.history[-1]).refusals)
     rich, poor = told
     assert "Chidori Tavern: closed (open 17:00-01:00)" in rich
     assert any("Work" in line and "too little Energy (24, takes 25)" in line for line in rich), rich
@@ -393,7 +393,7 @@ def test_an_option_shows_price_effect_and_how_often_one_has_talked(
     sits = sitting(room, language)
     script.enqueue(decides(1), decides(1))
     sits.choose(snapshot_of(world))
-    offers = decision_scene(script.history[-1]).offers
+    offers = decision_context(script.history[-1]).offers
     assert any(re.search(price, offer.text) for offer in offers if offer.option.action_id == "eat_out")
     assert [offer.option.target_id for offer in offers if talked in offer.text] == ["npc_fumi"]
 

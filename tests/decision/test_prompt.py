@@ -14,9 +14,18 @@ from jinja2 import UndefinedError
 
 import service.decision.prompt
 from service.content.profile import CharacterProfile, LifeGoal
+from service.decision.context import (
+    DecisionContext,
+    Offer,
+    Other,
+    PastTalk,
+    PlanAction,
+    PlanContext,
+    PlanLine,
+    PlanPlace,
+)
+from service.decision.descriptions import in_short
 from service.decision.prompt import decide_prompt, plan_prompt
-from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
-from service.decision.wording import in_short
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language
@@ -105,7 +114,7 @@ WORDS: dict[Language, dict[str, Any]] = {
 _ID = {"Fumi": "npc_fumi", "ふみ": "npc_fumi"}
 
 
-def _waking(language: Language) -> dict[str, Any]:
+def _shared(language: Language) -> dict[str, Any]:
     words = WORDS[language]
     levels = ((63, True, False), (18, True, True), (114, False, False))
     facilities = ("inn", "archive", None)
@@ -149,12 +158,12 @@ def _agent_state(language: Language) -> dict[str, Any]:
     return {
         "notices": words["notices"],
         "items": words["items"],
-        "today": (Talked(partner_id="npc_fumi", partner_name=name, summary=summary),),
+        "today": (PastTalk(partner_id="npc_fumi", partner_name=name, summary=summary),),
         "mid_term": words["mid_term"],
     }
 
 
-def _decision(language: Language, **changed: Any) -> DecisionScene:
+def _decision(language: Language, **changed: Any) -> DecisionContext:
     words = WORDS[language]
     options = (
         Option(action_id="study", node_id="archive_yard", facility_id="archive", walk_minutes=16, minutes=60),
@@ -162,8 +171,8 @@ def _decision(language: Language, **changed: Any) -> DecisionScene:
         Option(action_id="talk", node_id="inn_hall", target_id="npc_fumi"),
         Option(action_id="wait", node_id="inn_hall", minutes=30),
     )
-    scene = DecisionScene(
-        **_waking(language),
+    context = DecisionContext(
+        **_shared(language),
         ended=words["ended"],
         ended_id="work",
         offers=tuple(
@@ -171,10 +180,10 @@ def _decision(language: Language, **changed: Any) -> DecisionScene:
             for i, (option, text) in enumerate(zip(options, words["offers"], strict=True), 1)
         ),
     )
-    return replace(scene, **changed)
+    return replace(context, **changed)
 
 
-def _full(language: Language, **changed: Any) -> DecisionScene:
+def _full(language: Language, **changed: Any) -> DecisionContext:
     words = WORDS[language]
     others = tuple(
         Other(id=_ID.get(name, name), name=name, minutes=i, doing=doing, talks_with=partner, is_free=i in (0, 3))
@@ -189,16 +198,16 @@ def _full(language: Language, **changed: Any) -> DecisionScene:
     return _decision(language, **{**kept, **changed})
 
 
-def _plan(language: Language, **changed: Any) -> PlanScene:
+def _plan(language: Language, **changed: Any) -> PlanContext:
     words = WORDS[language]
     eat, work, study, sleep = (
-        Doing(action_id=action_id, name=name, minutes=60, gains=words["gains"] if action_id == "eat_out" else "")
+        PlanAction(action_id=action_id, name=name, minutes=60, gains=words["gains"] if action_id == "eat_out" else "")
         for action_id, name in zip(("eat_out", "work", "study", "sleep"), words["doings"], strict=True)
     )
     inn, archive = words["places"]
     hours = (Hours(opens=540, closes=1020),)
-    scene = PlanScene(
-        **_waking(language),
+    context = PlanContext(
+        **_shared(language),
         places=(
             PlanPlace(
                 number=1,
@@ -213,7 +222,7 @@ def _plan(language: Language, **changed: Any) -> PlanScene:
         ),
         at_home=(sleep,),
     )
-    return replace(scene, **changed)
+    return replace(context, **changed)
 
 
 def _prompts(language: Language) -> dict[str, Prompt[Any]]:
@@ -300,26 +309,26 @@ def test_much_of_a_prompt_is_that_of_the_decision_before(language: Language) -> 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_of_the_moment_is_in_the_system_message(language: Language) -> None:
-    scene = _full(language)
-    system = decide_prompt(scene).messages[0].content
-    for told in (scene.now, scene.place, scene.ended, scene.needs[0].name, *scene.items, *scene.refusals):
+    context = _full(language)
+    system = decide_prompt(context).messages[0].content
+    for told in (context.now, context.place, context.ended, context.needs[0].name, *context.items, *context.refusals):
         assert told not in system
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_facts_are_told_of_who_is_not_described_otherwise(language: Language) -> None:
-    scene = _full(language)
-    told = [fact in decide_prompt(scene).messages[0].content for fact in scene.speaker.facts]
-    plain = replace(scene, speaker=scene.speaker.model_copy(update={"custom_prompt": ""}))
+    context = _full(language)
+    told = [fact in decide_prompt(context).messages[0].content for fact in context.speaker.facts]
+    plain = replace(context, speaker=context.speaker.model_copy(update={"custom_prompt": ""}))
     assert not any(told)
-    assert all(fact in decide_prompt(plain).messages[0].content for fact in scene.speaker.facts)
+    assert all(fact in decide_prompt(plain).messages[0].content for fact in context.speaker.facts)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_who_may_be_spoken_to_is_told_once(language: Language) -> None:
-    scene = _full(language)
+    context = _full(language)
     fumi = Other(id="npc_fumi", name="Fumi", minutes=0, doing="", talks_with="", is_free=True)
-    seen = replace(scene, others=(fumi, replace(fumi, id="npc_taro", name="Taro", is_free=False)))
+    seen = replace(context, others=(fumi, replace(fumi, id="npc_taro", name="Taro", is_free=False)))
     assert [other.name for other in seen.not_offered] == ["Taro"]
 
 
@@ -340,7 +349,7 @@ def test_a_long_memory_is_told_in_short(text: str, language: Language, short: st
 
 @pytest.mark.parametrize(("template", "block"), [("decide", "system"), ("decide", "user"), ("plan", "user")])
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_scene_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
+def test_a_context_that_lacks_something_is_an_error(template: str, block: str, language: Language) -> None:
     templates = Templates(service.decision.prompt.__file__)
     with pytest.raises(UndefinedError):
         templates.render(template, block, language, {"speaker": WORDS[language]["speaker"]})

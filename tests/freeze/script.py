@@ -47,11 +47,11 @@ def question_of(prompt: Prompt[Any]) -> Question:
         case "ClosingScene":
             first, second = (one.person_id for one in given.participants)
             return Question(what="remembers", person_id=first, partner_id=second)
-        case "PlanScene":
+        case "PlanContext":
             hours, minutes = map(int, given.at.split(":"))
             places = tuple(place.is_open for place in given.places)
             return Question(what="plans", person_id=given.speaker.id, minute=60 * hours + minutes, places=places)
-        case "DecisionScene":
+        case "DecisionContext":
             return Question(what="decides", person_id=given.speaker.id, options=len(given.offers))
         case _:
             return Question(what="speaks", person_id=given.speaker.id)

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.decision.scene import MIN_BLOCKS
+from service.decision.context import MIN_BLOCKS
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.usage import Usage

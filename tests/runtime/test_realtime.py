@@ -14,7 +14,7 @@ import pytest
 from sqlmodel import Session, col, select
 
 from service.content.load import Content
-from service.decision.scene import Decision, DecisionScene
+from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.act import take_in_hand
 from service.runtime.author import Amendment, amend
@@ -62,7 +62,7 @@ class Pensive:
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         answer = await self._inner.complete(prompt, on_text)
         self.calls += prompt.role == "decision"
-        if not isinstance(prompt.given, DecisionScene):
+        if not isinstance(prompt.given, DecisionContext):
             return answer
         self.asked.append(prompt.given.speaker.id)
         await self._may_answer.wait()

@@ -74,7 +74,7 @@ class Other:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Talked:
+class PastTalk:
     """A talk of this day. `partner_id` is with whom."""
 
     partner_id: str
@@ -98,7 +98,7 @@ class Offer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waking:
+class BaseContext:
     """What both prompts share: who, when and where, what is announced (`notices`), and what is on the
     character's mind. `at` is the hour, ``HH:MM``.
 
@@ -114,7 +114,7 @@ class Waking:
     notices: tuple[str, ...] = ()
     day: tuple[PlanLine, ...] = ()
     items: tuple[str, ...] = ()
-    today: tuple[Talked, ...] = ()
+    today: tuple[PastTalk, ...] = ()
     mid_term: tuple[str, ...] = ()
     wrong_answer: str = ""
     fault: str = ""
@@ -122,7 +122,7 @@ class Waking:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionScene(Waking):
+class DecisionContext(BaseContext):
     """`ended` says what ended and why, `ended_id` is its action; `remembered` is what its long-term memory brings up,
     each with when; `refusals` are what is not possible and why, in words.
     """
@@ -142,7 +142,7 @@ class DecisionScene(Waking):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Doing:
+class PlanAction:
     """An action a plan may name: how long it takes, and what it costs and brings, in words ("": nothing)."""
 
     action_id: str
@@ -162,7 +162,7 @@ class PlanPlace:
     name: str
     minutes: int
     open: tuple[Hours, ...]
-    actions: tuple[Doing, ...]
+    actions: tuple[PlanAction, ...]
     people: tuple[str, ...] = ()
 
     @property
@@ -176,17 +176,17 @@ class PlanPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanScene(Waking):
+class PlanContext(BaseContext):
     """`day` is the routine, or the plan that broke, and `broken` why it did ("": a new day). The plan is about what
     follows `at`. `at_home` are the actions of home.
     """
 
     places: tuple[PlanPlace, ...]
-    at_home: tuple[Doing, ...]
+    at_home: tuple[PlanAction, ...]
     broken: str = ""
 
     @property
-    def actions(self) -> tuple[Doing, ...]:
+    def actions(self) -> tuple[PlanAction, ...]:
         """Every action that may be named, once."""
         everywhere = (*self.at_home, *(doing for place in self.places for doing in place.actions))
         return tuple({doing.action_id: doing for doing in everywhere}.values())

@@ -1,4 +1,4 @@
-"""Owns the scenes: what the character perceives and remembers, put into words for its prompts."""
+"""Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,12 +6,18 @@ from typing import Any
 
 from service.content.profile import CharacterProfile
 from service.decision.agent_state import AgentState
+from service.decision.context import (
+    DecisionContext,
+    Offer,
+    Other,
+    PastTalk,
+    PlanAction,
+    PlanContext,
+    PlanLine,
+    PlanPlace,
+)
 from service.decision.day import Block, Slot, day_blocks, slot_at
-from service.decision.options import Offered
-from service.decision.recollect import Recent
-from service.decision.relief import helps
-from service.decision.scene import DecisionScene, Doing, Offer, Other, PlanLine, PlanPlace, PlanScene, Talked
-from service.decision.wording import (
+from service.decision.descriptions import (
     action_name,
     clock,
     clock_of,
@@ -22,6 +28,9 @@ from service.decision.wording import (
     offer_line,
     refusal_lines,
 )
+from service.decision.options import Offered
+from service.decision.recall import Recent
+from service.decision.relief import helps
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where
@@ -39,7 +48,7 @@ _ASKED_ABOUT = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Situation:
     """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it."""
 
     world: WorldView
@@ -76,13 +85,13 @@ class Look:
         )
         return " ".join(filter(None, parts))
 
-    def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionScene:
+    def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionContext:
         """What a decision is made from."""
         ended = ended_line(self.world, self.snapshot)
         if self.agent_state.failed is not None:
             ended = failed_line(self.world, self.agent_state.failed)
-        return DecisionScene(
-            **self._waking(),
+        return DecisionContext(
+            **self._shared(),
             ended=ended,
             ended_id=self.snapshot.ended,
             others=self._others(),
@@ -91,13 +100,13 @@ class Look:
             refusals=refusal_lines(self.world, offered.refusals),
         )
 
-    def planning(self, broken: str) -> PlanScene:
+    def planning(self, broken: str) -> PlanContext:
         """What a plan is made from; `broken` says why the last one broke."""
         home = (a for a in self.world.setting.catalogue.actions if a.where is not Where.FACILITY)
-        return PlanScene(
-            **self._waking(),
+        return PlanContext(
+            **self._shared(),
             places=self._places(),
-            at_home=tuple(map(self._doing, home)),
+            at_home=tuple(map(self._plan_action, home)),
             broken=broken,
         )
 
@@ -117,7 +126,7 @@ class Look:
             is_night=action is not None and action.ends_day,
         )
 
-    def _waking(self) -> dict[str, Any]:
+    def _shared(self) -> dict[str, Any]:
         return {
             "language": self.world.language,
             "own_prompts": self.world.cast.own_prompts,
@@ -130,7 +139,7 @@ class Look:
             "day": self._day(),
             "items": self.recent.items,
             "today": tuple(
-                Talked(
+                PastTalk(
                     partner_id=talk.partner_id,
                     partner_name=self.world.name_of(talk.partner_id),
                     summary=in_short(talk.summary, self.world.language),
@@ -189,7 +198,7 @@ class Look:
         near = sorted((self._minutes(place), place.id) for place in facilities.values())
         for minutes, place_id in near:
             place = facilities[place_id]
-            if len(known) < MAX_PLACES and minutes < FAR and home not in place.node_ids and self._doings(place):
+            if len(known) < MAX_PLACES and minutes < FAR and home not in place.node_ids and self._actions_at(place):
                 known.setdefault(place_id, place)
         return tuple(
             PlanPlace(
@@ -198,7 +207,7 @@ class Look:
                 name=place.name,
                 minutes=self._minutes(place),
                 open=place.hours,
-                actions=self._doings(place),
+                actions=self._actions_at(place),
                 people=self._people_of(place),
             )
             for i, place in enumerate(known.values(), 1)
@@ -209,15 +218,15 @@ class Look:
         distances = self.world.setting.distances
         return distances.to_facility(place.id)[distances.spot(self.snapshot.node_id)]
 
-    def _doings(self, place: Facility) -> tuple[Doing, ...]:
+    def _actions_at(self, place: Facility) -> tuple[PlanAction, ...]:
         return tuple(
-            self._doing(action)
+            self._plan_action(action)
             for action in self.world.setting.catalogue.actions
             if action.where is Where.FACILITY and action.tags & place.tags
         )
 
-    def _doing(self, action: ActionDef) -> Doing:
-        return Doing(
+    def _plan_action(self, action: ActionDef) -> PlanAction:
+        return PlanAction(
             action_id=action.id,
             name=action.name or action.id,
             minutes=action.minutes,

@@ -16,7 +16,7 @@ MAX_REMEMBERED = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Spoken:
+class TalkSummary:
     """A talk of this day, as it was remembered."""
 
     conversation_id: str
@@ -31,7 +31,7 @@ class Recent:
     """
 
     mid_term: tuple[str, ...]
-    today: tuple[Spoken, ...]
+    today: tuple[TalkSummary, ...]
     items: tuple[str, ...]
 
 
@@ -43,7 +43,7 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
         return Recent(
             mid_term=tuple(session.scalars(_MID_TERM, asked)),
             today=tuple(
-                Spoken(conversation_id=i, partner_id=p, summary=s) for i, p, s in session.execute(_TODAY, asked)
+                TalkSummary(conversation_id=i, partner_id=p, summary=s) for i, p, s in session.execute(_TODAY, asked)
             ),
             items=tuple(session.scalar(_ITEMS, asked) or ()),
         )

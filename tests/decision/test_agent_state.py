@@ -31,8 +31,8 @@ _minds = st.builds(
         facility_id=st.none() | st.text(),
         block_since=st.none() | st.integers(0, 10**9),
         seen=st.lists(st.text(), max_size=3).map(tuple),
-        tidings=st.text(),
-        carried_on=st.integers(0, 3),
+        news=st.text(),
+        continuations=st.integers(0, 3),
     ),
 )
 

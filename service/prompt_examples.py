@@ -17,7 +17,7 @@ from service.decision.context import (
     PlanPlace,
 )
 from service.locales import Language, languages
-from service.memory.extraction import ClosingScene, KnownFact, Participant, SpokenLine
+from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN
@@ -104,7 +104,7 @@ SPEAKER = (
     _context(speaker=_NPC, begins=False, turns_left=1),
 )
 CLOSING = [
-    ClosingScene(
+    ClosingContext(
         language=_LANGUAGE,
         participants=(
             Participant(

@@ -10,10 +10,10 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
 from service.errors import KataribeError, ModelError, NotFound
 from service.memory.extract import ClosingQuestion, extract, prepare
+from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction, validate_extraction
-from service.memory.write import settle
 from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import ClockPolicy, Phase
@@ -92,8 +92,8 @@ async def _extract(deps: ConversationDependencies, row: ConversationRow) -> _Ext
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     cools = settings.mood_cools_hours
     question = await deps.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
-    answer = await extract(deps.models.for_role("closing"), question.scene)
-    valid = validate_extraction(answer.value, question.scene, affinity_step=settings.affinity_step)
+    answer = await extract(deps.models.for_role("closing"), question.context)
+    valid = validate_extraction(answer.value, question.context, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=turns, question=question, valid=valid)
 
 
@@ -109,7 +109,7 @@ def _settle(
     row.completion_tokens += usage.completion_tokens
     if row.phase != Phase.CLOSING:
         return row
-    row.changes = settle(
+    row.changes = persist_closing(
         session, world, row, extracted.turns, extracted.question, extracted.valid, deps.settings.memory, remember
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)

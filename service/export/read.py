@@ -13,7 +13,7 @@ from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import EVENT_LINES, FORMAT, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS
 from service.locales import Phrase
-from service.memory.owners import next_epoch
+from service.memory.revision import next_epoch
 from service.memory.store import Group
 from service.store.phase import ClockPolicy
 from service.store.tables import (

@@ -3,9 +3,9 @@
 from service.errors import Misconfigured
 from service.llm.openai import is_openai
 from service.locales import Phrase
+from service.memory.circuit_breaker import CircuitBreaker, RemoteMemory
 from service.memory.embedding.choose import choose_embedder
 from service.memory.embedding.embedder import Embedder
-from service.memory.resting import FarMemory, Resting
 from service.memory.sql import SqlMemory
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
@@ -22,10 +22,12 @@ def choose_memory(settings: Settings, database: Database, worlds: WorldRepositor
     embedder = choose_embedder(settings)
     if settings.memory.backend == "sql":
         return SqlMemory(database, embedder)
-    return Resting(_graphiti(settings, database, worlds, embedder))
+    return CircuitBreaker(_graphiti(settings, database, worlds, embedder))
 
 
-def _graphiti(settings: Settings, database: Database, worlds: WorldRepository, embedder: Embedder | None) -> FarMemory:
+def _graphiti(
+    settings: Settings, database: Database, worlds: WorldRepository, embedder: Embedder | None
+) -> RemoteMemory:
     # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
     from service.memory.graphiti.connection import Neo4jConnection
     from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel

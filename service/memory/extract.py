@@ -1,4 +1,4 @@
-"""Owns the one model call of a closing: the scene it is given, the prompt, and which ids its short refs stand for."""
+"""Owns the one model call of a closing: the context it is given, the prompt, and which ids its short refs stand for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from sqlmodel import Session, col, select
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
-from service.memory.extraction import REFS, ClosingExtraction, ClosingScene, KnownFact, Participant, SpokenLine
+from service.memory.extraction import REFS, ClosingContext, ClosingExtraction, KnownFact, Participant, SpokenLine
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
 from service.memory.validate import summary_text
@@ -24,11 +24,11 @@ MAX_TOKENS = 3000
 
 @dataclass(frozen=True, kw_only=True)
 class ClosingQuestion:
-    """What a closing asks: the scene, and the ids behind the refs of facts persons told about themselves, and of
+    """What a closing asks: the context, and the ids behind the refs of facts persons told about themselves, and of
     memories.
     """
 
-    scene: ClosingScene
+    context: ClosingContext
     self_fact_ids: Mapping[str, str] = field(default_factory=dict)
     memory_ids: Mapping[str, str] = field(default_factory=dict)
 
@@ -75,7 +75,7 @@ def prepare(
         )
         for person_id in memories
     )
-    scene = ClosingScene(
+    context = ClosingContext(
         language=world.language,
         participants=participants,
         now=f"{then.circumstances} ({iso(then.now)[:10]})",
@@ -85,7 +85,7 @@ def prepare(
         own_prompts=world.cast.own_prompts,
     )
     return ClosingQuestion(
-        scene=scene,
+        context=context,
         self_fact_ids={
             fact.ref: row.id
             for one in participants
@@ -99,9 +99,9 @@ def prepare(
     )
 
 
-def scene_of_found(
+def context_of_found(
     session: Session, world: WorldView, group: Group, episode: Episode, memories: Sequence[Fact]
-) -> ClosingScene:
+) -> ClosingContext:
     """What facts that another extraction found in an episode are held against; first stands who remembers.
 
     `memories` are what it knows; their refs are their ids.
@@ -109,7 +109,7 @@ def scene_of_found(
     key = ConversationKey(group.world_id, episode.conversation_id)
     turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
     known = tuple(KnownFact(ref=fact.id, statement=fact.statement) for fact in memories)
-    return ClosingScene(
+    return ClosingContext(
         language=world.language,
         participants=tuple(
             Participant(
@@ -130,35 +130,35 @@ def scene_of_found(
     )
 
 
-def closing_prompt(scene: ClosingScene) -> Prompt[ClosingExtraction]:
+def closing_prompt(context: ClosingContext) -> Prompt[ClosingExtraction]:
     """The question as it is sent."""
     messages = (
-        Message(role="system", content=_render("system", scene)),
-        Message(role="user", content=_render("user", scene)),
+        Message(role="system", content=_render("system", context)),
+        Message(role="user", content=_render("user", context)),
     )
     return Prompt(
         name="closing",
         role="closing",
-        language=scene.language,
+        language=context.language,
         messages=messages,
         answer=ClosingExtraction,
-        given=scene,
+        given=context,
         max_tokens=MAX_TOKENS,
     )
 
 
-def _render(block: str, scene: ClosingScene) -> str:
-    return TEMPLATES.render("closing", block, scene.language, scene, scene.own_prompts)
+def _render(block: str, context: ClosingContext) -> str:
+    return TEMPLATES.render("closing", block, context.language, context, context.own_prompts)
 
 
-async def extract(model: ChatModel, scene: ClosingScene) -> Answer[ClosingExtraction]:
+async def extract(model: ChatModel, context: ClosingContext) -> Answer[ClosingExtraction]:
     """Ask.
 
     Raises:
         ModelError: also when the summary, which everything later starts from, is blank, or somebody's entry is missing.
     """
-    answer = await model.complete(closing_prompt(scene))
-    reason = _fault(answer.value, scene)
+    answer = await model.complete(closing_prompt(context))
+    reason = _fault(answer.value, context)
     if reason:
         broken = ModelBroken(model=answer.model, reason=reason)
         broken.usage = answer.usage
@@ -186,8 +186,8 @@ def _facts(ref: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tu
     return tuple(KnownFact(ref=f"{ref}{i}", statement=s, authored=own) for i, (s, own) in enumerate(statements, 1))
 
 
-def _fault(answered: ClosingExtraction, scene: ClosingScene) -> str:
-    return "" if summary_text(answered, scene.language) else "the summary is blank"
+def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:
+    return "" if summary_text(answered, context.language) else "the summary is blank"
 
 
 def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:

@@ -1,4 +1,4 @@
-"""Owns the one extraction after a conversation: what the model is given (ClosingScene) and answers (ClosingExtraction).
+"""Owns the one extraction after a conversation: what a model is given (ClosingContext), and its ClosingExtraction.
 
 Everybody who took part remembers: the answer has an entry for each, under the short ref the prompt gave it.
 """
@@ -70,7 +70,7 @@ class Participant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosingScene:
+class ClosingContext:
     """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`."""
 
     language: Language

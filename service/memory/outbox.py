@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from sqlmodel import Session, col, select
 
-from service.memory.owners import next_epoch, next_revision
+from service.memory.revision import next_epoch, next_revision
 from service.memory.store import Episode, FactDraft, Group
 from service.store.ids import new_id
 from service.store.tables import ConversationKey, OutboxRow

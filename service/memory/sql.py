@@ -15,7 +15,7 @@ from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.episodes import read_episodes, read_turns
 from service.memory.index import IndexCache, Packed, PersonIndex
 from service.memory.indexed import IndexedMemory
-from service.memory.owners import next_revision, read_anew, state_of
+from service.memory.revision import next_revision, read_anew, state_of
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Kind
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow

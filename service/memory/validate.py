@@ -16,8 +16,8 @@ from service.locales import Language
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
+    ClosingContext,
     ClosingExtraction,
-    ClosingScene,
     CommitmentDraft,
     KnownFact,
     MidTermDraft,
@@ -98,7 +98,7 @@ class ValidExtraction:
         return (self.summary, *(fact.claim.statement for side in self.sides for fact in side.facts))
 
 
-def validate_extraction(extraction: ClosingExtraction, scene: ClosingScene, *, affinity_step: int) -> ValidExtraction:
+def validate_extraction(extraction: ClosingExtraction, scene: ClosingContext, *, affinity_step: int) -> ValidExtraction:
     """What of the extraction may be stored. It has an entry for everybody who took part."""
     return ValidExtraction(
         summary=summary_text(extraction, scene.language),
@@ -126,7 +126,7 @@ class FoundFact:
     statement: str
 
 
-def validate_found(found: Sequence[FoundFact], scene: ClosingScene, owner: Participant) -> dict[str, ValidFact]:
+def validate_found(found: Sequence[FoundFact], scene: ClosingContext, owner: Participant) -> dict[str, ValidFact]:
     """What of it the owner may remember, by key: the rules are those of `validate_extraction`.
 
     Each fact is held against the turns, the last first, and then cites the one that carries it.
@@ -144,7 +144,7 @@ def validate_found(found: Sequence[FoundFact], scene: ClosingScene, owner: Parti
 class _View:
     """The conversation as one of those who took part sees it."""
 
-    def __init__(self, scene: ClosingScene, owner: Participant) -> None:
+    def __init__(self, scene: ClosingContext, owner: Participant) -> None:
         self.scene = scene
         self.owner = owner
         self.names = scene.names

@@ -8,8 +8,8 @@ from service.content.profile import Mood
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
+    ClosingContext,
     ClosingExtraction,
-    ClosingScene,
     MidTermDraft,
     Participant,
     SelfClaim,
@@ -37,11 +37,11 @@ class _Told:
     statement: str
 
 
-def close(scene: ClosingScene, rng: random.Random) -> ClosingExtraction:
+def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
     """What each takes away. Nothing is left to chance: `rng` is not drawn from."""
-    words = phrases(scene.language)
-    one, other = scene.participants
-    by_one, by_other = (_told(scene, person, words) for person in (one, other))
+    words = phrases(context.language)
+    one, other = context.participants
+    by_one, by_other = (_told(context, person, words) for person in (one, other))
     names = {"one": one.name[:40], "other": other.name[:40]}
     summary = [SummarySentence(text=words.only("memory.met", **names), turns=[])]
     summary += [
@@ -51,14 +51,14 @@ def close(scene: ClosingScene, rng: random.Random) -> ClosingExtraction:
     return ClosingExtraction(
         summary=summary,
         topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
-        people=Sides(a=_side(scene, one, other, by_one, by_other), b=_side(scene, other, one, by_other, by_one)),
+        people=Sides(a=_side(context, one, other, by_one, by_other), b=_side(context, other, one, by_other, by_one)),
     )
 
 
 def _side(
-    scene: ClosingScene, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
+    context: ClosingContext, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
 ) -> SideExtraction:
-    words, said = phrases(scene.language), _spoken(scene, other)
+    words, said = phrases(context.language), _spoken(context, other)
     moved = _TALKED + _THANKED * words.has("thanks", said) + _RUDE * words.has("rude", said)
     affinity = max(-100, min(100, owner.affinity + moved))
     stance = next(name for least, name in _STANCES if affinity >= least)
@@ -73,11 +73,11 @@ def _side(
     )
 
 
-def _told(scene: ClosingScene, teller: Participant, words: Phrases) -> list[_Told]:
+def _told(context: ClosingContext, teller: Participant, words: Phrases) -> list[_Told]:
     """What that person told, in its order."""
     return [
         _Told(turn=line.turn, passage=passage, statement=_statement(teller.name[:40], passage, words))
-        for line in scene.lines
+        for line in context.lines
         if line.speaker_id == teller.person_id and 0 <= line.turn <= _LAST_TURN
         for passage in told(line.text, words)
     ]
@@ -140,8 +140,8 @@ def _soon(heard: list[_Told], words: Phrases) -> list[MidTermDraft]:
     return list({draft.content: draft for draft in reversed(drafts)}.values())[:_MOST_SOON]
 
 
-def _spoken(scene: ClosingScene, person: Participant) -> str:
-    return "\n".join(line.text for line in scene.lines if line.speaker_id == person.person_id)
+def _spoken(context: ClosingContext, person: Participant) -> str:
+    return "\n".join(line.text for line in context.lines if line.speaker_id == person.person_id)
 
 
 def _mood(mood: Mood, heard: str, words: Phrases) -> Mood:

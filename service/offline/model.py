@@ -13,7 +13,7 @@ from service.conversation.context import PromptContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
-from service.memory.extraction import ClosingScene
+from service.memory.extraction import ClosingContext
 from service.offline.closing import close
 from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak
@@ -26,7 +26,7 @@ Handler = Callable[[Any, random.Random], BaseModel]
 
 HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
-    ClosingScene: close,
+    ClosingContext: close,
     DecisionContext: decide,
     PlanContext: plan_day,
 }

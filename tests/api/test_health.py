@@ -28,7 +28,7 @@ from tests.api.play import (
     talk,
 )
 from tests.end_to_end.damage import overwrite_middle
-from tests.memory.far import FarMemory
+from tests.memory.remote import RemoteMemory
 from tests.servers.sqlite import put_migrated
 
 
@@ -68,7 +68,7 @@ def test_without_a_model_the_world_still_turns_but_is_not_ready(unconfigured: Te
 
 def test_a_memory_that_is_away_shows_and_talks_go_on(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
     settings = settings_for(tmp_path, millbrook)
-    far = FarMemory()
+    far = RemoteMemory()
     far.away = True
     models = Models(dict.fromkeys(ROLES, script))
     with TestClient(create_app(settings, models=models, memory=lambda _: far)) as client:
@@ -136,7 +136,7 @@ def test_a_failure_now_and_then_is_no_failing_model(client: TestClient, script: 
 
 
 @contextmanager
-def service(tmp_path: Path, millbrook: Path, script: ScriptedModel, far: FarMemory) -> Iterator[TestClient]:
+def service(tmp_path: Path, millbrook: Path, script: ScriptedModel, far: RemoteMemory) -> Iterator[TestClient]:
     """The service on the same data, started anew, with that long-term memory."""
     models = Models(dict.fromkeys(ROLES, script))
     app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
@@ -149,7 +149,7 @@ def service(tmp_path: Path, millbrook: Path, script: ScriptedModel, far: FarMemo
 def test_a_memory_that_vanished_under_a_world_that_talked_shows_until_it_is_back(
     tmp_path: Path, millbrook: Path, script: ScriptedModel, instead: str, accepted: Language
 ) -> None:
-    kept, other = FarMemory(), FarMemory()
+    kept, other = RemoteMemory(), RemoteMemory()
     with service(tmp_path, millbrook, script, kept) as client:
         assert ready(client)[0] == 200, "a world without a conversation has nothing to remember"
         script_short(script)
@@ -177,7 +177,7 @@ def test_a_memory_that_vanished_under_a_world_that_talked_shows_until_it_is_back
 def test_what_an_import_brought_was_never_given_to_the_memory(
     tmp_path: Path, millbrook: Path, script: ScriptedModel
 ) -> None:
-    far = FarMemory()
+    far = RemoteMemory()
     with service(tmp_path, millbrook, script, far) as client:
         script_short(script)
         talk(client)

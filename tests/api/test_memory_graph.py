@@ -13,8 +13,8 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Episode, FactDraft, Group, fact_id
 from tests.api.play import SISTER, problem, script_sister, settings_for, talk
-from tests.memory.far import FarMemory
 from tests.memory.memories import Memory
+from tests.memory.remote import RemoteMemory
 from world.time import parse_time
 
 SORA = Group(world_id="main", person_id="sora")
@@ -188,7 +188,7 @@ def test_nobody_has_no_memory(client: TestClient) -> None:
 
 def test_while_the_memory_is_away_the_answer_says_so(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> None:
     models = Models(dict.fromkeys(ROLES, script))
-    far = FarMemory()
+    far = RemoteMemory()
     far.away = True
     app = create_app(settings_for(tmp_path, millbrook), models=models, memory=lambda _: far)
     with TestClient(app, raise_server_exceptions=False) as client:

@@ -15,7 +15,7 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingScene
+from service.memory.extraction import ClosingContext
 from service.people.attitude import attitudes_between, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
@@ -98,7 +98,7 @@ def test_a_closing_is_exactly_one_model_call(room: ConversationDependencies, scr
     _close(room, conversation_id)
     (prompt,) = script.history[before:]
     assert (prompt.name, prompt.role) == ("closing", "closing")
-    assert isinstance(prompt.given, ClosingScene)
+    assert isinstance(prompt.given, ClosingContext)
     assert [line.text for line in prompt.given.lines] == [HELLO, FAMILY, THANKS, FAREWELL]
     assert prompt.given.goal_achieved
 
@@ -242,10 +242,10 @@ def test_what_was_not_remembered_stands_in_the_next_scene(
     _close(room, first)
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
-    for scene in (prompt.given for prompt in script.history[-2:]):
-        assert isinstance(scene, PromptContext)
-        assert [line.text for line in scene.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
-        assert scene.last_meeting is None
+    for context in (prompt.given for prompt in script.history[-2:]):
+        assert isinstance(context, PromptContext)
+        assert [line.text for line in context.unsettled] == [HELLO, FAMILY, THANKS, FAREWELL]
+        assert context.last_meeting is None
 
 
 def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
@@ -260,11 +260,11 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
     character, npc = (prompt.given for prompt in script.history[-2:])
     assert isinstance(character, PromptContext)
     assert isinstance(npc, PromptContext)
-    for scene in (character, npc):
-        assert scene.unsettled == ()
-        assert scene.times_met == 1
-        assert scene.last_meeting is not None
-        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
+    for context in (character, npc):
+        assert context.unsettled == ()
+        assert context.times_met == 1
+        assert context.last_meeting is not None
+        assert (context.last_meeting.summary, context.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
     assert character.stance == "fond of him"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
@@ -279,11 +279,11 @@ def test_the_days_other_talks_stand_in_the_characters_scene(
     _close(room, first)
     script.enqueue(says("Good day, Hamako.", leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room, npc_id="npc_hamako"))))
-    scene = script.history[-1].given
-    assert isinstance(scene, PromptContext)
-    assert scene.today == (f"Taro: {FAMILY_TOLD}",)
-    assert scene.mid_term == ("Bring a present for the children Mio and Riku",)
-    assert scene.times_met == 0
+    context = script.history[-1].given
+    assert isinstance(context, PromptContext)
+    assert context.today == (f"Taro: {FAMILY_TOLD}",)
+    assert context.mid_term == ("Bring a present for the children Mio and Riku",)
+    assert context.times_met == 0
 
 
 def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(

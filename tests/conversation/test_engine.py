@@ -416,7 +416,7 @@ def test_each_knows_what_it_said_to_the_other_today_and_before(
         _hold(room, script, says(f"{HELLO} {minutes}"), replies(FAREWELL, leaves=True))
     asked = [_scene(prompt) for prompt in script.history]
     first, later = f"{HELLO} 0", f"{HELLO} 60"
-    assert [scene.said_today for scene in asked[0::2]] == [(), (first,), (), ()]
-    assert [scene.said_before for scene in asked[0::2]] == [(), (), (first, later), ()]
-    assert [scene.said_today for scene in asked[1::2]] == [(), (FAREWELL,), (), ()]
+    assert [one.said_today for one in asked[0::2]] == [(), (first,), (), ()]
+    assert [one.said_before for one in asked[0::2]] == [(), (), (first, later), ()]
+    assert [one.said_today for one in asked[1::2]] == [(), (FAREWELL,), (), ()]
     assert not any(first in message.content for message in script.history[-2].messages)

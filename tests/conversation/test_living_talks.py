@@ -169,9 +169,9 @@ def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
     room.database.write_now(lambda s: room.memory.remember(s, taro, met, facts, Embedded()))
     script.enqueue(*FOUR)
     asyncio.run(Engine(room).converse(main(meet(room))))
-    scene = next(context for context in _contexts(script) if context.speaker.kind == "npc")
-    assert 0 < len(scene.known) < room.settings.memory.recall_limit
-    assert sum(map(estimate_tokens, scene.known)) <= KNOWN_TOKENS
+    one = next(context for context in _contexts(script) if context.speaker.kind == "npc")
+    assert 0 < len(one.known) < room.settings.memory.recall_limit
+    assert sum(map(estimate_tokens, one.known)) <= KNOWN_TOKENS
 
 
 def test_a_talk_knows_to_its_end_what_it_knew_when_it_began(
@@ -241,9 +241,9 @@ def test_the_time_since_they_last_met_is_that_of_the_talk(
     character, npc = (prompt.given for prompt in script.history[-2:])
     assert isinstance(character, PromptContext)
     assert isinstance(npc, PromptContext)
-    for scene in (character, npc):
-        assert scene.last_meeting is not None
-        assert scene.last_meeting.ago == "2 days ago"
+    for one in (character, npc):
+        assert one.last_meeting is not None
+        assert one.last_meeting.ago == "2 days ago"
     assert character.mid_term == ()  # it has lasted its two days
     assert npc.mood == "happy"  # it has cooled to the author's
     (memory,) = rows(room, MidTermRow)

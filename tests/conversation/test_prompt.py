@@ -1,4 +1,4 @@
-"""Owns the tests of how a scene becomes a prompt: its exact text, kept in golden/, and what a provider can cache.
+"""Owns the tests of how a context becomes a prompt: its exact text, kept in golden/, and what a provider can cache.
 
 After a wanted change of a template: KATARIBE_GOLDEN=write make test, and read the difference before committing it.
 """

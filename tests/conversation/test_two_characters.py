@@ -13,7 +13,7 @@ from service.conversation.engine import Engine
 from service.errors import ModelBroken, ModelTimeout
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
-from service.memory.extraction import ClosingScene
+from service.memory.extraction import ClosingContext
 from service.memory.store import Group
 from service.offline.model import OfflineModel
 from service.people.person import person_row
@@ -141,7 +141,7 @@ def test_one_call_remembers_for_both(room: ConversationDependencies, script: Scr
     asyncio.run(close(room, main(conversation_id)))
     (prompt,) = script.history[asked:]
     assert (prompt.name, prompt.role) == ("closing", "closing")
-    assert isinstance(prompt.given, ClosingScene)
+    assert isinstance(prompt.given, ClosingContext)
     assert [(one.ref, one.person_id) for one in prompt.given.participants] == [("a", "aoi"), ("b", "mio")]
     assert [line.text for line in prompt.given.lines] == [ASKS, GREEN, TOWER, GOODBYE]
 
@@ -240,10 +240,10 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
 
     asyncio.run(run())
     mio, aoi = _seen(script)
-    for scene in (mio, aoi):
-        assert scene.last_meeting is not None
-        assert (scene.last_meeting.summary, scene.last_meeting.ago) == (BOAT_TOLD, "yesterday")
-        assert scene.times_met == 1
+    for context in (mio, aoi):
+        assert context.last_meeting is not None
+        assert (context.last_meeting.summary, context.last_meeting.ago) == (BOAT_TOLD, "yesterday")
+        assert context.times_met == 1
     assert mio.known == ("(yesterday) Aoi keeps a photograph of a tower",)
     assert aoi.known == ("(yesterday) Mio has painted her boat green",)
     assert (mio.stance, aoi.stance) == ("curious about Aoi", "fond of Mio")
@@ -259,9 +259,9 @@ def test_what_was_not_remembered_stands_in_both_ones_next_scenes(
     asyncio.run(close(room, main(conversation_id)))
     script.enqueue(says("It is me again."), replies("So it is.", leaves=True))
     asyncio.run(Engine(room).converse(main(_meet(room, character_id="mio", npc_id="aoi"))))
-    for scene in _seen(script):
-        assert [line.text for line in scene.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
-        assert scene.last_meeting is None
+    for context in _seen(script):
+        assert [line.text for line in context.unsettled] == [ASKS, GREEN, TOWER, GOODBYE]
+        assert context.last_meeting is None
 
 
 def test_the_days_other_talks_stand_in_the_partners_scene_too(

@@ -44,7 +44,7 @@ def question_of(prompt: Prompt[Any]) -> Question:
     """Who is asked for what: the only function here that knows how prompts are made. It never reads their text."""
     given: Any = prompt.given
     match type(given).__name__:
-        case "ClosingScene":
+        case "ClosingContext":
             first, second = (one.person_id for one in given.participants)
             return Question(what="remembers", person_id=first, partner_id=second)
         case "PlanContext":

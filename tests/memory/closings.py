@@ -9,10 +9,10 @@ from sqlmodel import Session
 
 from service.memory.extract import ClosingQuestion, prepare
 from service.memory.extraction import ClosingExtraction
+from service.memory.persist import persist_closing
 from service.memory.sql import write
 from service.memory.store import Embedded, Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
-from service.memory.write import settle
 from service.people.worlds import WorldRepository, WorldView
 from service.settings import MemorySettings
 from service.store.tables import ConversationRow, TurnRow, WorldRow
@@ -106,10 +106,10 @@ def closed(
     question: ClosingQuestion | None = None,
     remember: Remember = in_the_database,
 ) -> tuple[ValidExtraction, dict[str, Any]]:
-    """Validate the answer and settle it, as the closing does."""
+    """Validate the answer and persist it, as the closing does."""
     question = question or prepared(session, world, row, memories)
-    valid = validate_extraction(answered, question.scene, affinity_step=20)
-    changes = settle(session, world, row, _turns(session, row), question, valid, MemorySettings(), remember)
+    valid = validate_extraction(answered, question.context, affinity_step=20)
+    changes = persist_closing(session, world, row, _turns(session, row), question, valid, MemorySettings(), remember)
     session.flush()
     return valid, changes
 

@@ -8,8 +8,8 @@ from service.content.profile import Mood
 from service.locales import Language
 from service.memory.extraction import (
     Claim,
+    ClosingContext,
     ClosingExtraction,
-    ClosingScene,
     KnownFact,
     MidTermDraft,
     Participant,
@@ -47,7 +47,7 @@ def scene(
     affinity: int = 0,
     mood: Mood = "neutral",
     **changes: Any,
-) -> ClosingScene:
+) -> ClosingContext:
     """A scene; Mio ("a", of whom `facts` and `memories` are) speaks the even turns, Taro ("b") the odd ones."""
     character, npc = ("Mio", "Taro") if language == "en" else ("ミオ", "太郎")
     said = lines if lines is not None else (EN_LINES if language == "en" else JA_LINES)
@@ -63,7 +63,7 @@ def scene(
         facts=npc_facts,
         memories=npc_memories,
     )
-    base = ClosingScene(
+    base = ClosingContext(
         language=language,
         participants=(mio, taro),
         now="Wed 1 Apr, 7:00 (2026-04-01)",

@@ -10,8 +10,8 @@ from service.content.profile import Mood
 from service.locales import Language
 from service.memory.extraction import (
     Claim,
+    ClosingContext,
     ClosingExtraction,
-    ClosingScene,
     CommitmentDraft,
     KnownFact,
     MidTermDraft,
@@ -50,7 +50,7 @@ class Judged:
     rejected: tuple[Rejected, ...]
 
 
-def judged(answered: ClosingExtraction, where: ClosingScene, *, affinity_step: int = STEP) -> Judged:
+def judged(answered: ClosingExtraction, where: ClosingContext, *, affinity_step: int = STEP) -> Judged:
     """What of the answer passes."""
     valid = validate_extraction(answered, where, affinity_step=affinity_step)
     mio, taro = valid.sides
@@ -66,20 +66,20 @@ def judged(answered: ClosingExtraction, where: ClosingScene, *, affinity_step: i
     )
 
 
-def sides(answered: ClosingExtraction, where: ClosingScene) -> tuple[ValidSide, ValidSide]:
+def sides(answered: ClosingExtraction, where: ClosingContext) -> tuple[ValidSide, ValidSide]:
     """What of the answer passes for Mio and for Taro."""
     mio, taro = validate_extraction(answered, where, affinity_step=STEP).sides
     return mio, taro
 
 
-def reason_of(fact: SelfClaim, where: ClosingScene) -> RejectionReason | None:
+def reason_of(fact: SelfClaim, where: ClosingContext) -> RejectionReason | None:
     """Why the fact that Taro told of himself is kept out, or None when it is kept."""
     kept = judged(answer(fact), where)
     assert len(kept.learned) + len(kept.rejected) == 1
     return kept.rejected[0].reason if kept.rejected else None
 
 
-def memory_reason(fact: Claim, where: ClosingScene) -> RejectionReason | None:
+def memory_reason(fact: Claim, where: ClosingContext) -> RejectionReason | None:
     """Why Mio's memory is kept out, or None when it is remembered."""
     kept = judged(answer(remembered=(fact,)), where)
     assert len(kept.remembered) + len(kept.rejected) == 1
@@ -353,7 +353,7 @@ SCENES = st.builds(
 @settings(max_examples=150, deadline=None)
 @given(ANSWERS, SCENES, st.integers(0, 200))
 def test_whatever_a_model_answers_only_what_was_said_is_kept(
-    claimed: ClosingExtraction, where: ClosingScene, step: int
+    claimed: ClosingExtraction, where: ClosingContext, step: int
 ) -> None:
     speakers = {line.turn: line.speaker_id for line in where.lines}
     valid = validate_extraction(claimed, where, affinity_step=step)
@@ -462,7 +462,7 @@ def test_the_sentences_of_a_summary_are_one_text(language: Language, summary: st
 # Facts that another extraction found in the summary: they cite no turn
 
 
-def found(statement: str, where: ClosingScene, *, subject: str = "Taro") -> tuple[int, tuple[str, ...]] | None:
+def found(statement: str, where: ClosingContext, *, subject: str = "Taro") -> tuple[int, tuple[str, ...]] | None:
     """The turn that carries the fact in Mio's memory, and what it closes there; None: it is kept out."""
     fact = FoundFact(key="f", subject=subject, relation="TOLD", object="Mio", statement=statement)
     valid = validate_found([fact], where, where.participants[0])

@@ -11,7 +11,7 @@ from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.prompt import CharacterTurn, OpeningTurn
 from service.locales import Language
-from service.memory.extraction import ClosingScene, KnownFact, Participant, SpokenLine
+from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
 from service.offline.speaker import speak
 
 LANGUAGES: tuple[Language, ...] = ("ja", "en")
@@ -149,8 +149,8 @@ def play(
     return Played(texts=tuple(texts), achieved=achieved)
 
 
-def closing_scene(language: Language, texts: Sequence[str], **taro: Any) -> ClosingScene:
-    """The scene of a closing; `taro` changes what is known of him."""
+def closing_context(language: Language, texts: Sequence[str], **taro: Any) -> ClosingContext:
+    """The context of a closing; `taro` changes what is known of him."""
     refs = {"alice": "a", "npc_taro": "b"}
     people = tuple(
         Participant(
@@ -165,7 +165,7 @@ def closing_scene(language: Language, texts: Sequence[str], **taro: Any) -> Clos
         )
         for person in PEOPLE[language]
     )
-    return ClosingScene(
+    return ClosingContext(
         language=language,
         participants=(people[0], replace(people[1], **taro)),
         now="",

@@ -13,14 +13,14 @@ from service.memory.utterance import is_question
 from service.memory.validate import summary_text, validate_extraction
 from service.offline.closing import close
 from service.offline.phrases import phrases, sentences
-from tests.offline.talks import LANGUAGES, PEOPLE, closing_scene, play
+from tests.offline.talks import LANGUAGES, PEOPLE, closing_context, play
 
 SEEDS = range(6)
 
 
 def closed(language: Language, *texts: str, mood: Mood = "neutral") -> tuple[SideExtraction, SideExtraction]:
     """What Alice and Taro take away."""
-    people = close(closing_scene(language, texts, mood=mood), random.Random(1)).people
+    people = close(closing_context(language, texts, mood=mood), random.Random(1)).people
     return people.a, people.b
 
 
@@ -35,9 +35,9 @@ def remembered(language: Language, *texts: str) -> list[str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_each_told_is_the_other_s_fact_and_passes_the_validation(language: Language, seed: int) -> None:
-    scene = closing_scene(language, play(language, seed).texts)
-    extraction = close(scene, random.Random(1))
-    valid = validate_extraction(extraction, scene, affinity_step=10)
+    context = closing_context(language, play(language, seed).texts)
+    extraction = close(context, random.Random(1))
+    valid = validate_extraction(extraction, context, affinity_step=10)
     assert [side.rejected for side in valid.sides] == [(), ()]
     alice, taro = valid.sides
     assert alice.facts
@@ -133,5 +133,5 @@ def test_thanks_warm_and_rude_words_cool(language: Language, thanks: str) -> Non
     affinity=st.integers(-100, 100),
 )
 def test_any_transcript_gives_an_answer(language: Language, texts: list[str], name: str, affinity: int) -> None:
-    scene = closing_scene(language, texts, name=name, affinity=affinity)
-    assert summary_text(close(scene, random.Random(1)), language)
+    context = closing_context(language, texts, name=name, affinity=affinity)
+    assert summary_text(close(context, random.Random(1)), language)

@@ -13,7 +13,7 @@ from service.runtime.forget import forget_character, forget_world
 from service.store.phase import Phase
 from service.store.tables import ConversationRow
 from tests.conversation.talks import rows, talk
-from tests.memory.far import FarMemory
+from tests.memory.remote import RemoteMemory
 from tests.runtime.worlds import command, converse_silently, fill, of_world, snapshot
 from tests.store.conversations import main
 
@@ -62,7 +62,7 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
 def test_a_memory_outside_the_database_is_asked_to_forget(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    away = replace(room, memory=FarMemory())
+    away = replace(room, memory=RemoteMemory())
     fill(away, script)
     command(away, lambda s, living: forget_character(s, away.memory, living, "aoi"))
     left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]

@@ -8,7 +8,7 @@ from sqlmodel import Session, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
-from service.memory.owners import next_revision
+from service.memory.revision import next_revision
 from service.memory.store import Group
 from service.runtime import outbox as outbox_module
 from service.runtime.conversation_runner import ConversationRunner
@@ -18,7 +18,7 @@ from service.runtime.world_session import load
 from service.store.phase import Phase
 from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
-from tests.memory.far import FarMemory
+from tests.memory.remote import RemoteMemory
 from tests.runtime.patience import until
 from tests.store.conversations import conversation_row, main
 
@@ -27,13 +27,13 @@ MIO = Group(world_id="main", person_id="mio")
 
 
 @pytest.fixture
-def graph() -> FarMemory:
+def graph() -> RemoteMemory:
     """The memory of `house`, outside its database."""
-    return FarMemory()
+    return RemoteMemory()
 
 
 @pytest.fixture
-def house(room: ConversationDependencies, graph: FarMemory) -> ConversationDependencies:
+def house(room: ConversationDependencies, graph: RemoteMemory) -> ConversationDependencies:
     """A room with that memory."""
     return replace(room, memory=graph)
 
@@ -92,11 +92,11 @@ def _waiting(house: ConversationDependencies) -> list[str]:
 
 def _episodes(house: ConversationDependencies, group: Group = AOI) -> list[str]:
     delivery = house.memory
-    assert isinstance(delivery, FarMemory)
+    assert isinstance(delivery, RemoteMemory)
     return list(delivery.held.get(group, {}))
 
 
-def test_memories_are_delivered_in_order(house: ConversationDependencies, graph: FarMemory) -> None:
+def test_memories_are_delivered_in_order(house: ConversationDependencies, graph: RemoteMemory) -> None:
     for conversation_id in ("c1", "c2", "c3"):
         _leave(house, conversation_id)
     asyncio.run(Outbox(house).deliver(AOI))
@@ -104,7 +104,7 @@ def test_memories_are_delivered_in_order(house: ConversationDependencies, graph:
     assert _waiting(house) == []
 
 
-def test_everybodys_due_memories_are_delivered(house: ConversationDependencies, graph: FarMemory) -> None:
+def test_everybodys_due_memories_are_delivered(house: ConversationDependencies, graph: RemoteMemory) -> None:
     _leave(house, "c1", AOI)
     _leave(house, "c2", MIO)
     asyncio.run(Outbox(house).deliver_due())
@@ -113,7 +113,7 @@ def test_everybodys_due_memories_are_delivered(house: ConversationDependencies, 
 
 
 def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
-    house: ConversationDependencies, graph: FarMemory, script: ScriptedModel
+    house: ConversationDependencies, graph: RemoteMemory, script: ScriptedModel
 ) -> None:
     graph.away = True
     script.enqueue(*talk_of_family())
@@ -137,7 +137,7 @@ def test_while_the_graph_is_away_a_talk_closes_and_its_memory_waits(
 
 
 def test_when_the_graph_is_back_the_runner_delivers_by_itself(
-    house: ConversationDependencies, graph: FarMemory, monkeypatch: pytest.MonkeyPatch
+    house: ConversationDependencies, graph: RemoteMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "LONGEST_WAIT_SECONDS", 0.02)
     graph.away = True
@@ -156,7 +156,7 @@ def test_when_the_graph_is_back_the_runner_delivers_by_itself(
 
 
 def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     graph.away = True
     _leave(house, "c1")
@@ -172,7 +172,7 @@ def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before
 
 
 def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     graph.refused = "c1"
     _leave(house, "c1", AOI)
@@ -185,7 +185,7 @@ def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(
 
 
 def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     _leave(house, "c1")
     graph.dies_after = True
@@ -200,7 +200,7 @@ def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(
 
 
 def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
@@ -219,7 +219,7 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
 
 
 def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     _leave(house, "c1")
     asyncio.run(Outbox(house).deliver(AOI))
@@ -235,7 +235,7 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
 
 
 def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(
-    house: ConversationDependencies, graph: FarMemory
+    house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     """Both have a row of the same conversation: neither is taken for the other's."""
     _leave(house, "c1")
@@ -259,7 +259,7 @@ def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(
     assert graph.taken == ["c1", "c1"]
 
 
-def test_one_character_is_delivered_by_one_at_a_time(house: ConversationDependencies, graph: FarMemory) -> None:
+def test_one_character_is_delivered_by_one_at_a_time(house: ConversationDependencies, graph: RemoteMemory) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
         outbox = Outbox(house)
@@ -275,7 +275,7 @@ def test_one_character_is_delivered_by_one_at_a_time(house: ConversationDependen
 
 
 def test_a_slow_graph_does_not_keep_an_abandoned_talk_from_being_taken_up(
-    house: ConversationDependencies, graph: FarMemory, script: ScriptedModel
+    house: ConversationDependencies, graph: RemoteMemory, script: ScriptedModel
 ) -> None:
     _leave(house, "c1", MIO)
     script.enqueue(*talk_of_family())

@@ -20,8 +20,8 @@ from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, Mo
 from service.llm.failure import failure
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder
-from service.memory.extract import scene_of_found
-from service.memory.extraction import ClosingScene
+from service.memory.extract import context_of_found
+from service.memory.extraction import ClosingContext
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.graphiti.rows import (
@@ -157,8 +157,8 @@ class EpisodeGraphitiMemory(GraphitiMemory):
                 await self._extract(group, episode)
             embedded = await self._embed([episode.summary])
             held = [fact for fact in (await self.export(group)).facts if fact.expired_at is None]
-            scene = await self._database.read(lambda s: scene_of_found(s, world, group, episode, held))
-            await _Adoption(self._connection, group, episode, embedded, self._model).adopt(scene)
+            context = await self._database.read(lambda s: context_of_found(s, world, group, episode, held))
+            await _Adoption(self._connection, group, episode, embedded, self._model).adopt(context)
 
     async def _extract(self, group: Group, episode: Episode) -> None:
         at = moment(episode.at)
@@ -249,9 +249,9 @@ class _Adoption:
         self._embedded = embedded
         self._model = model
 
-    async def adopt(self, scene: ClosingScene) -> None:
-        """In one transaction. What nothing in `scene` carries is taken out."""
-        said = {line.turn: line.text for line in scene.lines}
+    async def adopt(self, context: ClosingContext) -> None:
+        """In one transaction. What nothing in `context` carries is taken out."""
+        said = {line.turn: line.text for line in context.lines}
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await GroupWriter(self._connection, self._group).lock(tx)
@@ -264,7 +264,7 @@ class _Adoption:
                 "marks": episode_marks(self._group, self._episode, write.revision, self._embedded),
             }
             found = {row["uuid"]: row for row in await run(tx, _FOUND, **given)}
-            valid = validate_found([_found(row) for row in found.values()], scene, scene.participants[0])
+            valid = validate_found([_found(row) for row in found.values()], context, context.participants[0])
             drafts = [self._draft(found[key], fact, said) for key, fact in valid.items()]
             await run(tx, _TAKE_OUT, refused=[key for key in found if key not in valid], **given)
             await run(tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in drafts], at=given["at"])

@@ -17,7 +17,7 @@ from service.memory.graphiti.write import GroupWriter
 from service.memory.index import IndexCache, Packed, PersonIndex, State
 from service.memory.indexed import IndexedMemory
 from service.memory.outbox import leave_episode, leave_forgetting
-from service.memory.owners import state_of
+from service.memory.revision import state_of
 from service.memory.store import Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
 from world.time import WorldTime

@@ -27,18 +27,18 @@ REST_SECONDS = 3.0
 """Machine time. A world whose memory is away asks it at every decision: each would wait for the connection to fail."""
 
 
-class FarMemory(MemoryStore, Delivery, Protocol):
+class RemoteMemory(MemoryStore, Delivery, Protocol):
     """A store that lies outside our database."""
 
 
-class Resting:
-    """A FarMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always
+class CircuitBreaker:
+    """A RemoteMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always
     asks.
     """
 
     def __init__(
         self,
-        inner: FarMemory,
+        inner: RemoteMemory,
         *,
         rest_seconds: float = REST_SECONDS,
         seconds: Callable[[], float] = time.monotonic,

@@ -14,7 +14,7 @@ from service.export.record import written
 from service.export.write import Span, story
 from service.memory.embedding.embedder import Vectors
 from service.memory.index import State
-from service.memory.owners import next_revision, state_of
+from service.memory.revision import next_revision, state_of
 from service.memory.sql import SqlMemory
 from service.memory.store import Kind
 from service.store.session import Database

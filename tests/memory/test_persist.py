@@ -1,4 +1,4 @@
-"""The one transaction that settles a conversation: tests of service/memory/write.py, on both databases."""
+"""The one transaction that settles a conversation: tests of service/memory/persist.py, on both databases."""
 
 from collections.abc import Sequence
 from typing import Any

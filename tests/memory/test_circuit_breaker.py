@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from service.errors import GraphUnavailable
-from service.memory.resting import FarMemory, Resting
+from service.memory.circuit_breaker import CircuitBreaker, RemoteMemory
 from service.memory.store import Group
 from world.time import WorldTime
 
@@ -35,13 +35,13 @@ class Away:
         return []
 
 
-def recall(graph: Resting) -> Any:
+def recall(graph: CircuitBreaker) -> Any:
     return asyncio.run(graph.recall(WHO, "bell", at=WorldTime(0)))
 
 
 def test_who_asks_while_it_rests_is_told_the_same_at_once() -> None:
     inner, now = Away(), [0.0]
-    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: now[0])
+    graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3, seconds=lambda: now[0])
     for now[0] in (0.0, 1.0, 2.9):
         with pytest.raises(GraphUnavailable) as told:
             recall(graph)
@@ -51,7 +51,7 @@ def test_who_asks_while_it_rests_is_told_the_same_at_once() -> None:
 
 def test_it_is_asked_again_after_the_rest_and_then_as_ever() -> None:
     inner, now = Away(), [0.0]
-    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: now[0])
+    graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3, seconds=lambda: now[0])
     with pytest.raises(GraphUnavailable):
         recall(graph)
     inner.is_back, now[0] = True, 3.0
@@ -62,7 +62,7 @@ def test_it_is_asked_again_after_the_rest_and_then_as_ever() -> None:
 
 def test_a_check_asks_even_while_it_rests_and_ends_the_rest() -> None:
     inner = Away()
-    graph = Resting(cast("FarMemory", inner), rest_seconds=3, seconds=lambda: 0.0)
+    graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3, seconds=lambda: 0.0)
     with pytest.raises(GraphUnavailable):
         recall(graph)
     inner.is_back = True

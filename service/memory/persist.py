@@ -8,7 +8,7 @@ from typing import Any
 from sqlmodel import Session
 
 from service.memory.extract import ClosingQuestion, parted_at
-from service.memory.mind import PersonSide, SideChanges, persist_side
+from service.memory.person_side import PersonSide, SideChanges, persist_side
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction
 from service.people.person import hold
@@ -19,7 +19,7 @@ from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
 
 
-def settle(
+def persist_closing(
     session: Session,
     world: WorldView,
     conversation: ConversationRow,
@@ -33,13 +33,13 @@ def settle(
 
     The answer is what changed, for people to see: as the one who began sees it, and under ``partner`` the other one's.
     """
-    hold(session, world.id, (one.person_id for one in question.scene.participants))
+    hold(session, world.id, (one.person_id for one in question.context.participants))
     first, second = (
         PersonSide(
             question=question,
             extraction=extraction,
             valid=valid,
-            partner_id=question.scene.partner_of(valid.participant).person_id,
+            partner_id=question.context.partner_of(valid.participant).person_id,
             turns={turn.turn: turn for turn in turns},
             at=parted_at(world, conversation),
         )

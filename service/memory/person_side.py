@@ -71,7 +71,7 @@ def persist_side(
     remember: Remember,
 ) -> SideChanges:
     """Write what the person takes away; the caller commits."""
-    names = side.question.scene.names
+    names = side.question.context.names
     told = add_self_facts(
         session, world.id, side.person_id, side.valid.self_facts, side.turns, side.question.self_fact_ids, names
     )
@@ -153,7 +153,7 @@ def _mid_term(
 
 def _commitments(conversation: ConversationRow, side: PersonSide) -> list[CommitmentRow]:
     """A promise to somebody whom the answer does not name is one to the partner."""
-    people = {one.ref: one.person_id for one in side.question.scene.participants if one.person_id != side.person_id}
+    people = {one.ref: one.person_id for one in side.question.context.participants if one.person_id != side.person_id}
     return [
         CommitmentRow(
             world_id=conversation.world_id,

@@ -11,7 +11,7 @@ from service.memory.outbox import leave_episode, leave_forgetting
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Recalled
 
 
-class FarMemory:
+class RemoteMemory:
     """Takes what is delivered. `refused` is a conversation it cannot write; `taken` is what was written, in order."""
 
     name = "far"
@@ -25,7 +25,7 @@ class FarMemory:
         self.held: dict[Group, dict[str, tuple[Episode, list[FactDraft]]]] = {}
 
     @property
-    def delivery(self) -> "FarMemory":
+    def delivery(self) -> "RemoteMemory":
         return self
 
     async def embed(self, texts: Collection[str]) -> Embedded:

@@ -37,7 +37,7 @@ from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.store import Group, MemoryStore
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
-from service.runtime.outbox import Outbox
+from service.runtime.outbox_relay import OutboxRelay
 from service.settings import Settings
 from service.store.budget import DailyBudget
 from service.store.phase import EndReason, Phase
@@ -109,7 +109,7 @@ async def _measure(ingestion: str, server: Neo4jServer, conversations: int) -> d
         tempfile.TemporaryDirectory() as directory,
     ):
         deps = _deps(Path(directory), ingestion, server, embedder, fake.base_url)
-        outbox = Outbox(deps)
+        outbox = OutboxRelay(deps)
         group = Group(world_id=ingestion, person_id="aoi")
         warm_up = await deps.database.write(lambda s: _talk(s, deps, ingestion, 2))
         await close(deps, ConversationKey(ingestion, warm_up))

@@ -16,7 +16,7 @@ from service.locales import Language
 from service.memory.utterance import is_question
 from service.people.worlds import WorldView
 from service.run.ledger import Ledger
-from service.run.told import Told
+from service.run.story_events import StoryEvent
 from service.store.tables import ConversationRow, EventRow, FactRow, SelfFactRow, TurnRow
 from tests.runtime.lives import House, house, rehearsal
 from world.actions import WAIT
@@ -109,7 +109,7 @@ def _waits_and_sleeps(session: Session, world: WorldView, minutes: int) -> dict[
     ledger = Ledger(world, world.started_at)
     nights: Counter[tuple[str, int]] = Counter()
     for event in session.exec(select(EventRow).order_by(col(EventRow.id))):
-        ledger.take(Told(event=event))
+        ledger.take(StoryEvent(event=event))
         if event.kind == "activity_started" and event.data.get("action_id") == _SLEEP:
             nights[event.person_id or "", (event.at - _NOON) // MINUTES_PER_DAY] += 1
     ledger.finish(world.now)

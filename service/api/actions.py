@@ -19,10 +19,10 @@ from service.api.life_schemas import (
     SleepIn,
     SleptOut,
 )
-from service.api.possible import possibilities_out
+from service.api.possibilities import possibilities_out
 from service.api.problem import describe
 from service.locales import language_named
-from service.runtime.act import Destination, do, possibilities, sleep, walk
+from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
 from world.time import WorldTime, iso

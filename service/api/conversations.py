@@ -19,7 +19,7 @@ from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.locales import Phrase
-from service.runtime.act import talk
+from service.runtime.client_actions import talk
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from service.store.phase import EndReason, Phase

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 
 from service.api import views
 from service.api.dependencies import Serving, WorldId
+from service.api.event_page import LIMIT_MAX, EventQuery, page
 from service.api.fields import Slug
-from service.api.log import LIMIT_MAX, Asked, page
 from service.api.problem import describe
 from service.api.schemas import EventPage
 
@@ -30,7 +30,7 @@ async def read_events(
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 100,
 ) -> EventPage:
     """What happened in the world, oldest first, or newest first."""
-    asked = Asked(
+    asked = EventQuery(
         world_id=world_id,
         after=after,
         before=before,

@@ -23,7 +23,7 @@ from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lives:
+class LifeStates:
     """Everybody's life as the store has it. `talking`: the conversation each is in at the clock, NPCs included."""
 
     world: WorldView
@@ -101,7 +101,7 @@ class Lives:
         return (Decided.model_validate(last.data).thought or "") if last else ""
 
 
-def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: str | None = None) -> Lives:
+def life_states(session: Session, world: WorldView, *, models_missing: bool, only: str | None = None) -> LifeStates:
     """Read from the store: everybody's, or only that character's (`talking` is everybody's all the same)."""
     needs = world.setting.catalogue.needs
     lives = select(LifeRow).where(LifeRow.world_id == world.id)
@@ -109,7 +109,7 @@ def lives_of(session: Session, world: WorldView, *, models_missing: bool, only: 
     if only is not None:
         lives, rows = lives.where(LifeRow.character_id == only), rows.where(PersonRow.person_id == only)
     found = session.exec(lives).all()
-    return Lives(
+    return LifeStates(
         world=world,
         people={row.character_id: read_person(row.person, needs) for row in found},
         agent_states={row.character_id: read_agent_state(row.agent_state) for row in found},

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from service.api import views
 from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
-from service.api.life import Lives, lives_of, talking_in
+from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut
@@ -20,8 +20,8 @@ from service.memory.self_facts import self_facts
 from service.people.attitude import Attitude, attitudes_of, moods
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
-from service.runtime.act import set_decision, take_in_hand
-from service.runtime.author import Amendment, amend, amend_npc
+from service.runtime.author_changes import Amendment, amend, amend_npc
+from service.runtime.client_actions import set_decision, take_control
 from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
 from world.people import Position, neighbours
@@ -68,7 +68,7 @@ async def change_character(character_id: Slug, body: CharacterIn, deps: Serving,
     def work(session: Session, living: WorldSession) -> None:
         living.world.character(character_id)
         if body.decision == "client":
-            take_in_hand(session, living, character_id)
+            take_control(session, living, character_id)
         elif "decision" in body.model_fields_set:
             set_decision(session, living, character_id, body.decision)
         wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
@@ -185,9 +185,9 @@ async def _remembered(
     )
 
 
-def _lives(session: Session, deps: ApiDependencies, world_id: str, only: str | None = None) -> Lives:
+def _lives(session: Session, deps: ApiDependencies, world_id: str, only: str | None = None) -> LifeStates:
     world = deps.conversation.stage.open(session, world_id)
-    return lives_of(session, world, models_missing=deps.models_missing, only=only)
+    return life_states(session, world, models_missing=deps.models_missing, only=only)
 
 
 def _one_character(session: Session, deps: ApiDependencies, world_id: str, character_id: str) -> CharacterOut:
@@ -196,7 +196,7 @@ def _one_character(session: Session, deps: ApiDependencies, world_id: str, chara
     return _character(session, lives, positions(session, lives.world), character_id)
 
 
-def _character(session: Session, lives: Lives, here: dict[str, Position], character_id: str) -> CharacterOut:
+def _character(session: Session, lives: LifeStates, here: dict[str, Position], character_id: str) -> CharacterOut:
     world = lives.world
     profile = world.character(character_id)
     return CharacterOut(

@@ -30,7 +30,7 @@ from service.locales.time import ago
 from service.memory.store import Recalled
 from service.people.attitude import Attitude
 from service.people.worlds import WorldView
-from service.store.events import told_in
+from service.store.events import payload_in
 from service.store.phase import EndReason, Phase
 from service.store.tables import (
     ConversationRow,
@@ -122,7 +122,7 @@ def turn_out(row: TurnRow) -> TurnOut:
 def event(row: EventRow) -> EventOut:
     """Something that happened."""
     model = EVENTS[row.kind]
-    return model(id=row.id, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=told_in(row))
+    return model(id=row.id, at=iso(WorldTime(row.at)), kind=row.kind, person_id=row.person_id, data=payload_in(row))
 
 
 def position(world: WorldView, segment: Segment, at: WorldTime) -> PositionOut:

@@ -7,10 +7,10 @@ from sqlmodel import Session, func, select
 
 from service.api import views
 from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
+from service.api.event_page import LIMIT_MAX, EventQuery, page_of_step
 from service.api.fields import Slug
-from service.api.life import Lives, lives_of
+from service.api.life import LifeStates, life_states
 from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut, StoppedOut
-from service.api.log import LIMIT_MAX, Asked, page_of_step
 from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,
@@ -32,9 +32,9 @@ from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
-from service.runtime.author import announce, set_weather
+from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
-from service.runtime.outbox import waiting
+from service.runtime.outbox_relay import waiting
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Stopped
 from service.store.tables import ConversationRow, WorldRow
@@ -143,7 +143,7 @@ async def tick(
         told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
         return told.model_copy(update={"next": str(step.first)})
     await deps.world_runner.wait(world_id, step.after)
-    asked = Asked(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
+    asked = EventQuery(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
     page = await deps.conversation.database.read(lambda s: page_of_step(s, step, asked))
     return TickOut(
         before=iso(step.before),
@@ -183,7 +183,7 @@ async def read_people(
     def work(session: Session) -> PeopleOut:
         world = deps.conversation.stage.open(session, world_id)
         moment = world.now if at is None else _past(at, world.now)
-        lives = lives_of(session, world, models_missing=deps.models_missing) if moment == world.now else None
+        lives = life_states(session, world, models_missing=deps.models_missing) if moment == world.now else None
         return PeopleOut(at=iso(moment), people=_people(session, world, moment, lives))
 
     return await deps.conversation.database.read(work)
@@ -294,7 +294,7 @@ def _facility(facility: Facility, now: WorldTime) -> FacilityOut:
     )
 
 
-def _people(session: Session, world: WorldView, at: WorldTime, lives: Lives | None) -> list[PersonOut]:
+def _people(session: Session, world: WorldView, at: WorldTime, lives: LifeStates | None) -> list[PersonOut]:
     talking = lives.talking if lives else {}
     npcs = [
         PersonOut(

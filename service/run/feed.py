@@ -10,7 +10,7 @@ from service.locales import Phrase
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.show import one_line
-from service.run.told import Told
+from service.run.story_events import StoryEvent
 from service.store.event_kinds import (
     ActionFailed,
     ActivityEnded,
@@ -43,104 +43,104 @@ class Feed:
         self._world = world
         self._followed = frozenset(followed)
 
-    def lines(self, told: Told) -> list[str]:
+    def lines(self, happened: StoryEvent) -> list[str]:
         """What is to be shown of it; nothing of what says no more than the event before or after it."""
-        event, payload = told.event, told.payload
+        event, payload = happened.event, happened.payload
         at = WorldTime(event.at)
         if isinstance(payload, DayBegan):
             return ["", self._world.say("run.day_began", label=clock_label(at, self._world.language))]
-        if event.person_id is not None and not self._followed.intersection((event.person_id, told.partner_id)):
+        if event.person_id is not None and not self._followed.intersection((event.person_id, happened.partner_id)):
             return []
         if isinstance(payload, ConversationEnded):
-            lines = self._dialogue(told, payload)
+            lines = self._dialogue(happened, payload)
             return [f"{clock_of(at)}  {line}" if i == 0 else line for i, line in enumerate(lines)]
-        text = self._line(told, payload)
+        text = self._line(happened, payload)
         return [f"{clock_of(at)}  {text}"] if text else []
 
-    def _line(self, told: Told, payload: Payload) -> str | None:
+    def _line(self, happened: StoryEvent, payload: Payload) -> str | None:
         match payload:
             case Decided():
-                return self._decided(told, payload)
+                return self._decided(happened, payload)
             case Departed():
-                minutes = parse_time(payload.arrives_at) - told.event.at
-                return self._say("run.departed", told, place=self._place(payload.to_node_id), minutes=minutes)
+                minutes = parse_time(payload.arrives_at) - happened.event.at
+                return self._say("run.departed", happened, place=self._place(payload.to_node_id), minutes=minutes)
             case Arrived():
-                return self._say("run.arrived", told, place=self._place(payload.node_id))
+                return self._say("run.arrived", happened, place=self._place(payload.node_id))
             case ActivityStarted():
-                return self._say("run.activity_started", told, what=self._what(payload), until=payload.until[-5:])
+                return self._say("run.activity_started", happened, what=self._what(payload), until=payload.until[-5:])
             case ActivityEnded():
-                return self._ended(told, payload)
+                return self._ended(happened, payload)
             case ActionFailed():
-                return self._failed(told, payload)
+                return self._failed(happened, payload)
             case Planned():
-                return self._planned(told, payload)
+                return self._planned(happened, payload)
             case ConversationStarted():
                 partner, place = self._name(payload.partner_id), self._place(payload.node_id)
-                return self._say("run.conversation_started", told, partner=partner, place=place)
+                return self._say("run.conversation_started", happened, partner=partner, place=place)
             case ConversationClosed():
-                return self._remembered(told)
+                return self._remembered(happened)
             case ClosingFailed():
                 partner = self._name(payload.partner_id)
-                return self._say("run.closing_failed", told, partner=partner, error=payload.error)
+                return self._say("run.closing_failed", happened, partner=partner, error=payload.error)
             case FactRejected():
-                return self._rejected(told, payload)
+                return self._rejected(happened, payload)
             case Slept() | MemoryExpired() | Announced() | WeatherSet():
-                return self._say(f"run.{payload.kind}", told, **_plain(payload))
-        return self._say("run.other", told, kind=payload.kind)
+                return self._say(f"run.{payload.kind}", happened, **_plain(payload))
+        return self._say("run.other", happened, kind=payload.kind)
 
-    def _say(self, key: str, told: Told, /, **values: object) -> str:
-        return self._world.say(key, name=self._name(told.event.person_id), **values)
+    def _say(self, key: str, happened: StoryEvent, /, **values: object) -> str:
+        return self._world.say(key, name=self._name(happened.event.person_id), **values)
 
     def _name(self, person_id: str | None) -> str:
         return self._world.say("run.world") if person_id is None else self._world.name_of(person_id)
 
-    def _decided(self, told: Told, decided: Decided) -> str | None:
+    def _decided(self, happened: StoryEvent, decided: Decided) -> str | None:
         if decided.by in ("routine", "plan", "client"):
             return None  # what it does then is told
-        text = self._say("run.decided", told, what=self._what(decided))
+        text = self._say("run.decided", happened, what=self._what(decided))
         if decided.thought:
             text += self._world.say("run.thought", thought=one_line(decided.thought))
         if decided.by == "fallback":
             text += self._world.say("run.fallback", failure=decided.failure or "")
         return text
 
-    def _rejected(self, told: Told, rejected: FactRejected) -> str:
+    def _rejected(self, happened: StoryEvent, rejected: FactRejected) -> str:
         reason = Phrase(f"web.reason_{rejected.reason}")
-        return self._say("run.fact_rejected", told, statement=one_line(rejected.statement), reason=reason)
+        return self._say("run.fact_rejected", happened, statement=one_line(rejected.statement), reason=reason)
 
-    def _planned(self, told: Told, planned: Planned) -> str:
+    def _planned(self, happened: StoryEvent, planned: Planned) -> str:
         blocks = (f"{block.starts} {one_line(block.activity)}" for block in planned.blocks)
-        return self._say("run.planned", told, blocks=self._world.say("common.semicolon").join(blocks))
+        return self._say("run.planned", happened, blocks=self._world.say("common.semicolon").join(blocks))
 
-    def _ended(self, told: Told, ended: ActivityEnded) -> str | None:
+    def _ended(self, happened: StoryEvent, ended: ActivityEnded) -> str | None:
         if ended.because == Because.DONE or ended.action_id == WALK:
             return None
         because = Phrase(f"run.because.{ended.because}")
-        return self._say("run.activity_ended", told, what=self._what(ended), because=because)
+        return self._say("run.activity_ended", happened, what=self._what(ended), because=because)
 
-    def _failed(self, told: Told, failed: ActionFailed) -> str:
+    def _failed(self, happened: StoryEvent, failed: ActionFailed) -> str:
         what = Failed(
             action_id=failed.action_id,
             reason=failed.reason,
             facility_id=failed.facility_id,
             target_id=failed.target_id,
         )
-        return self._say("run.action_failed", told, failed=failed_line(self._world, what))
+        return self._say("run.action_failed", happened, failed=failed_line(self._world, what))
 
-    def _dialogue(self, told: Told, ended: ConversationEnded) -> list[str]:
-        say, talk = self._world.say, told.conversation
+    def _dialogue(self, happened: StoryEvent, ended: ConversationEnded) -> list[str]:
+        say, talk = self._world.say, happened.conversation
         goal = say("run.goal", goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
-        head = self._say("run.conversation_ended", told, partner=self._name(ended.partner_id), goal=goal)
-        turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in told.turns]
+        head = self._say("run.conversation_ended", happened, partner=self._name(ended.partner_id), goal=goal)
+        turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in happened.turns]
         reason = say(f"ends.{ended.reason}")
         if talk is not None and talk.failure is not None:
             reason = f"{reason}: {one_line(str(talk.failure.get(self._world.language, talk.failure['en'])))}"
         return [head, *turns, say("run.over", reason=reason)]
 
-    def _remembered(self, told: Told) -> str | None:
-        found = {row.person_id: row.summary for row in told.summaries}
-        summary = found.get(told.event.person_id or "")
-        return self._say("run.conversation_closed", told, summary=one_line(summary)) if summary else None
+    def _remembered(self, happened: StoryEvent) -> str | None:
+        found = {row.person_id: row.summary for row in happened.summaries}
+        summary = found.get(happened.event.person_id or "")
+        return self._say("run.conversation_closed", happened, summary=one_line(summary)) if summary else None
 
     def _what(self, done: Decided | ActivityStarted | ActivityEnded) -> str:
         name, place = action_name(self._world, done.action_id), ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from service.people.worlds import WorldView
-from service.run.told import Told
+from service.run.story_events import StoryEvent
 from service.store.event_kinds import (
     ActivityEnded,
     ActivityStarted,
@@ -48,10 +48,10 @@ class Ledger:
         self._known: set[str] = set()
         self.days: defaultdict[str, defaultdict[int, Day]] = defaultdict(lambda: defaultdict(Day))
 
-    def take(self, told: Told) -> None:
+    def take(self, happened: StoryEvent) -> None:
         """Count it."""
-        event, at = told.event, told.event.at
-        match told.payload:
+        event, at = happened.event, happened.event.at
+        match happened.payload:
             case ActivityStarted(action_id=action_id):
                 self._begin(event.person_id or "", action_id, at)
             case Departed():
@@ -67,7 +67,7 @@ class Ledger:
                 for person_id in self._characters(event.person_id, partner_id):
                     self._end(person_id, TALK, at)
             case ConversationClosed():
-                self._remember(told)
+                self._remember(happened)
 
     def finish(self, now: WorldTime) -> None:
         """The run ends at `now`, whatever goes on."""
@@ -97,12 +97,12 @@ class Ledger:
             self.days[person_id][day].minutes[action_id] += until - since
             since = until
 
-    def _remember(self, told: Told) -> None:
-        talk = told.conversation
+    def _remember(self, happened: StoryEvent) -> None:
+        talk = happened.conversation
         if talk is None:
             return
         changes = talk.changes or {}
-        for summary in told.summaries:
+        for summary in happened.summaries:
             day = self.days[summary.person_id][self._day(summary.at)]
             day.talks.append(
                 Talked(at=WorldTime(talk.started_at), partner_id=summary.partner_id, summary=summary.summary)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlmodel import Session, col, select
 
 from service.api.dependencies import ApiDependencies
-from service.api.life import lives_of
+from service.api.life import life_states
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
 from service.locales import Language
 from service.locales.time import clock_label
@@ -18,9 +18,9 @@ from service.run.cost import Prices, Spent, spent_by_role, total
 from service.run.feed import Feed
 from service.run.ledger import Ledger
 from service.run.show import Show, Status, one_line
+from service.run.story_events import PAGE, story_events_after
 from service.run.summary import Outcome
-from service.run.told import PAGE, told_after
-from service.runtime.act import set_decision
+from service.runtime.client_actions import set_decision
 from service.runtime.world_session import WorldSession
 from service.store.events import last_event
 from service.store.tables import ConversationKey, PersonRow
@@ -96,7 +96,7 @@ class Watch:
         stage = self._deps.conversation.stage
         world = await self._read(lambda s: stage.open(s, self._world.id))
         missing = self._deps.models_missing
-        lives = await self._read(lambda s: lives_of(s, world, models_missing=missing))
+        lives = await self._read(lambda s: life_states(s, world, models_missing=missing))
         return Outcome(
             world=world,
             since=self._world.now,
@@ -134,7 +134,7 @@ class Watch:
 
     async def _look(self) -> None:
         """Tell what has happened since the last look, and what is going on."""
-        while page := await self._read(lambda s: told_after(s, self._world.id, self._seen)):
+        while page := await self._read(lambda s: story_events_after(s, self._world.id, self._seen)):
             for told in page:
                 self._ledger.take(told)
                 for line in self._feed.lines(told):

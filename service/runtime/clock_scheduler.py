@@ -20,8 +20,8 @@ from sqlmodel import Session, col, select
 
 from service.errors import Invalid, WorldStopped
 from service.locales import Phrase
-from service.runtime.halted import asks_models, stop_unpaid
-from service.runtime.lease import claim_clock, holds_clock, release_clocks
+from service.runtime.budget_stop import asks_models, stop_for_budget
+from service.runtime.world_lease import claim_clock, holds_clock, release_clocks
 from service.runtime.world_runner import WorldRunner
 from service.store.tables import WorldRow
 from world.time import WorldTime
@@ -210,7 +210,7 @@ class ClockScheduler:
             await self.forget(world_id)
             await self._world_runner.rest(world_id)
         for row in rows.values():
-            if not await self._stop_unpaid(row.id):
+            if not await self._stop_for_budget(row.id):
                 self._let_pass(row)
 
     async def _holds(self, row: WorldRow) -> bool:
@@ -220,14 +220,14 @@ class ClockScheduler:
             return True
         return await self._database.write(lambda s: claim_clock(s, world_runner.id, row.id, world_runner.lease_seconds))
 
-    async def _stop_unpaid(self, world_id: str) -> bool:
+    async def _stop_for_budget(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""
         spent = self._world_runner.deps.conversation.budget.exhausted is not None
         if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
             return False
         await self.forget(world_id)
         await self._world_runner.halt(world_id)
-        await self._database.write(lambda s: stop_unpaid(s, self._stage, world_id))
+        await self._database.write(lambda s: stop_for_budget(s, self._stage, world_id))
         return True
 
     def _let_pass(self, row: WorldRow) -> None:

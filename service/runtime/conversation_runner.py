@@ -18,7 +18,7 @@ from service.conversation.engine import Engine
 from service.conversation.stream import Settled
 from service.errors import BudgetExhausted
 from service.memory.store import Group
-from service.runtime.outbox import Outbox
+from service.runtime.outbox_relay import OutboxRelay
 from service.store.ids import new_id
 from service.store.lease import Lease
 from service.store.phase import ClockPolicy, Phase
@@ -38,7 +38,7 @@ class ConversationRunner:
 
     def __init__(self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
         """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
-        self.outbox = Outbox(deps)
+        self.outbox = OutboxRelay(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds

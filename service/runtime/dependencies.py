@@ -11,7 +11,7 @@ from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
-from service.runtime.outbox import Outbox
+from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey
@@ -26,7 +26,7 @@ class WorldDependencies:
     conversation: ConversationDependencies
     decision: DecisionDependencies
     engine: Engine
-    outbox: Outbox
+    outbox: OutboxRelay
 
     @property
     def slots(self) -> int:

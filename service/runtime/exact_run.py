@@ -11,8 +11,8 @@ from heapq import heapify, heappop, heappush
 
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
-from service.runtime.calls import Decisions, Question
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.model_calls import Decisions, Question
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
 from world.causality import Gates

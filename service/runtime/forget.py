@@ -9,7 +9,7 @@ from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
 from service.memory.store import Group, MemoryStore
-from service.runtime.free import require_free
+from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Forgot
 from service.store.events import note

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
-from service.runtime.calls import Calls, Thought, out
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.model_calls import Calls, Thought, out
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
 from service.usage import Usage

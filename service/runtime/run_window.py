@@ -10,8 +10,8 @@ from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.passing import pass_time
 from service.runtime.publish import Why, publish
+from service.runtime.world_clock import advance_clock
 from service.runtime.world_session import WorldSession, save
 from service.store.tables import WorldRow
 from service.store.usage import count
@@ -144,7 +144,7 @@ class RunWindow:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
             count(session, world.id, day, "decision", usage, failures=failures)
         if settled > self._settled:
-            pass_time(session, world, settled)
+            advance_clock(session, world, settled)
         living.reached = self.reached
         revision = save(session, living)
         self.is_called_off = row.target is None or row.target < self.until

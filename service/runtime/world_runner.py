@@ -18,11 +18,11 @@ from sqlmodel import Session
 from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.locales import Phrase
 from service.people.worlds import WorldView
-from service.runtime.calls import Calls, Decisions
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
-from service.runtime.lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, release
+from service.runtime.model_calls import Calls, Decisions
 from service.runtime.realtime import RealtimeStep
+from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, release
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.events import last_event
 from service.store.idempotency import Once, once

@@ -131,7 +131,7 @@ def events_after(
     return list(session.exec(query.order_by(col(EventRow.id)).limit(limit)))
 
 
-def told_in(event: EventRow) -> Payload:
+def payload_in(event: EventRow) -> Payload:
     """What the event tells."""
     return payload_of(event.kind, event.data)
 

@@ -46,7 +46,7 @@ class WorldRow(SQLModel, table=True):
     farther): until the clock is there the world moves. People may have lived ahead of the clock; nothing has been
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
     (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
-    running clock's; `clock_stopped` is why the service itself has stopped it (see runtime/halted.py; None: it has not).
+    running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
     `revision` grows with every write of the living state. `lease_until` is machine time: until then the process named
     in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
     """

@@ -12,7 +12,7 @@ from service.run.cost import Prices, Spent
 from service.run.feed import Feed
 from service.run.ledger import Ledger
 from service.run.show import Status, panel
-from service.run.told import Told
+from service.run.story_events import StoryEvent
 from service.settings import WorldSettings
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
 from tests.store.conversations import conversation_row
@@ -26,8 +26,8 @@ def opened(village: Content, language: Language) -> WorldView:
     return WorldRepository(village, WorldSettings()).as_world(row)
 
 
-def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at: int = NOW, **more: Any) -> Told:
-    return Told(event=EventRow(world_id="main", id=1, at=at, kind=kind, person_id=person_id, data=data), **more)
+def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at: int = NOW, **more: Any) -> StoryEvent:
+    return StoryEvent(event=EventRow(world_id="main", id=1, at=at, kind=kind, person_id=person_id, data=data), **more)
 
 
 def talk(**more: Any) -> ConversationRow:

@@ -15,7 +15,7 @@ from sqlalchemy import create_engine, text
 
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
-from service.runtime.author import set_weather
+from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
 from service.runtime.forget import forget_world
 from service.store.tables import WorldRow

@@ -11,8 +11,8 @@ from service.llm.scripted import ScriptedModel
 from service.memory.recall import recent_memory
 from service.memory.self_facts import self_facts
 from service.people.whereabouts import positions
-from service.runtime.act import sleep
-from service.runtime.outbox import waiting
+from service.runtime.client_actions import sleep
+from service.runtime.outbox_relay import waiting
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.usage import usage_rows

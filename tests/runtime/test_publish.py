@@ -6,7 +6,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import ActionFailed
-from service.store.events import events_after, told_in
+from service.store.events import events_after, payload_in
 from tests.runtime.worlds import command
 from world.events import Event, Kind
 from world.option import Reason
@@ -21,5 +21,5 @@ def test_what_could_not_be_had_is_told_with_the_reason(room: ConversationDepende
 
     command(room, work)
     (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 9))
-    assert told_in(event) == ActionFailed(action_id="eat_out", reason=Reason.NO_SEAT, facility_id="tavern")
+    assert payload_in(event) == ActionFailed(action_id="eat_out", reason=Reason.NO_SEAT, facility_id="tavern")
     assert (event.person_id, event.data) == ("aoi", data)

@@ -16,8 +16,8 @@ from sqlmodel import Session, col, select
 from service.content.load import Content
 from service.decision.context import Decision, DecisionContext
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
-from service.runtime.act import take_in_hand
-from service.runtime.author import Amendment, amend
+from service.runtime.author_changes import Amendment, amend
+from service.runtime.client_actions import take_control
 from service.runtime.realtime import still_possible
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
@@ -170,7 +170,7 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
     async with house(village, tmp_path, model) as home:
         await home.world_runner.let_pass("main", 10)
         await asked(model, ALL)
-        await home.world_runner.command("main", lambda s, living: take_in_hand(s, living, "nagi"))
+        await home.world_runner.command("main", lambda s, living: take_control(s, living, "nagi"))
         model.release()
         await pass_until(home, lambda: len(events(home, kind="decided")) >= ALL - 1)
         assert not events(home, kind="decided", person_id="nagi")

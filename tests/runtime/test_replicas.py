@@ -14,7 +14,7 @@ from service.content.load import Content
 from service.errors import WorldMoves
 from service.llm.chat import ChatModel
 from service.runtime.clock_scheduler import ClockScheduler, Pace
-from service.runtime.lease import LEASE_SECONDS
+from service.runtime.world_lease import LEASE_SECONDS
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
 from tests.runtime.lives import House, house, rehearsal

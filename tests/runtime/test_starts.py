@@ -14,7 +14,7 @@ from service.content.load import Content, load_content
 from service.conversation.context import Goal
 from service.conversation.start import Start
 from service.errors import Busy
-from service.runtime.act import talk
+from service.runtime.client_actions import talk
 from service.runtime.world_session import WorldSession
 from tests.content.village import in_pairs
 from tests.runtime.lives import House, house, rehearsal

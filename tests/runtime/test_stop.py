@@ -13,8 +13,8 @@ from sqlmodel import Session
 
 from service.content.load import Content
 from service.errors import Busy, NotFound, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
-from service.runtime.act import sleep
-from service.runtime.author import Amendment, amend, set_weather
+from service.runtime.author_changes import Amendment, amend, set_weather
+from service.runtime.client_actions import sleep
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.forget import forget_world
 from service.runtime.world_runner import PATIENCE_SECONDS

@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 
 from service.content.load import Content
 from service.errors import WorldMoves
-from service.runtime.act import take_in_hand
+from service.runtime.client_actions import take_control
 from service.runtime.world_session import WorldSession, load, save
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, Slow, house, rehearsal
@@ -54,7 +54,7 @@ def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Conte
 
     def work(session: Session, living: WorldSession) -> None:
         found.append(living.core.people["aoi"].last.action_id)
-        take_in_hand(session, living, "aoi")
+        take_control(session, living, "aoi")
         if len(found) == 1:
             raise IntegrityError("INSERT", {}, Exception("somebody else was first"))
 

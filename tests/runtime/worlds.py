@@ -12,10 +12,10 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.decision.dependencies import DecisionDependencies
 from service.llm.scripted import ScriptedModel
-from service.runtime.act import Destination, walk
-from service.runtime.author import announce
+from service.runtime.author_changes import announce
+from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.outbox import Outbox
+from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.events import events_after
@@ -54,7 +54,7 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
             settings=room.settings, database=room.database, memory=room.memory, models=room.models
         )
         world_runner = WorldRunner(
-            WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=Outbox(room))
+            WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room))
         )
         await world_runner.start()
         try:

@@ -11,7 +11,7 @@ from service.conversation.transcript import end
 from service.errors import Busy, Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.scripted import ScriptedModel
 from service.people.whereabouts import positions
-from service.runtime.act import Destination, do, set_decision, sleep, take_in_hand, walk
+from service.runtime.client_actions import Destination, do, set_decision, sleep, take_control, walk
 from service.store.events import events_after
 from service.store.phase import EndReason
 from service.store.tables import EventRow, LifeRow, MovementRow
@@ -213,7 +213,7 @@ def test_an_action_is_done_and_a_refusal_says_why(room: ConversationDependencies
 
 
 def test_who_is_given_back_decides_by_itself(room: ConversationDependencies) -> None:
-    command(room, lambda s, living: take_in_hand(s, living, "aoi"))
+    command(room, lambda s, living: take_control(s, living, "aoi"))
     assert _tick(room, 60) == []
     command(room, lambda s, living: set_decision(s, living, "aoi", None))
     assert "decided" in [event.kind for event in _tick(room, 60)]

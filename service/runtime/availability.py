@@ -11,10 +11,10 @@ from world.life import State
 def require_free(session: Session, living: WorldSession, person_id: str) -> None:
     """Raises: Busy: the person talks now, or is taking leave."""
     start.require_free(session, living.world, person_id)
-    require_no_leave_taking(living, person_id)
+    require_not_talking(living, person_id)
 
 
-def require_no_leave_taking(living: WorldSession, person_id: str) -> None:
+def require_not_talking(living: WorldSession, person_id: str) -> None:
     """Raises: Busy: the person is in a talk of the living world: its words may be spoken before its time is up."""
     person, now = living.core.people.get(person_id), living.world.now
     if person is None:

@@ -19,7 +19,7 @@ _AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(Activity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class EventQuery:
     """Events with an id above `after` and below `before`, at world times from `since` to `until`, both included."""
 
     world_id: str
@@ -33,7 +33,7 @@ class Asked:
     limit: int = 100
 
 
-def page(session: Session, asked: Asked, *more: Any) -> EventPage:
+def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
     """At most `limit` of them; `next` is the id to go on from."""
     query = select(EventRow).where(EventRow.world_id == asked.world_id, col(EventRow.id) > asked.after, *more)
     if asked.before is not None:
@@ -52,7 +52,7 @@ def page(session: Session, asked: Asked, *more: Any) -> EventPage:
     return EventPage(items=items, next=str(items[-1].id) if len(rows) > asked.limit else None)
 
 
-def page_of_step(session: Session, step: Step, asked: Asked) -> EventPage:
+def page_of_step(session: Session, step: Step, asked: EventQuery) -> EventPage:
     """What a tick brought: the same whenever it is asked for, however far the world has gone on since."""
     at, kind = col(EventRow.at), col(EventRow.kind)
     return page(

@@ -16,34 +16,34 @@ _MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: igno
 _RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
 
 
-def claim(session: Session, world_runner: str, world_id: str, seconds: float) -> None:
+def claim(session: Session, holder_id: str, world_id: str, seconds: float) -> None:
     """Raises: WorldMoves: another replica moves it."""
-    if not _MOVES.take(session, world_runner, seconds, col(WorldRow.id) == world_id):
+    if not _MOVES.take(session, holder_id, seconds, col(WorldRow.id) == world_id):
         raise moves(session.get_one(WorldRow, world_id, populate_existing=True))
 
 
-def claim_if_there(session: Session, world_runner: str, world_id: str, seconds: float) -> bool:
+def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: float) -> bool:
     """The same for a world that may have no row: whether it has. Raises: WorldMoves."""
     if session.get(WorldRow, world_id, with_for_update=True) is None:
         return False
-    claim(session, world_runner, world_id, seconds)
+    claim(session, holder_id, world_id, seconds)
     return True
 
 
-def extend(session: Session, world_runner: str, world_ids: Sequence[str], seconds: float) -> None:
+def extend(session: Session, holder_id: str, world_ids: Sequence[str], seconds: float) -> None:
     """Hold for longer those that this runner holds."""
-    _MOVES.extend(session, world_runner, seconds, col(WorldRow.id).in_(world_ids))
+    _MOVES.extend(session, holder_id, seconds, col(WorldRow.id).in_(world_ids))
 
 
-def release(session: Session, world_runner: str, world_id: str | None = None) -> None:
+def release(session: Session, holder_id: str, world_id: str | None = None) -> None:
     """Give the world back; without `world_id`, every world that this runner holds."""
     which = [] if world_id is None else [col(WorldRow.id) == world_id]
-    _MOVES.give_back(session, col(WorldRow.runner) == world_runner, *which)
+    _MOVES.give_back(session, col(WorldRow.runner) == holder_id, *which)
 
 
-def abandoned(session: Session, world_runner: str) -> list[str]:
+def abandoned(session: Session, holder_id: str) -> list[str]:
     """Worlds short of where they were told to go that no living runner but this one holds."""
-    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), _MOVES.is_open_to(world_runner))
+    due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), _MOVES.is_open_to(holder_id))
     return list(session.exec(due.order_by(col(WorldRow.id))))
 
 
@@ -53,17 +53,17 @@ def drop_all(session: Session) -> None:
     _RUNS_CLOCK.give_back(session)
 
 
-def holds_clock(row: WorldRow, world_runner: str, seconds: float) -> bool:
+def holds_clock(row: WorldRow, holder_id: str, seconds: float) -> bool:
     """Whether the runner runs the world's clock, and need not say so again yet."""
-    return row.clock_runner == world_runner and row.clock_lease_until > time.time() + seconds / 2
+    return row.clock_runner == holder_id and row.clock_lease_until > time.time() + seconds / 2
 
 
-def claim_clock(session: Session, world_runner: str, world_id: str, seconds: float) -> bool:
+def claim_clock(session: Session, holder_id: str, world_id: str, seconds: float) -> bool:
     """Run the world's clock for so long, if it runs, and no other living runner does."""
     running = (col(WorldRow.id) == world_id, col(WorldRow.clock_mode) == "running")
-    return _RUNS_CLOCK.take(session, world_runner, seconds, *running) == 1
+    return _RUNS_CLOCK.take(session, holder_id, seconds, *running) == 1
 
 
-def release_clocks(session: Session, world_runner: str) -> None:
+def release_clocks(session: Session, holder_id: str) -> None:
     """Run none any longer."""
-    _RUNS_CLOCK.give_back(session, col(WorldRow.clock_runner) == world_runner)
+    _RUNS_CLOCK.give_back(session, col(WorldRow.clock_runner) == holder_id)

@@ -11,7 +11,7 @@ from service.locales import Phrase
 from service.people.attitude import set_affinity
 from service.people.person import person_row
 from service.people.whereabouts import move
-from service.runtime.free import require_free
+from service.runtime.availability import require_free
 from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Announced, Carries, Changed, WeatherSet

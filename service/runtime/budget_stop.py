@@ -19,7 +19,7 @@ def asks_models(session: Session, stage: WorldRepository, world_id: str) -> bool
     return any(how_of(world, i, said.get(i), models_missing=False) == "model" for i in world.cast.characters)
 
 
-def stop_unpaid(session: Session, stage: WorldRepository, world_id: str) -> None:
+def stop_for_budget(session: Session, stage: WorldRepository, world_id: str) -> None:
     """Set the world's running clock to manual, and tell why; the caller commits."""
     world = stage.open(session, world_id, lock=True)
     row = session.get_one(WorldRow, world_id)

@@ -14,7 +14,7 @@ from service.locales import Phrase
 from service.people.person import person_row
 from service.people.whereabouts import move, segment_of
 from service.people.worlds import WorldView
-from service.runtime.free import require_free, require_no_leave_taking
+from service.runtime.availability import require_free, require_not_talking
 from service.runtime.publish import Why, fall_asleep, publish
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Slept
@@ -45,7 +45,7 @@ class Destination:
             raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
 
 
-def take_in_hand(session: Session, living: WorldSession, character_id: str) -> None:
+def take_control(session: Session, living: WorldSession, character_id: str) -> None:
     """From now on the character does only what clients say; what it did ends, and it stands where it is.
 
     Raises:
@@ -67,7 +67,7 @@ def talk(session: Session, living: WorldSession, wanted: Start, models: dict[Rol
     """
     living.world.character(wanted.character_id)
     for person_id in (wanted.character_id, wanted.partner_id):
-        require_no_leave_taking(living, person_id)
+        require_not_talking(living, person_id)
     row = start(session, living.world, wanted, models)
     set_decision(session, living, wanted.character_id, "client")
     for person_id in row.person_ids:
@@ -98,7 +98,7 @@ def walk(session: Session, living: WorldSession, character_id: str, to: Destinat
     require_free(session, living, character_id)
     start = node_at(segment_of(session, world, character_id), world.now)
     path = _path(world, start, to)
-    take_in_hand(session, living, character_id)
+    take_control(session, living, character_id)
     _do(
         session,
         living,
@@ -149,7 +149,7 @@ def do(
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
         raise _not_possible(world, refusal or _not_there(action_id, facility_id))
-    take_in_hand(session, living, character_id)
+    take_control(session, living, character_id)
     _do(session, living, character_id, option)
     return option
 
@@ -163,7 +163,7 @@ def sleep(session: Session, living: WorldSession, character_id: str) -> int:
         NotFound: no such character.
         Busy: the character talks.
     """
-    take_in_hand(session, living, character_id)
+    take_control(session, living, character_id)
     cleared = fall_asleep(session, living.world.id, character_id)
     note(session, living.world.id, living.world.now, Slept(cleared=cleared), character_id)
     return cleared

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 LONGEST_WAIT_SECONDS = 30.0
 
 
-class Outbox:
+class OutboxRelay:
     """Delivers what conversations left in the outbox; nothing where the memory is in our own database.
 
     The store takes a second delivery of the same episode for nothing new, so a crash between delivery and deletion,

@@ -7,7 +7,7 @@ from service.content.profile import Importance
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid
 from service.memory.mid_term import add_mid_term, expires_at, mid_term_memories
-from service.runtime.passing import pass_time
+from service.runtime.world_clock import advance_clock
 from service.store.events import events_after, last_event
 from service.store.tables import EventRow, MidTermRow, WorldRow
 from tests.conversation.talks import rows
@@ -21,7 +21,7 @@ def _pass(room: ConversationDependencies, minutes: int, world_id: str = "main") 
     def work(session: Session) -> list[EventRow]:
         world = room.stage.open(session, world_id, lock=True)
         first = last_event(session, world_id)
-        pass_time(session, world, WorldTime(world.now + minutes))
+        advance_clock(session, world, WorldTime(world.now + minutes))
         return events_after(session, world_id, first, 999)
 
     return room.database.write_now(work)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, select
 
 from service.store.event_kinds import ClosingFailed, ConversationClosed, ConversationEnded, ConversationStarted, Payload
-from service.store.events import events_after, told_in
+from service.store.events import events_after, payload_in
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, said_in
 
 PAGE = 300
@@ -13,7 +13,7 @@ _Talk = ConversationStarted | ConversationEnded | ConversationClosed | ClosingFa
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class StoryEvent:
     """An event. Of a conversation that ended: its turns; of one that is closed: what each character remembers of it."""
 
     event: EventRow
@@ -24,7 +24,7 @@ class Told:
     @property
     def payload(self) -> Payload:
         """What the event tells."""
-        return told_in(self.event)
+        return payload_in(self.event)
 
     @property
     def partner_id(self) -> str | None:
@@ -32,18 +32,18 @@ class Told:
         return self.conversation.partner_id if self.conversation else None
 
 
-def told_after(session: Session, world_id: str, after: int) -> list[Told]:
+def story_events_after(session: Session, world_id: str, after: int) -> list[StoryEvent]:
     """A page of what happened, oldest first."""
-    return [_told(session, event) for event in events_after(session, world_id, after, PAGE)]
+    return [_with_conversation(session, event) for event in events_after(session, world_id, after, PAGE)]
 
 
-def _told(session: Session, event: EventRow) -> Told:
-    payload = told_in(event)
+def _with_conversation(session: Session, event: EventRow) -> StoryEvent:
+    payload = payload_in(event)
     if not isinstance(payload, _Talk):
-        return Told(event=event)
+        return StoryEvent(event=event)
     talk = session.get(ConversationRow, (event.world_id, payload.conversation_id))
     if talk is None:  # the author has made its character forget
-        return Told(event=event)
+        return StoryEvent(event=event)
     turns: tuple[TurnRow, ...] = ()
     summaries: tuple[SummaryRow, ...] = ()
     if isinstance(payload, ConversationEnded):
@@ -52,4 +52,4 @@ def _told(session: Session, event: EventRow) -> Told:
     if isinstance(payload, ConversationClosed):
         of_it = select(SummaryRow).where(SummaryRow.world_id == talk.world_id, SummaryRow.conversation_id == talk.id)
         summaries = tuple(session.exec(of_it))
-    return Told(event=event, conversation=talk, turns=turns, summaries=summaries)
+    return StoryEvent(event=event, conversation=talk, turns=turns, summaries=summaries)

@@ -10,10 +10,10 @@ from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.revision import next_revision
 from service.memory.store import Group
-from service.runtime import outbox as outbox_module
+from service.runtime import outbox_relay as outbox_module
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.forget import forget_character, forget_world
-from service.runtime.outbox import Outbox, waiting
+from service.runtime.outbox_relay import OutboxRelay, waiting
 from service.runtime.world_session import load
 from service.store.phase import Phase
 from service.store.tables import OutboxRow
@@ -99,7 +99,7 @@ def _episodes(house: ConversationDependencies, group: Group = AOI) -> list[str]:
 def test_memories_are_delivered_in_order(house: ConversationDependencies, graph: RemoteMemory) -> None:
     for conversation_id in ("c1", "c2", "c3"):
         _leave(house, conversation_id)
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     assert graph.taken == ["c1", "c2", "c3"]
     assert _waiting(house) == []
 
@@ -107,7 +107,7 @@ def test_memories_are_delivered_in_order(house: ConversationDependencies, graph:
 def test_everybodys_due_memories_are_delivered(house: ConversationDependencies, graph: RemoteMemory) -> None:
     _leave(house, "c1", AOI)
     _leave(house, "c2", MIO)
-    asyncio.run(Outbox(house).deliver_due())
+    asyncio.run(OutboxRelay(house).deliver_due())
     assert sorted(graph.taken) == ["c1", "c2"]
     assert (_episodes(house, AOI), _episodes(house, MIO)) == (["c1"], ["c2"])
 
@@ -160,7 +160,7 @@ def test_a_memory_that_failed_waits_longer_each_time_and_is_not_asked_for_before
 ) -> None:
     graph.away = True
     _leave(house, "c1")
-    outbox = Outbox(house)
+    outbox = OutboxRelay(house)
     asyncio.run(outbox.deliver_due())
     first = rows(house, OutboxRow)[0]
     asyncio.run(outbox.deliver_due())
@@ -178,7 +178,7 @@ def test_a_memory_that_cannot_be_written_holds_up_its_own_character_only(
     _leave(house, "c1", AOI)
     _leave(house, "c2", AOI)
     _leave(house, "c3", MIO)
-    asyncio.run(Outbox(house).deliver_due())
+    asyncio.run(OutboxRelay(house).deliver_due())
     assert graph.taken == ["c3"]
     assert _waiting(house) == ["c1", "c2"]
     assert rows(house, OutboxRow)[0]["last_error"] == "cannot be written, ever"
@@ -190,10 +190,10 @@ def test_a_crash_between_delivery_and_deletion_writes_nothing_twice(
     _leave(house, "c1")
     graph.dies_after = True
     with pytest.raises(KeyboardInterrupt):
-        asyncio.run(Outbox(house).deliver(AOI))
+        asyncio.run(OutboxRelay(house).deliver(AOI))
     assert _waiting(house) == ["c1"]
     graph.dies_after = False
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     assert _waiting(house) == []
     assert _episodes(house) == ["c1"]
     assert graph.facts(AOI) == ["Taro told of c1"]
@@ -205,12 +205,12 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
     async def run() -> None:
         graph.slow = asyncio.Event()
         _leave(house, "c1")
-        delivery = asyncio.create_task(Outbox(house).deliver(AOI))
+        delivery = asyncio.create_task(OutboxRelay(house).deliver(AOI))
         await asyncio.sleep(0.05)
         assert await house.database.write(lambda s: forget_world(s, graph, "main")) == ["aoi", "npc_taro"]
         graph.slow.set()
         await delivery
-        await Outbox(house).deliver(replace(AOI, person_id="npc_taro"))
+        await OutboxRelay(house).deliver(replace(AOI, person_id="npc_taro"))
 
     asyncio.run(run())
     assert graph.taken == ["c1"]
@@ -222,15 +222,15 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
     house: ConversationDependencies, graph: RemoteMemory
 ) -> None:
     _leave(house, "c1")
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     graph.away = True
     house.database.write_now(
         lambda s: forget_character(s, graph, load(s, house.stage, "main", models_missing=True), "aoi")
     )
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     assert _episodes(house) == ["c1"]
     graph.away = False
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     assert (_episodes(house), _waiting(house)) == ([], [])
 
 
@@ -249,12 +249,12 @@ def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(
 
     house.database.write_now(also_mio)
     graph.away = True
-    asyncio.run(Outbox(house).deliver(MIO))
+    asyncio.run(OutboxRelay(house).deliver(MIO))
     assert {r["person_id"]: r["attempts"] for r in rows(house, OutboxRow)} == {"aoi": 0, "mio": 4}
     graph.away = False
-    asyncio.run(Outbox(house).deliver(MIO))
+    asyncio.run(OutboxRelay(house).deliver(MIO))
     assert [r["person_id"] for r in rows(house, OutboxRow)] == ["aoi"]
-    asyncio.run(Outbox(house).deliver(AOI))
+    asyncio.run(OutboxRelay(house).deliver(AOI))
     assert rows(house, OutboxRow) == []
     assert graph.taken == ["c1", "c1"]
 
@@ -262,7 +262,7 @@ def test_of_one_talk_each_characters_memory_is_delivered_and_waits_for_itself(
 def test_one_character_is_delivered_by_one_at_a_time(house: ConversationDependencies, graph: RemoteMemory) -> None:
     async def run() -> None:
         graph.slow = asyncio.Event()
-        outbox = Outbox(house)
+        outbox = OutboxRelay(house)
         both = asyncio.gather(outbox.deliver(AOI), outbox.deliver(AOI))
         await asyncio.sleep(0.05)
         graph.slow.set()

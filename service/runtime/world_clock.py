@@ -12,7 +12,7 @@ from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
 LEAP_DAYS = 31
 
 
-def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
+def advance_clock(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
     tell_expired(session, world, now)
     _begin_day(session, world, now)

@@ -164,7 +164,7 @@ def _deps(
     worlds = WorldRepository(load_content(bundled_content()), settings.world)
     return ConversationDependencies(
         settings=settings,
-        stage=worlds,
+        worlds=worlds,
         database=database,
         memory=_memory(ingestion, server, database, worlds, embedder, base_url),
         models=Models(dict.fromkeys(ROLES, model)),
@@ -175,7 +175,7 @@ def _deps(
 
 def _talk(session: Session, deps: ConversationDependencies, world_id: str, n: int) -> str:
     """A conversation whose turns are said and whose closing is due."""
-    world = deps.stage.open(session, world_id, lock=True)
+    world = deps.worlds.open(session, world_id, lock=True)
     beside = world.map.beside(world.map.posts["npc_taro"])[0]
     move(session, world, "aoi", Segment.stay(beside, world.now))
     goal = Goal(goal="Hear how his family is", success_criteria="He told one thing about it")
@@ -200,7 +200,7 @@ def _talk(session: Session, deps: ConversationDependencies, world_id: str, n: in
             )
         )
     session.flush()
-    end(session, deps.stage, world_id, row.id, EndReason.TURN_LIMIT)
+    end(session, deps.worlds, world_id, row.id, EndReason.TURN_LIMIT)
     return row.id
 
 

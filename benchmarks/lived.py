@@ -123,9 +123,9 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
     room = lived.room
 
     def order(session: Session) -> WorldSession:
-        now = room.stage.open(session, WORLD, lock=True).now
+        now = room.worlds.open(session, WORLD, lock=True).now
         session.get_one(WorldRow, WORLD).target = now + minutes
-        return load(session, room.stage, WORLD, models_missing=False)
+        return load(session, room.worlds, WORLD, models_missing=False)
 
     living = await room.database.write(order)
     await Lockstep(lived.world_runner.deps, living, WorldTime(living.world.now + minutes)).run()

@@ -60,7 +60,7 @@ async def _village(language: Language, minutes: int) -> dict[str, float]:
 
 
 def _figures(session: Session, lived: House, minutes: int) -> dict[str, float]:
-    world = lived.room.stage.open(session, "main")
+    world = lived.room.worlds.open(session, "main")
     people = [*world.cast.characters.values(), *world.cast.npcs.values()]
     written = [text for person in people for text in (*person.lines, *person.facts)]
     return {

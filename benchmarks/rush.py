@@ -73,7 +73,7 @@ def run(
         database.migrate()
         deps = ConversationDependencies(
             settings=settings,
-            stage=WorldRepository(load_content(bundled_content()), settings.world),
+            worlds=WorldRepository(load_content(bundled_content()), settings.world),
             database=database,
             memory=SqlMemory(database),
             models=Models(dict.fromkeys(ROLES, Unhurried(model_seconds))),
@@ -88,7 +88,7 @@ def run(
 
 
 def _begun(deps: ConversationDependencies, world_id: str, character_id: str, npc_id: str) -> ConversationKey:
-    beside = deps.stage.content.cast("en").world_map
+    beside = deps.worlds.content.cast("en").world_map
     place(deps, character_id, beside.beside(beside.posts[npc_id])[0], world_id)
     met = begin(deps, character_id=character_id, npc_id=npc_id, max_turns=TURNS, world_id=world_id)
     return ConversationKey(world_id, met)

@@ -58,19 +58,19 @@ def create_app(
         ContentErrors: the game's files have errors; such a world does not start.
         Misconfigured: a setting is wrong.
     """
-    stage = _stage(settings)
+    worlds = _worlds(settings)
     offline = OfflineModel(seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds)
     configured = models or choose_models(settings, offline)  # now, so that a wrong setting stops the service
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with _opened(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database, stage)
+            store = memory(database) if memory else choose_memory(settings, database, worlds)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget)
             conversation = ConversationDependencies(
                 settings=settings,
-                stage=stage,
+                worlds=worlds,
                 database=database,
                 memory=store,
                 models=speaking,
@@ -133,15 +133,15 @@ def create_app(
     return app
 
 
-def _stage(settings: Settings) -> WorldRepository:
-    stage = WorldRepository(load_game(settings.content_dir or bundled_content()), settings.world)
+def _worlds(settings: Settings) -> WorldRepository:
+    worlds = WorldRepository(load_game(settings.content_dir or bundled_content()), settings.world)
     try:
-        stage.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
+        worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request
     except BadWorldTime as exc:
         raise Misconfigured(
             setting="KATARIBE_WORLD__START", reason=Phrase("common.no_world_time", text=exc.text)
         ) from exc
-    return stage
+    return worlds
 
 
 @contextmanager

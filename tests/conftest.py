@@ -86,7 +86,7 @@ def room(database: Database, village: Content, settings: Settings, script: Scrip
     """Where conversations are held, with the scripted model and a memory of its own."""
     return ConversationDependencies(
         settings=settings,
-        stage=WorldRepository(village, settings.world),
+        worlds=WorldRepository(village, settings.world),
         database=database,
         memory=SqlMemory(database),
         models=Models(dict.fromkeys(ROLES, script)),

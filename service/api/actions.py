@@ -47,10 +47,10 @@ async def read_actions(
     """
 
     def work(session: Session) -> PossibilitiesOut:
-        living = load(session, deps.conversation.stage, world_id, models_missing=deps.models_missing)
+        living = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
         found = possibilities(session, living, character_id)
         language = language_named(accept_language) or living.world.language
-        return possibilities_out(deps.conversation.stage, living.world, language, character_id, found)
+        return possibilities_out(deps.conversation.worlds, living.world, language, character_id, found)
 
     return await deps.conversation.database.read(work)
 

@@ -88,7 +88,7 @@ async def list_conversations(
     """Conversations of the world, newest first."""
 
     def work(session: Session) -> ConversationPage:
-        world = deps.conversation.stage.open(session, world_id)
+        world = deps.conversation.worlds.open(session, world_id)
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
         for seat, person_id in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id)):
             if person_id is not None:
@@ -120,7 +120,7 @@ async def end_conversation(conversation_id: Slug, deps: Serving, world_id: World
     """
     key = ConversationKey(world_id, conversation_id)
     await deps.conversation.database.write(
-        lambda s: end(s, deps.conversation.stage, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
+        lambda s: end(s, deps.conversation.worlds, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
     )
     deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
     await deps.runner.interrupt(key)
@@ -231,5 +231,5 @@ async def _answer(
 
 async def _detail(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
     return await deps.conversation.database.read(
-        lambda s: views.read_conversation(s, deps.conversation.stage.open(s, world_id), conversation_id)
+        lambda s: views.read_conversation(s, deps.conversation.worlds.open(s, world_id), conversation_id)
     )

@@ -87,7 +87,7 @@ async def read_memory_graph(
     limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts and episodes, the newest")] = 500,
 ) -> MemoryGraphOut:
     """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
-    world = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id))
+    world = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id))
     character = world.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)

@@ -83,7 +83,7 @@ async def list_npcs(deps: Serving, world_id: WorldId) -> list[NpcOut]:
     """All NPCs as they stand now."""
 
     def work(session: Session) -> list[NpcOut]:
-        world = deps.conversation.stage.open(session, world_id)
+        world = deps.conversation.worlds.open(session, world_id)
         return _npcs(session, deps, world, list(world.cast.npcs))
 
     return await deps.conversation.database.read(work)
@@ -138,7 +138,7 @@ async def read_memory(
     at: AsKnownAt = None,
 ) -> MemoryOut:
     """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
-    await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id).character(character_id))
+    await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id).character(character_id))
     memory = await _remembered(deps, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
     return MemoryOut(**memory.model_dump(), character_id=character_id, npc_id=npc_id)
 
@@ -160,7 +160,7 @@ async def _remembered(
     """Raises: NotFound: there is no such person, or nobody to ask about."""
 
     def people(session: Session) -> WorldView:
-        world = deps.conversation.stage.open(session, world_id)
+        world = deps.conversation.worlds.open(session, world_id)
         for named in filter(None, (person_id, about)):
             world.cast.person(named)
         return world
@@ -186,7 +186,7 @@ async def _remembered(
 
 
 def _lives(session: Session, deps: ApiDependencies, world_id: str, only: str | None = None) -> LifeStates:
-    world = deps.conversation.stage.open(session, world_id)
+    world = deps.conversation.worlds.open(session, world_id)
     return life_states(session, world, models_missing=deps.models_missing, only=only)
 
 
@@ -218,7 +218,7 @@ def _character(session: Session, lives: LifeStates, here: dict[str, Position], c
 
 
 def _one_npc(session: Session, deps: ApiDependencies, world_id: str, npc_id: str) -> NpcOut:
-    world = deps.conversation.stage.open(session, world_id)
+    world = deps.conversation.worlds.open(session, world_id)
     world.npc(npc_id)
     return _npcs(session, deps, world, [npc_id])[0]
 

@@ -13,10 +13,10 @@ from world.time import iso
 
 
 def possibilities_out(
-    stage: WorldRepository, world: WorldView, language: Language, character_id: str, found: Possibilities
+    worlds: WorldRepository, world: WorldView, language: Language, character_id: str, found: Possibilities
 ) -> PossibilitiesOut:
     """`language`: the reader's, whatever the world's is."""
-    told = _in_language(stage, world, language)
+    told = _in_language(worlds, world, language)
     return PossibilitiesOut(
         character_id=character_id,
         now=iso(world.now),
@@ -26,11 +26,11 @@ def possibilities_out(
     )
 
 
-def _in_language(stage: WorldRepository, world: WorldView, language: Language) -> WorldView:
+def _in_language(worlds: WorldRepository, world: WorldView, language: Language) -> WorldView:
     if language == world.language:
         return world
     row = WorldRow(id=world.id, language=language, started_at=world.started_at, now=world.now)
-    return replace(stage.as_world(row), notices=world.notices)
+    return replace(worlds.as_world(row), notices=world.notices)
 
 
 def _option(world: WorldView, option: Option) -> OptionOut:

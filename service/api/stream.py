@@ -98,5 +98,5 @@ def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None
 
 async def _read(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
     return await deps.conversation.database.read(
-        lambda s: views.read_conversation(s, deps.conversation.stage.open(s, world_id), conversation_id)
+        lambda s: views.read_conversation(s, deps.conversation.worlds.open(s, world_id), conversation_id)
     )

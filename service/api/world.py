@@ -52,7 +52,7 @@ _ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
 @router.get("/world", response_model=WorldOut, responses=describe())
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
 
 
 @router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
@@ -74,7 +74,7 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId) -> World
         if body.announce is not None:
             announce(session, living, body.announce.text, body.announce.minutes)
         session.flush()
-        return _world(session, deps, deps.conversation.stage.open(session, world_id))
+        return _world(session, deps, deps.conversation.worlds.open(session, world_id))
 
     return await deps.world_runner.command(world_id, work)
 
@@ -89,7 +89,7 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
     does.
     """
     await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
 
 
 @router.post("/world/stop", response_model=WorldOut, responses=describe())
@@ -101,7 +101,7 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     nothing. Where another replica moves the world, it stands within seconds.
     """
     await deps.clock_scheduler.set(world_id, mode="manual")
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.stage.open(s, world_id)))
+    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
@@ -138,7 +138,7 @@ async def tick(
     """
     step = await deps.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
     if not body.wait:
-        now = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id).now)
+        now = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id).now)
         response.status_code = 202
         told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
         return told.model_copy(update={"next": str(step.first)})
@@ -158,7 +158,7 @@ async def tick(
 @router.get("/world/map", response_model=MapOut, responses=describe())
 async def read_map(deps: Serving, world_id: WorldId) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
-    world = await deps.conversation.database.read(lambda s: deps.conversation.stage.open(s, world_id))
+    world = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id))
     places = world.map
     return MapOut(
         maps=dict(places.map_names),
@@ -181,7 +181,7 @@ async def read_people(
     """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
     def work(session: Session) -> PeopleOut:
-        world = deps.conversation.stage.open(session, world_id)
+        world = deps.conversation.worlds.open(session, world_id)
         moment = world.now if at is None else _past(at, world.now)
         lives = life_states(session, world, models_missing=deps.models_missing) if moment == world.now else None
         return PeopleOut(at=iso(moment), people=_people(session, world, moment, lives))

@@ -79,7 +79,7 @@ async def _extract(deps: ConversationDependencies, row: ConversationRow) -> _Ext
     """
     settings = deps.settings.memory
     turns, world = await deps.database.read(
-        lambda s: (turns_of(s, row.key), world_at(s, deps.stage, row, row.ended_at)),
+        lambda s: (turns_of(s, row.key), world_at(s, deps.worlds, row, row.ended_at)),
     )
     query = " ".join(turn.text for turn in turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
@@ -101,7 +101,7 @@ def _settle(
     session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
     row = session.get_one(ConversationRow, key, with_for_update=True)
-    world = world_at(session, deps.stage, row, row.ended_at)
+    world = world_at(session, deps.worlds, row, row.ended_at)
     usage = extracted.usage
     count(session, world.id, world.day, "closing", usage)
     row.calls += usage.calls
@@ -122,13 +122,13 @@ async def _fail(
     deps: ConversationDependencies, row: ConversationRow, error: KataribeError, usage: Usage
 ) -> ConversationRow:
     def work(session: Session) -> ConversationRow:
-        count_failure(session, deps.stage, row.key, "closing", usage, row.ended_at)
+        count_failure(session, deps.worlds, row.key, "closing", usage, row.ended_at)
         current = session.get_one(ConversationRow, row.key, with_for_update=True)
         if current.phase != Phase.CLOSING:
             return current
         current.phase = Phase.CLOSING_FAILED
         current.failure = failure_of(error, "closing")
-        world = world_at(session, deps.stage, current, current.ended_at)
+        world = world_at(session, deps.worlds, current, current.ended_at)
         failed = ClosingFailed(conversation_id=current.id, partner_id=current.partner_id, error=error.slug)
         publish(session, current, _no_earlier(world, current), failed, current.opener_id)
         return current

@@ -1,4 +1,4 @@
-"""Owns what every conversation is held with: the stage, the stores, the models, their budget, and those who listen."""
+"""Owns what every conversation is held with: the worlds, the stores, the models, their budget, and those who listen."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -34,7 +34,7 @@ class ConversationDependencies:
     """What every conversation is held with."""
 
     settings: Settings
-    stage: WorldRepository
+    worlds: WorldRepository
     database: Database
     memory: MemoryStore
     models: Models

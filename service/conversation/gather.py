@@ -89,7 +89,7 @@ async def gather(deps: ConversationDependencies, conversation: ConversationRow) 
             _context(s, deps, world, conversation, PARTNER, others),
             said_between(s, world, opener_id, partner_id),
             _kept(s, conversation),
-            deps.stage.open(s, conversation.world_id),
+            deps.worlds.open(s, conversation.world_id),
         )
     )
     known = {one.fact.id for one in own}
@@ -110,7 +110,7 @@ def _with_own_words(context: PromptContext, world: WorldView, earlier: Sequence[
 
 
 def _world_of(session: Session, deps: ConversationDependencies, conversation: ConversationRow) -> WorldView:
-    world = world_at(session, deps.stage, conversation, conversation.started_at)
+    world = world_at(session, deps.worlds, conversation, conversation.started_at)
     world.character(conversation.opener_id)
     world.cast.person(conversation.partner_id)
     if conversation.node_id not in world.map.nodes:

@@ -68,7 +68,7 @@ async def finish(
     """End it, unless the client did so in the same moment."""
     try:
         ended = await deps.database.write(
-            lambda s: end(s, deps.stage, row.world_id, row.id, reason, failure),
+            lambda s: end(s, deps.worlds, row.world_id, row.id, reason, failure),
         )
     except WrongPhase:
         return await deps.database.read(lambda s: s.get_one(ConversationRow, row.key))
@@ -199,7 +199,9 @@ async def _commit(
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     prompt = None if any(turn.speaker_id == speaker.id for turn in turns) else known.record_row(seat)
     usage = said.answer.usage
-    world = await deps.database.write(lambda s: commit_turn(s, deps.stage, turn, speaker.kind, usage, goal, at, prompt))
+    world = await deps.database.write(
+        lambda s: commit_turn(s, deps.worlds, turn, speaker.kind, usage, goal, at, prompt)
+    )
     if goal is not None:
         row.goal, row.success_criteria = goal
     if world is None:
@@ -211,7 +213,7 @@ async def _commit(
 async def _count(
     deps: ConversationDependencies, row: ConversationRow, role: Role, usage: Usage, at: WorldTime | None
 ) -> None:
-    await deps.database.write(lambda s: count_failure(s, deps.stage, row.key, role, usage, at))
+    await deps.database.write(lambda s: count_failure(s, deps.worlds, row.key, role, usage, at))
 
 
 def _useless(answer: Answer[Any], error: ModelError) -> ModelError:

@@ -121,15 +121,15 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     )
 
 
-def world_at(session: Session, stage: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
+def world_at(session: Session, worlds: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
     """The world at `own_time` where turns take world time; else, and for None, as its clock stands."""
-    world = stage.open(session, row.world_id)
+    world = worlds.open(session, row.world_id)
     return world if row.clock_policy == ClockPolicy.NONE or own_time is None else world.at(WorldTime(own_time))
 
 
 def commit_turn(
     session: Session,
-    stage: WorldRepository,
+    worlds: WorldRepository,
     turn: TurnRow,
     role: Role,
     usage: Usage,
@@ -144,7 +144,7 @@ def commit_turn(
     None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
     row = session.get_one(ConversationRow, (turn.world_id, turn.conversation_id), with_for_update=True)
-    world = world_at(session, stage, row, at)
+    world = world_at(session, worlds, row, at)
     _pay(session, row, world.day, role, usage)
     if row.phase != Phase.RUNNING:
         return None
@@ -157,18 +157,18 @@ def commit_turn(
 
 
 def count_failure(
-    session: Session, stage: WorldRepository, key: ConversationKey, role: Role, usage: Usage, at: int | None = None
+    session: Session, worlds: WorldRepository, key: ConversationKey, role: Role, usage: Usage, at: int | None = None
 ) -> None:
     """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_at`."""
     if usage.calls == 0:
         return
     row = session.get_one(ConversationRow, key, with_for_update=True)
-    _pay(session, row, world_at(session, stage, row, at).day, role, usage, failures=1)
+    _pay(session, row, world_at(session, worlds, row, at).day, role, usage, failures=1)
 
 
 def end(
     session: Session,
-    stage: WorldRepository,
+    worlds: WorldRepository,
     world_id: str,
     conversation_id: str,
     reason: EndReason,
@@ -187,7 +187,7 @@ def end(
     row = conversation_of(session, world_id, conversation_id, lock=True)
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
-    world = stage.open(session, world_id)
+    world = worlds.open(session, world_id)
     if row.clock_policy == ClockPolicy.MINUTE:
         minutes = said + reason.leaves_a_turn_unsaid
         ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))

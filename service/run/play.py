@@ -98,7 +98,7 @@ class _Play:
         """Say how it is played, see to it that the right ones decide by model, and set the world moving."""
         database, world_id = deps.conversation.database, self._run.world_id
         self._say_who_speaks(deps, offers)
-        world = await database.read(lambda s: deps.conversation.stage.open(s, world_id))
+        world = await database.read(lambda s: deps.conversation.worlds.open(s, world_id))
         self._language = world.language
         there = list(world.cast.characters)
         deciding = there[: self._run.characters]

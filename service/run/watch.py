@@ -93,8 +93,8 @@ class Watch:
     async def outcome(self) -> Outcome:
         """What it came to."""
         self._ledger.finish(self.now)
-        stage = self._deps.conversation.stage
-        world = await self._read(lambda s: stage.open(s, self._world.id))
+        worlds = self._deps.conversation.worlds
+        world = await self._read(lambda s: worlds.open(s, self._world.id))
         missing = self._deps.models_missing
         lives = await self._read(lambda s: life_states(s, world, models_missing=missing))
         return Outcome(

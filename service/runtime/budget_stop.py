@@ -11,17 +11,17 @@ from service.store.events import note
 from service.store.tables import PersonRow, WorldRow
 
 
-def asks_models(session: Session, stage: WorldRepository, world_id: str) -> bool:
+def asks_models(session: Session, worlds: WorldRepository, world_id: str) -> bool:
     """Whether anybody in the world decides by model. A world of routines costs nothing."""
-    world = stage.open(session, world_id)
+    world = worlds.open(session, world_id)
     people = session.exec(select(PersonRow).where(PersonRow.world_id == world_id))
     said = {person.person_id: person.decision for person in people}
     return any(how_of(world, i, said.get(i), models_missing=False) == "model" for i in world.cast.characters)
 
 
-def stop_for_budget(session: Session, stage: WorldRepository, world_id: str) -> None:
+def stop_for_budget(session: Session, worlds: WorldRepository, world_id: str) -> None:
     """Set the world's running clock to manual, and tell why; the caller commits."""
-    world = stage.open(session, world_id, lock=True)
+    world = worlds.open(session, world_id, lock=True)
     row = session.get_one(WorldRow, world_id)
     if row.clock_mode != "running":
         return  # a client has stopped it in the same moment

@@ -119,7 +119,7 @@ class ClockScheduler:
         """`seconds` is the machine's time, which never goes back; `shortest_seconds` of it pass between two looks."""
         self._world_runner = world_runner
         self._database = world_runner.deps.conversation.database
-        self._stage = world_runner.deps.conversation.stage
+        self._worlds = world_runner.deps.conversation.worlds
         self._seconds = seconds
         self._shortest_seconds = shortest_seconds
         self._clocks: dict[str, _Clock] = {}
@@ -168,7 +168,7 @@ class ClockScheduler:
             raise Invalid(field="speed", reason=Phrase("answers.invalid_fields.speed", speed=speed, most=FASTEST))
 
         def work(session: Session) -> WorldRow:
-            self._stage.open(session, world_id, lock=True)
+            self._worlds.open(session, world_id, lock=True)
             row = session.get_one(WorldRow, world_id)
             row.clock_mode = mode or row.clock_mode
             row.clock_stopped = None if mode else row.clock_stopped
@@ -223,11 +223,11 @@ class ClockScheduler:
     async def _stop_for_budget(self, world_id: str) -> bool:
         """Let the world stand if no model may be asked any more today and somebody there would ask one."""
         spent = self._world_runner.deps.conversation.budget.exhausted is not None
-        if not spent or not await self._database.read(lambda s: asks_models(s, self._stage, world_id)):
+        if not spent or not await self._database.read(lambda s: asks_models(s, self._worlds, world_id)):
             return False
         await self.forget(world_id)
         await self._world_runner.halt(world_id)
-        await self._database.write(lambda s: stop_for_budget(s, self._stage, world_id))
+        await self._database.write(lambda s: stop_for_budget(s, self._worlds, world_id))
         return True
 
     def _let_pass(self, row: WorldRow) -> None:
@@ -236,7 +236,7 @@ class ClockScheduler:
         clock = self._clocks.setdefault(row.id, _Clock(world_id=row.id, last=now))
         if clock.is_busy or now < clock.rests_until:
             return
-        settings, ticks = self._stage.settings, 0
+        settings, ticks = self._worlds.settings, 0
         if row.target is None or row.target <= row.now:  # else it has stopped on its way, and goes there first
             ticks = clock.ticks(now, row.clock_speed, settings.tick_minutes, self._shortest_seconds)
             ticks = min(ticks, settings.max_tick_minutes // settings.tick_minutes)

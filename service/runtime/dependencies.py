@@ -57,7 +57,7 @@ class WorldDependencies:
 
             def work(session: Session, conversation_id: str = conversation_id) -> None:
                 try:
-                    end(session, self.conversation.stage, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
+                    end(session, self.conversation.worlds, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
                 except WrongPhase:
                     return  # it had ended before
 

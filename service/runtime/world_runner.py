@@ -347,7 +347,7 @@ class WorldRunner:
             nonlocal living
             if living is not None:
                 kept.living = None  # a second try: the first has changed it
-            world = self.deps.conversation.stage.open(session, world_id, lock=True)
+            world = self.deps.conversation.worlds.open(session, world_id, lock=True)
             claim(session, self.id, world_id, self.lease_seconds)
             living = self._living(session, world, kept)
             if living.reached > living.world.now:
@@ -375,7 +375,7 @@ class WorldRunner:
         return answer
 
     def _told(self, session: Session, world_id: str, ticks: int) -> dict[str, Any]:
-        settings = self.deps.conversation.stage.open(session, world_id, lock=True).settings
+        settings = self.deps.conversation.worlds.open(session, world_id, lock=True).settings
         row = session.get_one(WorldRow, world_id)
         before = max(row.now, row.target or row.now)
         after = before + ticks * settings.tick_minutes
@@ -421,14 +421,14 @@ class WorldRunner:
     def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> WorldSession | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
-        return self._living(session, self.deps.conversation.stage.open(session, world_id), kept)
+        return self._living(session, self.deps.conversation.worlds.open(session, world_id), kept)
 
     def _living(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
         missing = self.deps.conversation.models.names()["decision"] == "none"
         if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
             return kept.living
         self.deps.engine.begin_anew(world.id)
-        return load(session, self.deps.conversation.stage, world.id, models_missing=missing)
+        return load(session, self.deps.conversation.worlds, world.id, models_missing=missing)
 
     async def _release_calls(self, kept: _Kept) -> None:
         await kept.decisions.drop()
@@ -470,7 +470,7 @@ class WorldRunner:
         """The world's clock, and how far it was told to go. A world that is not there is at its beginning."""
         row = session.get(WorldRow, world_id)
         if row is None:
-            return self.deps.conversation.stage.start, self.deps.conversation.stage.start
+            return self.deps.conversation.worlds.start, self.deps.conversation.worlds.start
         return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
 
     def _kept(self, world_id: str) -> _Kept:

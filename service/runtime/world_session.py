@@ -107,9 +107,9 @@ class WorldSession:
         return ConversationKey(self.world.id, self.conversations[talk_id])
 
 
-def load(session: Session, stage: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
+def load(session: Session, worlds: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
     """The world from the store; who has no life yet begins one at the world's clock, where it stands."""
-    world = stage.open(session, world_id)
+    world = worlds.open(session, world_id)
     lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
     rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
     needs = world.setting.catalogue.needs

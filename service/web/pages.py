@@ -150,7 +150,7 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     """A conversation: live while it is spoken, and afterwards what it changed."""
 
     def names(session: Session) -> tuple[WorldView, dict[str, str] | None]:
-        world = page.deps.stage.open(session, page.world_id)
+        world = page.deps.worlds.open(session, page.world_id)
         try:
             row = conversation_of(session, page.world_id, conversation_id)
         except NotFound:
@@ -212,4 +212,4 @@ def _actions(world: WorldView) -> dict[str, str]:
 
 
 async def _world(page: Page) -> WorldView:
-    return await page.deps.database.read(lambda s: page.deps.stage.open(s, page.world_id))
+    return await page.deps.database.read(lambda s: page.deps.worlds.open(s, page.world_id))

@@ -200,7 +200,7 @@ def test_what_an_import_brought_can_be_searched_in_our_own_database(
     with told.open("rb") as lines:
         deps.conversation.database.write_now(lambda s: read_story(s, "copy", told, lines))
     heard = deps.conversation.memory.recall(
-        Group(world_id="copy", person_id="sora"), "heron", at=deps.conversation.stage.start, kinds={Kind.TURN}
+        Group(world_id="copy", person_id="sora"), "heron", at=deps.conversation.worlds.start, kinds={Kind.TURN}
     )
     assert [one.item.text for one in asyncio.run(heard)] == ["The heron stands in the reeds"]
 

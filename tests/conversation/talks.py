@@ -109,7 +109,7 @@ def place(
     """Put a character on a node, now."""
 
     def work(session: Session) -> None:
-        world = room.stage.open(session, world_id, lock=True)
+        world = room.worlds.open(session, world_id, lock=True)
         move(session, world, character_id, Segment.stay(node_id, world.now))
 
     room.database.write_now(work)
@@ -119,7 +119,7 @@ def send(room: ConversationDependencies, character_id: str, node_id: str) -> Non
     """Send a character to a node, from now on."""
 
     def work(session: Session) -> None:
-        world = room.stage.open(session, "main", lock=True)
+        world = room.worlds.open(session, "main", lock=True)
         path = world.routes.path(world.character(character_id).home, node_id)
         move(session, world, character_id, Segment.walk(path, world.now))
 
@@ -130,7 +130,7 @@ def pass_minutes(room: ConversationDependencies, minutes: int) -> None:
     """Let the world's clock go on."""
 
     def work(session: Session) -> None:
-        room.stage.open(session, "main", lock=True)
+        room.worlds.open(session, "main", lock=True)
         row = session.get_one(WorldRow, "main")
         row.now = WorldTime(row.now + minutes)
 
@@ -201,7 +201,7 @@ def begin(
     """Start a conversation where the character stands; the answer is its id."""
     wanted = Start(character_id=character_id, partner_id=npc_id, goal=goal, max_turns=max_turns)
     names = room.models.names()
-    row = room.database.write_now(lambda s: start(s, room.stage.open(s, world_id, lock=True), wanted, names))
+    row = room.database.write_now(lambda s: start(s, room.worlds.open(s, world_id, lock=True), wanted, names))
     return row.id
 
 
@@ -217,7 +217,7 @@ def begin_living(
     """A talk of Aoi's begins `ahead` minutes after what the clock shows; the answer is when."""
 
     def work(session: Session) -> WorldTime:
-        world = room.stage.open(session, "main", lock=True)
+        world = room.worlds.open(session, "main", lock=True)
         starts = WorldTime(world.now + ahead)
         held = Talk(
             id=f"aoi@{starts}",
@@ -269,7 +269,7 @@ def turns(room: ConversationDependencies, conversation_id: str) -> list[TurnRow]
 def todays(room: ConversationDependencies, person_id: str) -> list[str]:
     """The conversations of the day the person lives."""
     return room.database.read_now(
-        lambda s: [row.conversation_id for row in todays_summaries(s, room.stage.open(s, "main"), person_id)]
+        lambda s: [row.conversation_id for row in todays_summaries(s, room.worlds.open(s, "main"), person_id)]
     )
 
 

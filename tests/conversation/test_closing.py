@@ -88,7 +88,7 @@ def _without(content: Content, *, npc_id: str = "", character_id: str = "") -> C
 
 
 def _revised(room: ConversationDependencies, content: Content) -> ConversationDependencies:
-    return replace(room, stage=WorldRepository(content, room.settings.world))
+    return replace(room, worlds=WorldRepository(content, room.settings.world))
 
 
 def test_a_closing_is_exactly_one_model_call(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -304,7 +304,7 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     aoi, taro = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", ended_at))
     assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("wary of him", 2, ended_at)
     assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
-    assert room.database.read_now(lambda s: mood(s, room.stage.open(s, "main"), "npc_taro", 6)) == "angry"
+    assert room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), "npc_taro", 6)) == "angry"
 
 
 def test_a_closing_with_an_npc_the_author_took_out_fails_without_a_call(

@@ -299,7 +299,7 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     def ended(prompt: Prompt[Any]) -> BaseModel:
-        room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+        room.database.write_now(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
         return replies(FAMILY)
 
     script.enqueue(says(HELLO), ended)

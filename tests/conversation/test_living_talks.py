@@ -116,7 +116,7 @@ def test_a_whole_talk_takes_its_times_from_itself(room: ConversationDependencies
     assert (row.phase, row.end_reason, row.ended_at) == (Phase.CLOSING, EndReason.GOAL_ACHIEVED, starts + 4)
     assert _clock(room) == starts - AHEAD
     assert rows(room, EngagementRow) == []
-    world = room.database.read_now(lambda s: room.stage.open(s, "main")).at(starts)
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main")).at(starts)
     for prompt in script.history:
         assert isinstance(prompt.given, PromptContext)
         assert (prompt.given.now, prompt.given.notices) == (world.sky, world.announced)
@@ -159,7 +159,7 @@ def test_what_an_npc_was_told_enters_its_next_prompt_whoever_lets_them_talk(
 def test_what_an_npc_remembers_takes_no_more_of_its_prompt_than_its_budget(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    taro, at = Group(world_id="main", person_id="npc_taro"), room.stage.start
+    taro, at = Group(world_id="main", person_id="npc_taro"), room.worlds.start
     told = [f"Aoi told of the {number}. long journey {'over the grey sea ' * 8}" for number in range(12)]
     facts = [
         FactDraft(id=f"f{i}", subject="Aoi", relation="told", object="journey", statement=said, turn=0, valid_at=at)
@@ -265,7 +265,7 @@ def test_what_happens_later_is_not_known_yet_by_the_clock(
 
     def at(t: int) -> tuple[bool, int]:
         def work(session: Session) -> tuple[bool, int]:
-            world = room.stage.open(session, "main").at(WorldTime(t))
+            world = room.worlds.open(session, "main").at(WorldTime(t))
             recent = recent_memory(session, world, "aoi", "npc_taro")
             return recent.last_summary is not None, len(recent.mid_term)
 
@@ -368,7 +368,7 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
         engine = Engine(room)
         await engine.turn(main("c1"), 0, starts)
         await engine.turn(main("c1"), 1, WorldTime(starts + 1))
-        room.database.write_now(lambda s: end(s, room.stage, "main", "c1", EndReason.ENDED_BY_CLIENT))
+        room.database.write_now(lambda s: end(s, room.worlds, "main", "c1", EndReason.ENDED_BY_CLIENT))
         return await engine.turn(main("c1"), 2, WorldTime(starts + 2))
 
     assert asyncio.run(run())
@@ -379,7 +379,7 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
 
 def test_what_is_forgotten_meanwhile_is_over(room: ConversationDependencies) -> None:
     engine = Engine(room)
-    assert asyncio.run(engine.turn(main("gone"), 0, room.stage.start))
+    assert asyncio.run(engine.turn(main("gone"), 0, room.worlds.start))
     asyncio.run(engine.close(main("gone")))
 
 

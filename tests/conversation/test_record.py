@@ -146,7 +146,7 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
 def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
-    at = room.stage.start
+    at = room.worlds.start
     for person_id in ("aoi", "npc_taro"):
         _tell_of_the_move(room, person_id, at)
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
@@ -160,8 +160,8 @@ def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependenci
     script.enqueue(says(HELLO), replies(FAMILY, leaves=True))
     asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
-    profile = room.stage.content.cast("en").character("aoi")
-    names = [need.name for need in room.stage.content.cast("en").catalogue.needs.all]
+    profile = room.worlds.content.cast("en").character("aoi")
+    names = [need.name for need in room.worlds.content.cast("en").catalogue.needs.all]
     assert profile.goals[0].goal in own[0].content
     assert all(name in own[1].content for name in names)
     assert "Your needs" not in others[1].content

@@ -23,7 +23,7 @@ def test_a_conversation_begins_running_and_engages_both(room: ConversationDepend
     row = talk(room, conversation_id)
     assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
     assert row.models == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
-    assert row.started_at == room.stage.start
+    assert row.started_at == room.worlds.start
     assert [(r["person_id"], r["conversation_id"]) for r in rows(room, EngagementRow)] == [
         ("aoi", conversation_id),
         ("npc_taro", conversation_id),
@@ -147,11 +147,11 @@ def test_both_are_free_again_after_the_end(room: ConversationDependencies, scrip
 
 def test_an_end_frees_only_who_is_engaged_in_that_talk(room: ConversationDependencies) -> None:
     first = meet(room)
-    room.database.write_now(lambda s: end(s, room.stage, "main", first, EndReason.ENDED_BY_CLIENT))
+    room.database.write_now(lambda s: end(s, room.worlds, "main", first, EndReason.ENDED_BY_CLIENT))
     meet(room, character_id="mio", npc_id="npc_hamako")
     second = meet(room)
     assert len(rows(room, EngagementRow)) == 4
-    room.database.write_now(lambda s: end(s, room.stage, "main", second, EndReason.ENDED_BY_CLIENT))
+    room.database.write_now(lambda s: end(s, room.worlds, "main", second, EndReason.ENDED_BY_CLIENT))
     assert [r["person_id"] for r in rows(room, EngagementRow)] == ["mio", "npc_hamako"]
 
 
@@ -159,7 +159,7 @@ def test_a_person_who_talks_is_not_free(room: ConversationDependencies) -> None:
     meet(room)
 
     def free(person_id: str) -> None:
-        room.database.read_now(lambda s: require_free(s, room.stage.open(s, "main"), person_id))
+        room.database.read_now(lambda s: require_free(s, room.worlds.open(s, "main"), person_id))
 
     free("mio")
     for person_id in ("aoi", "npc_taro"):

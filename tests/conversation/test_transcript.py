@@ -21,15 +21,15 @@ def test_a_conversation_is_found_in_its_own_world_only(room: ConversationDepende
 def test_a_conversation_of_another_world_cannot_be_ended(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
     with pytest.raises(NotFound):
-        room.database.write_now(lambda s: end(s, room.stage, "other", conversation_id, EndReason.ENDED_BY_CLIENT))
+        room.database.write_now(lambda s: end(s, room.worlds, "other", conversation_id, EndReason.ENDED_BY_CLIENT))
     assert talk(room, conversation_id).phase == Phase.RUNNING
 
 
 def test_a_conversation_ends_once(room: ConversationDependencies) -> None:
     conversation_id = meet(room)
-    room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+    room.database.write_now(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
     with pytest.raises(WrongPhase) as refused:
-        room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.TURN_LIMIT))
+        room.database.write_now(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.TURN_LIMIT))
     assert refused.value.facts == {"conversation_id": conversation_id, "phase": "closed", "wanted": "running"}
     assert talk(room, conversation_id).end_reason == EndReason.ENDED_BY_CLIENT
 

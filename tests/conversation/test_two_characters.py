@@ -124,14 +124,14 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(
         "a stolen letter",
         "Bring a present for the children",
         FAMILY_TOLD,
-        *room.stage.content.cast("en").character("aoi").facts,
+        *room.worlds.content.cast("en").character("aoi").facts,
     ]
     told = "\n".join(message.content for message in own.messages)
     overheard = "\n".join(message.content for message in heard.messages)
     assert all(words in told for words in private)
     assert not [words for words in private if words in overheard]
     assert "Aoi talks to you:" in overheard
-    assert all(fact in overheard for fact in room.stage.content.cast("en").character("mio").facts)
+    assert all(fact in overheard for fact in room.worlds.content.cast("en").character("mio").facts)
 
 
 def test_one_call_remembers_for_both(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -294,7 +294,7 @@ def test_the_rehearsal_holds_and_remembers_such_a_talk(room: ConversationDepende
     model = OfflineModel()
     world = room.settings.world.model_copy(update={"language": language})
     rehearsed = replace(
-        room, stage=WorldRepository(room.stage.content, world), models=Models(dict.fromkeys(ROLES, model))
+        room, worlds=WorldRepository(room.worlds.content, world), models=Models(dict.fromkeys(ROLES, model))
     )
     conversation_id = _meet(rehearsed, goal=None)
 

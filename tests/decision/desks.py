@@ -28,11 +28,11 @@ def desk_of(room: ConversationDependencies) -> DecisionDependencies:
 
 def world_of(room: ConversationDependencies, language: Language = "en") -> WorldView:
     """The sample village at its beginning."""
-    row = room.database.read_now(lambda s: room.stage.open(s, "main"))
+    row = room.database.read_now(lambda s: room.worlds.open(s, "main"))
     if row.language == language:
         return row
     settings = room.settings.world.model_copy(update={"language": language})
-    return room.database.read_now(lambda s: WorldRepository(room.stage.content, settings).open(s, "main"))
+    return room.database.read_now(lambda s: WorldRepository(room.worlds.content, settings).open(s, "main"))
 
 
 def snapshot_of(

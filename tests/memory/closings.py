@@ -26,7 +26,7 @@ in_the_database: Remember = partial(write, embedded=Embedded())
 
 
 def set_clock(
-    session: Session, stage: WorldRepository, now: str, *, world_id: str = "main", language: str = "en"
+    session: Session, worlds: WorldRepository, now: str, *, world_id: str = "main", language: str = "en"
 ) -> WorldView:
     """The world at this moment of its own clock."""
     row = session.get(WorldRow, world_id)
@@ -35,7 +35,7 @@ def set_clock(
         session.add(row)
     row.now = parse_time(now)
     session.flush()
-    return stage.as_world(row)
+    return worlds.as_world(row)
 
 
 def talk(

@@ -62,14 +62,14 @@ FULL = answer(
 
 
 @pytest.fixture
-def stage(village: Content, settings: Settings) -> WorldRepository:
+def worlds(village: Content, settings: Settings) -> WorldRepository:
     return WorldRepository(village, settings.world)
 
 
 def close_one(
-    session: Session, stage: WorldRepository, conversation_id: str = "a", at: str = "2026-04-01T07:00"
+    session: Session, worlds: WorldRepository, conversation_id: str = "a", at: str = "2026-04-01T07:00"
 ) -> dict[str, Any]:
-    world = set_clock(session, stage, at)
+    world = set_clock(session, worlds, at)
     return closed(session, world, talk(session, conversation_id, LINES, at), FULL)[1]
 
 
@@ -77,14 +77,14 @@ def outbox_of(session: Session, person_id: str) -> OutboxRow:
     return session.exec(select(OutboxRow).where(OutboxRow.person_id == person_id)).one()
 
 
-def todays_of(session: Session, stage: WorldRepository) -> list[str]:
-    return [row.summary for row in todays_summaries(session, stage.open(session, "main"), CHARACTER)]
+def todays_of(session: Session, worlds: WorldRepository) -> list[str]:
+    return [row.summary for row in todays_summaries(session, worlds.open(session, "main"), CHARACTER)]
 
 
 def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
-    changes = database.write_now(lambda s: close_one(s, stage))
+    changes = database.write_now(lambda s: close_one(s, worlds))
     assert changes["affinity"] == {"before": 0, "after": 20}
     assert changes["mood"]["after"] == "happy"
     assert [fact["statement"] for fact in changes["learned_facts"]] == ["Taro has three goats"]
@@ -100,12 +100,12 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
         assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
         assert [row.turn for row in self_facts(session, "main", NPC)] == [1]
-        assert todays_of(session, stage) == ["Taro told Mio of his goats."]
+        assert todays_of(session, worlds) == ["Taro told Mio of his goats."]
 
     database.read_now(check)
 
 
-def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database, stage: WorldRepository) -> None:
+def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database, worlds: WorldRepository) -> None:
     lines = ("I keep bees on the hill. Remember my bees!", "I promise to bring you a jar tomorrow.")
     bees = claim("Mio keeps bees on the hill", 0, subject="Mio", importance=8)
     taro = {
@@ -117,7 +117,7 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
     }
 
     def work(session: Session) -> dict[str, Any]:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         row = talk(session, "a", lines)
         changes = closed(session, world, row, extraction("Mio told Taro of her bees.", second=taro))[1]
         (fact,) = session.exec(select(FactRow)).all()
@@ -146,9 +146,9 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
     assert (partner["stance"], partner["learned_facts"]) == ("warm", [])
 
 
-def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Database, stage: WorldRepository) -> None:
+def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> SelfFactRow:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         row = talk(session, "a", ("I keep bees on the hill. Good morning!", "Good morning."))
         told = self_claim("keeps bees on the hill", 0, mode="joking", importance=9)
         closed(session, world, row, extraction(first={"self_facts": [told]}))
@@ -159,8 +159,8 @@ def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Databas
     assert (row.mode, row.importance, row.turn) == ("joking", 9, 0)
 
 
-def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, stage: WorldRepository) -> None:
-    database.write_now(lambda s: close_one(s, stage))
+def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, worlds: WorldRepository) -> None:
+    database.write_now(lambda s: close_one(s, worlds))
     events = database.read_now(lambda s: events_after(s, "main", 0, 50, kind="fact_rejected"))
     assert [(event.person_id, event.data) for event in events] == [
         (
@@ -170,9 +170,9 @@ def test_a_lie_that_was_kept_out_is_an_event_that_says_why(database: Database, s
     ]
 
 
-def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: WorldRepository) -> None:
+def test_a_failure_at_the_very_end_leaves_nothing(database: Database, worlds: WorldRepository) -> None:
     def fail(session: Session) -> None:
-        close_one(session, stage)
+        close_one(session, worlds)
         session.flush()
         raise RuntimeError("the power went")
 
@@ -182,9 +182,9 @@ def test_a_failure_at_the_very_end_leaves_nothing(database: Database, stage: Wor
     assert left == dict.fromkeys((table.__name__ for table in WRITTEN), 0)
 
 
-def test_ids_are_the_same_on_every_retry(database: Database, stage: WorldRepository) -> None:
+def test_ids_are_the_same_on_every_retry(database: Database, worlds: WorldRepository) -> None:
     def attempt(session: Session) -> tuple[dict[str, Any], list[str]]:
-        changes = close_one(session, stage)
+        changes = close_one(session, worlds)
         ids = [row.id for row in session.exec(select(MidTermRow)).all()]
         session.rollback()
         return changes, ids
@@ -196,10 +196,10 @@ def test_ids_are_the_same_on_every_retry(database: Database, stage: WorldReposit
 
 
 def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> list[dict[str, Any]]:
-        closed(session, set_clock(session, stage, "2026-04-02T07:00"), talk(session, "a", LINES), FULL)
+        closed(session, set_clock(session, worlds, "2026-04-02T07:00"), talk(session, "a", LINES), FULL)
         return [row.model_dump() for row in session.exec(select(FactRow))]
 
     (fact,) = database.write_now(work)
@@ -227,9 +227,9 @@ def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
     }
 
 
-def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Database, stage: WorldRepository) -> None:
+def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> None:
-        world = set_clock(session, stage, "2026-04-02T07:00")
+        world = set_clock(session, worlds, "2026-04-02T07:00")
         row = talk(session, "a", LINES, "2026-04-02T07:00")
         older = recalled("old-fact", "Taro has two goats", "2026-04-01T07:00")
         closed(session, world, row, FULL, memories=(older,), remember=leave_episode)
@@ -259,10 +259,10 @@ def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Data
     ],
 )
 def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
-    database: Database, stage: WorldRepository, valid_on: str, valid_at: str
+    database: Database, worlds: WorldRepository, valid_on: str, valid_at: str
 ) -> None:
     def work(session: Session) -> int:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         claimed = answer(remembered=(heard("Taro has three goats", 1, valid_on=valid_on),))
         closed(session, world, talk(session, "a", LINES), claimed)
         return session.exec(select(FactRow)).one().valid_at
@@ -271,11 +271,11 @@ def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
 
 
 def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> list[SelfFactRow]:
-        close_one(session, stage)
-        world = set_clock(session, stage, "2026-04-02T07:00")
+        close_one(session, worlds)
+        world = set_clock(session, worlds, "2026-04-02T07:00")
         lines = ("How are the goats?", "I have five goats now.")
         closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
         return self_facts(session, "main", NPC, history=True)
@@ -287,10 +287,10 @@ def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(
     assert old.valid_at < new.valid_at
 
 
-def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, stage: WorldRepository) -> None:
+def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> list[SelfFactRow]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
-        world = set_clock(session, stage, "2026-04-02T07:00")
+        world = set_clock(session, worlds, "2026-04-02T07:00")
         lines = ("How are the goats?", "I have five goats now.")
         closed(session, world, talk(session, "b", lines, "2026-04-02T07:00"), answer(told("Taro has five goats", 1)))
         closed(session, world, late, FULL)
@@ -302,10 +302,10 @@ def test_a_talk_settled_late_does_not_undo_what_was_said_after_it(database: Data
 
 
 def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> tuple[int, int, list[str]]:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         rows = [talk(session, name, LINES) for name in ("a", "b")]
         questions = [prepared(session, world, row) for row in rows]
         for row, question in zip(rows, questions, strict=True):
@@ -317,9 +317,9 @@ def test_two_closings_at_once_learn_the_same_fact_once_and_add_up_their_affinity
     assert database.write_now(work) == (30, 2, ["Taro has three goats"])
 
 
-def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, stage: WorldRepository) -> None:
+def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> int:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         set_affinity(session, world, NPC, CHARACTER, 90, "author")
         session.flush()
         rows = [talk(session, name, LINES) for name in ("a", "b")]
@@ -331,10 +331,10 @@ def test_affinity_of_overlapping_closings_stays_within_its_bounds(database: Data
     assert database.write_now(work) == 100
 
 
-def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, stage: WorldRepository) -> None:
+def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> tuple[Mood, int | None, int]:
         late = talk(session, "a", LINES, "2026-04-01T07:00")
-        world = set_clock(session, stage, "2026-04-01T09:00")
+        world = set_clock(session, worlds, "2026-04-01T09:00")
         closed(session, world, talk(session, "b", LINES, "2026-04-01T09:00"), answer(mood="happy"))
         closed(session, world, late, answer(mood="angry"))
         taro = attitude(session, "main", NPC, CHARACTER, world.now)
@@ -343,21 +343,21 @@ def test_a_late_closing_leaves_mood_and_stance_of_the_later_talk(database: Datab
     assert database.write_now(work) == ("happy", parse_time("2026-04-01T09:00"), 2)
 
 
-def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, stage: WorldRepository) -> None:
+def test_a_talk_settled_after_sleep_is_none_of_the_new_days(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> list[str]:
         session.add(PersonRow(world_id="main", person_id=CHARACTER, sleeps=1))
-        close_one(session, stage)
-        return todays_of(session, stage)
+        close_one(session, worlds)
+        return todays_of(session, worlds)
 
     assert database.write_now(work) == []
 
 
 def test_what_lasts_is_counted_from_the_end_of_the_talk_not_from_its_closing(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> MidTermRow:
         row = talk(session, "a", LINES, "2026-04-01T07:00")
-        closed(session, set_clock(session, stage, "2026-04-05T07:00"), row, FULL)
+        closed(session, set_clock(session, worlds, "2026-04-05T07:00"), row, FULL)
         return session.exec(select(MidTermRow)).one()
 
     row = database.write_now(work)

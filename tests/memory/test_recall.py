@@ -33,14 +33,14 @@ class AwayMemory(SqlMemory):
 
 
 @pytest.fixture
-def stage(village: Content, settings: Settings) -> WorldRepository:
+def worlds(village: Content, settings: Settings) -> WorldRepository:
     return WorldRepository(village, settings.world)
 
 
 def recent_at(
-    session: Session, stage: WorldRepository, now: str, world_id: str = "main", npc_id: str = NPC
+    session: Session, worlds: WorldRepository, now: str, world_id: str = "main", npc_id: str = NPC
 ) -> RecentMemory:
-    return recent_memory(session, set_clock(session, stage, now, world_id=world_id), CHARACTER, npc_id)
+    return recent_memory(session, set_clock(session, worlds, now, world_id=world_id), CHARACTER, npc_id)
 
 
 def keep(
@@ -61,17 +61,17 @@ def keep(
 
 
 def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> RecentMemory:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         # Settled in the wrong order: what was said later stays the last.
         for name, at in (("b", "2026-04-02T09:00"), ("a", "2026-04-01T08:00")):
             closed(session, world, talk(session, name, LINES, at), answer(summary=f"Talk {name}."))
         closed(
             session, world, talk(session, "c", LINES, "2026-04-03T08:00", npc_id="npc_fumi"), answer(summary="Other.")
         )
-        return recent_at(session, stage, "2026-04-04T07:00")
+        return recent_at(session, worlds, "2026-04-04T07:00")
 
     last = database.write_now(work).last_summary
     assert last is not None
@@ -82,39 +82,39 @@ def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
 
 
 def test_a_mid_term_memory_is_gone_at_the_minute_it_expires_by_the_worlds_clock(
-    database: Database, stage: WorldRepository
+    database: Database, worlds: WorldRepository
 ) -> None:
     def work(session: Session) -> list[list[str]]:
         keep(session, "first", "2026-04-02T00:00")
         keep(session, "second", "2026-04-03T00:00")
         keep(session, "not mine", "2026-04-03T00:00", character_id="ren")
         moments = ("2026-04-01T23:59", "2026-04-02T00:00", "2026-04-03T00:00")
-        return [[m.content for m in recent_at(session, stage, now).mid_term] for now in moments]
+        return [[m.content for m in recent_at(session, worlds, now).mid_term] for now in moments]
 
     assert database.write_now(work) == [["second", "first"], ["second"], []]
 
 
 @pytest.mark.parametrize("phase", ["closing", "closing_failed"])
 def test_the_last_lines_of_a_talk_that_is_not_yet_remembered_are_known(
-    database: Database, stage: WorldRepository, phase: str
+    database: Database, worlds: WorldRepository, phase: str
 ) -> None:
     def work(session: Session) -> list[str]:
         talk(session, "zz-older", ("Old.", "Old too."), "2026-04-01T07:00", phase=phase)
         talk(session, "aa-newer", tuple(f"Line {i}." for i in range(9)), "2026-04-01T09:00", phase=phase)
         talk(session, "zz-others", ("Not for Taro.", "Hm."), "2026-04-01T10:00", npc_id="npc_fumi")
         talk(session, "zz-running", ("Now.",), "2026-04-01T10:00", phase="running", ended_at=None)
-        return [turn.text for turn in recent_at(session, stage, "2026-04-01T10:00").unsettled]
+        return [turn.text for turn in recent_at(session, worlds, "2026-04-01T10:00").unsettled]
 
     assert database.write_now(work) == [f"Line {i}." for i in range(9 - UNSETTLED_LINES, 9)]
 
 
-def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Database, stage: WorldRepository) -> None:
+def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> RecentMemory:
-        world = set_clock(session, stage, "2026-04-01T07:00")
+        world = set_clock(session, worlds, "2026-04-01T07:00")
         row = talk(session, "a", LINES)
         closed(session, world, row, answer(summary="They met."))
         row.phase = "closed"
-        return recent_at(session, stage, "2026-04-01T08:00")
+        return recent_at(session, worlds, "2026-04-01T08:00")
 
     recent = database.write_now(work)
     assert recent.unsettled == ()
@@ -122,20 +122,20 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
     assert recent.attitude.times_met == 1
 
 
-def test_two_worlds_never_see_each_other(database: Database, stage: WorldRepository) -> None:
+def test_two_worlds_never_see_each_other(database: Database, worlds: WorldRepository) -> None:
     def work(session: Session) -> RecentMemory:
-        world = set_clock(session, stage, "2026-04-01T07:00", world_id="one")
+        world = set_clock(session, worlds, "2026-04-01T07:00", world_id="one")
         closed(session, world, talk(session, "a", LINES, world_id="one"), answer(affinity=20))
         talk(session, "b", LINES, "2026-04-01T08:00", world_id="one")
         keep(session, "mine", "2026-04-03T00:00", world_id="one")
-        return recent_at(session, stage, "2026-04-01T09:00", world_id="two")
+        return recent_at(session, worlds, "2026-04-01T09:00", world_id="two")
 
     recent = database.write_now(work)
     assert (recent.last_summary, recent.mid_term, recent.today, recent.unsettled) == (None, (), (), ())
     assert recent.attitude == recent.partners == STRANGERS
 
     async def facts(world_id: str) -> list[str]:
-        world = database.read_now(lambda s: stage.open(s, world_id))
+        world = database.read_now(lambda s: worlds.open(s, world_id))
         memory = await recall(database, SqlMemory(database), world, CHARACTER, NPC, query="daughters", limit=5)
         return [found.fact.statement for found in memory.facts]
 
@@ -144,8 +144,8 @@ def test_two_worlds_never_see_each_other(database: Database, stage: WorldReposit
     assert asyncio.run(facts("two")) == []
 
 
-def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Database, stage: WorldRepository) -> None:
-    world = database.write_now(lambda s: set_clock(s, stage, "2026-04-01T07:00"))
+def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Database, worlds: WorldRepository) -> None:
+    world = database.write_now(lambda s: set_clock(s, worlds, "2026-04-01T07:00"))
     memory = asyncio.run(recall(database, AwayMemory(database), world, CHARACTER, NPC, query="daughters", limit=5))
     assert memory.facts == ()
     assert memory.unavailable is not None
@@ -153,8 +153,8 @@ def test_a_memory_that_is_away_leaves_the_facts_empty_and_says_so(database: Data
     assert memory.recent.attitude == STRANGERS
 
 
-def test_a_fact_is_told_with_the_world_time_since_it_was_learned(database: Database, stage: WorldRepository) -> None:
-    world = database.write_now(lambda s: set_clock(s, stage, "2026-04-03T07:00"))
+def test_a_fact_is_told_with_the_world_time_since_it_was_learned(database: Database, worlds: WorldRepository) -> None:
+    world = database.write_now(lambda s: set_clock(s, worlds, "2026-04-03T07:00"))
 
     async def told() -> list[str]:
         memory = await recall(database, SqlMemory(database), world, CHARACTER, NPC, query="daughters", limit=5)

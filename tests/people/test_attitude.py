@@ -139,9 +139,9 @@ def test_attitudes_are_directed_and_belong_to_one_world(room: ConversationDepend
 
 def test_what_an_author_sets_holds_from_then_on_and_talks_move_it_on(room: ConversationDependencies) -> None:
     def sets(session: Session) -> None:
-        set_affinity(session, room.stage.open(session, "main"), "npc_taro", "aoi", 40, "z")
+        set_affinity(session, room.worlds.open(session, "main"), "npc_taro", "aoi", 40, "z")
 
-    now = room.database.read_now(lambda s: room.stage.open(s, "main").now)
+    now = room.database.read_now(lambda s: room.worlds.open(s, "main").now)
     change(room, "a", now, affinity_delta=90)
     change(room, "b", now, affinity_delta=90)
     room.database.write_now(sets)
@@ -169,16 +169,16 @@ def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_
     room: ConversationDependencies,
 ) -> None:
     def felt(person_id: str = "npc_taro") -> Mood:
-        return room.database.read_now(lambda s: mood(s, room.stage.open(s, "main"), person_id, 6))
+        return room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), person_id, 6))
 
     pass_minutes(room, 3 * 24 * 60)
     assert (felt(), felt("aoi")) == ("happy", "neutral")
-    now = room.database.read_now(lambda s: room.stage.open(s, "main").now)
+    now = room.database.read_now(lambda s: room.worlds.open(s, "main").now)
     row = MoodRow(world_id="main", person_id="npc_taro", id="a", at=now, mood="angry")
     late = MoodRow(world_id="main", person_id="npc_taro", id="b", at=now - 60, mood="neutral")
     room.database.write_now(lambda s: s.add_all([row, late]))
     assert felt() == "angry", "a closing that comes late leaves the mood of the later talk"
-    both = room.database.read_now(lambda s: moods(s, room.stage.open(s, "main"), ["aoi", "npc_taro"], 6))
+    both = room.database.read_now(lambda s: moods(s, room.worlds.open(s, "main"), ["aoi", "npc_taro"], 6))
     assert both == {"aoi": "neutral", "npc_taro": "angry"}
     pass_minutes(room, 6 * 60)
     assert felt() == "happy"

@@ -12,7 +12,7 @@ from world.time import WorldTime
 
 
 def _open(room: ConversationDependencies, world_id: str = "main") -> WorldView:
-    return room.database.read_now(lambda s: room.stage.open(s, world_id))
+    return room.database.read_now(lambda s: room.worlds.open(s, world_id))
 
 
 def _move(room: ConversationDependencies, segment: Segment, character_id: str = "aoi", world_id: str = "main") -> None:
@@ -22,7 +22,7 @@ def _move(room: ConversationDependencies, segment: Segment, character_id: str = 
 
 def _where(room: ConversationDependencies, at: int | None = None, world_id: str = "main") -> dict[str, Position]:
     def work(session: Session) -> dict[str, Position]:
-        world = room.stage.open(session, world_id)
+        world = room.worlds.open(session, world_id)
         return positions(session, world, None if at is None else WorldTime(world.now + at))
 
     return room.database.read_now(work)
@@ -35,7 +35,7 @@ def _walk(room: ConversationDependencies, *nodes: str, departs: int = 0) -> Segm
 
 def test_everybody_begins_at_home_and_npcs_at_their_posts(room: ConversationDependencies) -> None:
     where = _where(room)
-    cast = room.stage.content.cast("en")
+    cast = room.worlds.content.cast("en")
     assert set(where) == {*cast.characters, *cast.npcs}
     assert where["aoi"] == Position(node_id="nagaya_one")
     assert where["npc_taro"] == Position(node_id="tavern_bench")

@@ -13,8 +13,8 @@ from world.errors import BadWorldTime
 from world.time import iso
 
 
-def _open(database: Database, stage: WorldRepository, world_id: str = "main") -> WorldView:
-    return database.read_now(lambda s: stage.open(s, world_id))
+def _open(database: Database, worlds: WorldRepository, world_id: str = "main") -> WorldView:
+    return database.read_now(lambda s: worlds.open(s, world_id))
 
 
 def test_a_world_nobody_wrote_to_is_at_its_beginning_and_has_no_row(database: Database, village: Content) -> None:
@@ -24,11 +24,11 @@ def test_a_world_nobody_wrote_to_is_at_its_beginning_and_has_no_row(database: Da
 
 
 def test_a_world_that_is_locked_gets_its_row(database: Database, village: Content) -> None:
-    stage = WorldRepository(village, WorldSettings())
-    database.write_now(lambda s: stage.open(s, "main", lock=True))
-    database.write_now(lambda s: stage.open(s, "main", lock=True))
+    worlds = WorldRepository(village, WorldSettings())
+    database.write_now(lambda s: worlds.open(s, "main", lock=True))
+    database.write_now(lambda s: worlds.open(s, "main", lock=True))
     row = database.read_now(lambda s: s.get_one(WorldRow, "main"))
-    assert (row.language, iso(_open(database, stage).now)) == ("ja", "2026-04-01T07:00")
+    assert (row.language, iso(_open(database, worlds).now)) == ("ja", "2026-04-01T07:00")
 
 
 def test_settings_choose_language_and_start_of_a_new_world(database: Database, village: Content) -> None:
@@ -77,5 +77,5 @@ def test_the_day_turns_at_its_hour(database: Database, village: Content) -> None
 
 
 def test_routes_are_made_once_for_all_worlds(database: Database, village: Content) -> None:
-    stage = WorldRepository(village, WorldSettings())
-    assert _open(database, stage).routes is _open(database, stage, "other").routes
+    worlds = WorldRepository(village, WorldSettings())
+    assert _open(database, worlds).routes is _open(database, worlds, "other").routes

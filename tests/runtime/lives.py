@@ -143,7 +143,7 @@ async def house(
     models = Models(dict.fromkeys(ROLES, Budgeted(model, budget)))
     room = ConversationDependencies(
         settings=settings,
-        stage=WorldRepository(content, settings.world),
+        worlds=WorldRepository(content, settings.world),
         database=database,
         memory=memory,
         models=models,

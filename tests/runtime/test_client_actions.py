@@ -35,7 +35,7 @@ def _told(room: ConversationDependencies) -> list[EventRow]:
 
 
 def _where(room: ConversationDependencies, character_id: str = "aoi") -> Position:
-    return room.database.read_now(lambda s: positions(s, room.stage.open(s, "main"))[character_id])
+    return room.database.read_now(lambda s: positions(s, room.worlds.open(s, "main"))[character_id])
 
 
 def _sleep(room: ConversationDependencies, character_id: str = "aoi", world_id: str = "main") -> int:
@@ -118,7 +118,7 @@ def test_nobody_walks_out_of_a_conversation(room: ConversationDependencies) -> N
     assert refused.value.facts["conversation_id"] == conversation_id
     with pytest.raises(Busy):
         _sleep(room)
-    room.database.write_now(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+    room.database.write_now(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
     _walk(room, node_id="nagaya_one")
 
 

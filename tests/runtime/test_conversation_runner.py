@@ -101,7 +101,7 @@ def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
                 heard = []
                 while (moment := await listener.next(0.01)) is not None:
                     heard.append(moment)
-            facts = await room.memory.recall(AOI, "", at=room.stage.start, limit=9)
+            facts = await room.memory.recall(AOI, "", at=room.worlds.start, limit=9)
         return conversation_id, [found.fact.statement for found in facts], heard
 
     conversation_id, facts, heard = asyncio.run(run())
@@ -276,7 +276,7 @@ def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDepend
             runner.submit(main(conversation_id))
             await until(lambda: script.latency_seconds > 0)
             script.latency_seconds = 0
-            await room.database.write(lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+            await room.database.write(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
             await runner.interrupt(main(conversation_id))
             await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
             return conversation_id
@@ -297,7 +297,7 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
             conversation_id = meet(room)
             with room.stream.listen(main(conversation_id)) as listener:
                 await room.database.write(
-                    lambda s: end(s, room.stage, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
+                    lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
                 )
                 await runner.interrupt(main(conversation_id))
                 return await listener.next(2)
@@ -377,7 +377,7 @@ def test_a_client_ends_what_the_living_world_holds_and_leaves_the_closing_to_it(
 
     async def run() -> None:
         async with _running(room) as runner:
-            await room.database.write(lambda s: end(s, room.stage, "main", held, EndReason.ENDED_BY_CLIENT))
+            await room.database.write(lambda s: end(s, room.worlds, "main", held, EndReason.ENDED_BY_CLIENT))
             await runner.interrupt(main(held))
             await asyncio.sleep(0.1)  # several sweeps
 

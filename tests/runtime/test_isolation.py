@@ -22,7 +22,7 @@ from tests.runtime.worlds import command, fill, tick
 
 def _answers(room: ConversationDependencies, world_id: str) -> dict[str, Any]:
     def work(session: Session) -> dict[str, Any]:
-        world = room.stage.open(session, world_id)
+        world = room.worlds.open(session, world_id)
         recent = recent_memory(session, world, "aoi", "npc_taro")
         return {
             "clock": world.now,

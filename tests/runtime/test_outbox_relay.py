@@ -225,7 +225,7 @@ def test_what_is_forgotten_while_the_graph_is_away_is_gone_when_it_is_back(
     asyncio.run(OutboxRelay(house).deliver(AOI))
     graph.away = True
     house.database.write_now(
-        lambda s: forget_character(s, graph, load(s, house.stage, "main", models_missing=True), "aoi")
+        lambda s: forget_character(s, graph, load(s, house.worlds, "main", models_missing=True), "aoi")
     )
     asyncio.run(OutboxRelay(house).deliver(AOI))
     assert _episodes(house) == ["c1"]

@@ -19,7 +19,7 @@ def _pass(room: ConversationDependencies, minutes: int, world_id: str = "main") 
     """Let time go by in which nobody does anything."""
 
     def work(session: Session) -> list[EventRow]:
-        world = room.stage.open(session, world_id, lock=True)
+        world = room.worlds.open(session, world_id, lock=True)
         first = last_event(session, world_id)
         advance_clock(session, world, WorldTime(world.now + minutes))
         return events_after(session, world_id, first, 999)
@@ -37,7 +37,7 @@ def _remember(
     """A mid-term memory made now; the answer is when it is gone."""
 
     def work(session: Session) -> WorldTime:
-        now = room.stage.open(session, world_id, lock=True).now
+        now = room.worlds.open(session, world_id, lock=True).now
         expiry = expires_at(importance, now, day_starts=room.settings.world.day_starts_minutes)
         session.add(
             MidTermRow(
@@ -57,12 +57,12 @@ def _remember(
 
 def _on_mind(room: ConversationDependencies, character_id: str = "aoi") -> list[str]:
     return room.database.read_now(
-        lambda s: [row.content for row in mid_term_memories(s, room.stage.open(s, "main"), character_id)]
+        lambda s: [row.content for row in mid_term_memories(s, room.worlds.open(s, "main"), character_id)]
     )
 
 
 def _clock(room: ConversationDependencies, world_id: str = "main") -> str:
-    return room.database.read_now(lambda s: iso(room.stage.open(s, world_id).now))
+    return room.database.read_now(lambda s: iso(room.worlds.open(s, world_id).now))
 
 
 def test_a_tick_moves_the_clock_by_its_minutes_and_other_worlds_stand_still(room: ConversationDependencies) -> None:
@@ -93,7 +93,7 @@ def test_a_memory_is_there_until_the_minute_it_expires(
     room: ConversationDependencies, importance: Importance, minutes: int
 ) -> None:
     expiry = _remember(room, importance)
-    assert expiry == room.stage.start + minutes
+    assert expiry == room.worlds.start + minutes
     assert "memory_expired" not in _kinds(_pass(room, minutes - 1))
     assert _on_mind(room) == [f"a {importance} thing"]
     (event,) = [event for event in _pass(room, 1) if event.kind == "memory_expired"]
@@ -116,7 +116,7 @@ def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_s
     room: ConversationDependencies,
 ) -> None:
     def late(session: Session) -> None:
-        now = room.stage.open(session, "main", lock=True).now
+        now = room.worlds.open(session, "main", lock=True).now
         row = MidTermRow(
             world_id="main",
             person_id="aoi",
@@ -130,7 +130,7 @@ def test_a_memory_that_is_over_before_a_late_closing_writes_it_is_told_all_the_s
 
     room.database.write_now(late)
     (event,) = _pass(room, 1)
-    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a late thing", room.stage.start - 30)
+    assert (event.kind, event.data["content"], event.at) == ("memory_expired", "a late thing", room.worlds.start - 30)
     assert _pass(room, MINUTES_PER_DAY)[0].kind != "memory_expired"
 
 
@@ -158,24 +158,24 @@ def test_a_leap_over_many_days_tells_the_last_one(room: ConversationDependencies
 
 
 def test_a_day_may_begin_at_another_hour(room: ConversationDependencies) -> None:
-    room.stage.settings.day_starts_minutes = 300
+    room.worlds.settings.day_starts_minutes = 300
     assert _pass(room, 17 * 60) == []
     expiry = _remember(room, "low")
-    assert expiry == day_end(room.stage.start, day_starts=300)
+    assert expiry == day_end(room.worlds.start, day_starts=300)
     step = _pass(room, 300)
     assert _kinds(step) == ["day_began", "memory_expired"]
     assert iso(WorldTime(step[0].at)) == "2026-04-02T05:00"
 
 
 def test_the_calendar_ends(room: ConversationDependencies) -> None:
-    room.stage.settings.max_tick_minutes = LATEST
+    room.worlds.settings.max_tick_minutes = LATEST
     with pytest.raises(Invalid) as refused:
-        tick(room, LATEST - room.stage.start + 1)
+        tick(room, LATEST - room.worlds.start + 1)
     assert refused.value.facts["field"] == "ticks"
     assert rows(room, WorldRow) == []
 
 
 def test_a_tick_can_be_longer_than_a_minute(room: ConversationDependencies) -> None:
-    room.stage.settings.tick_minutes = 15
+    room.worlds.settings.tick_minutes = 15
     tick(room, 2)
     assert _clock(room) == "2026-04-01T07:30"

@@ -24,7 +24,7 @@ async def come_to(home: House, until: WorldTime) -> None:
     """Return when the clock is there, whoever moves it."""
     async with asyncio.timeout(60):
         # Another task moves it, and tells nobody.
-        while home.room.database.read_now(lambda s: home.room.stage.open(s, "main").now) < until:  # noqa: ASYNC110
+        while home.room.database.read_now(lambda s: home.room.worlds.open(s, "main").now) < until:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -88,8 +88,8 @@ def test_who_has_not_read_what_another_wrote_writes_nothing(village: Content, tm
     async def live() -> None:
         async with house(village, tmp_path, rehearsal()) as home:
             await home.live(1)
-            database, stage = home.room.database, home.room.stage
-            late = database.read_now(lambda s: load(s, stage, "main", models_missing=False))
+            database, worlds = home.room.database, home.room.worlds
+            late = database.read_now(lambda s: load(s, worlds, "main", models_missing=False))
             await home.live(1)
             with pytest.raises(WorldMoves):
                 database.write_now(lambda s: save(s, late))

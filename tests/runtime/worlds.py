@@ -37,8 +37,8 @@ def command(room: ConversationDependencies, work: Callable[[Session, WorldSessio
     """Change a world that stands, as the keeper does."""
 
     def change(session: Session) -> T:
-        room.stage.open(session, world_id, lock=True)
-        living = load(session, room.stage, world_id, models_missing=True)
+        room.worlds.open(session, world_id, lock=True)
+        living = load(session, room.worlds, world_id, models_missing=True)
         answer = work(session, living)
         save(session, living)
         return answer

@@ -89,7 +89,7 @@ def test_the_same_start_sent_in_parallel_starts_once_and_answers_all_alike(room:
 
     def work(session: Session) -> str:
         def begin() -> dict[str, Any]:
-            return {"id": start(session, room.stage.open(session, "main", lock=True), wanted, {}).id}
+            return {"id": start(session, room.worlds.open(session, "main", lock=True), wanted, {}).id}
 
         return str(once(session, REQUEST, begin)["id"])
 
@@ -108,7 +108,9 @@ def test_a_start_with_another_key_is_refused_while_they_talk(room: ConversationD
     def work(session: Session, key: str) -> None:
         request = Once.of("main", key, "start", {})
         once(
-            session, request, lambda: {"id": start(session, room.stage.open(session, "main", lock=True), wanted, {}).id}
+            session,
+            request,
+            lambda: {"id": start(session, room.worlds.open(session, "main", lock=True), wanted, {}).id},
         )
 
     room.database.write_now(lambda s: work(s, "k1"))

@@ -127,8 +127,8 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
         session.get_one(WorldRow, WORLD).target = now + minutes
         return load(session, room.worlds, WORLD, models_missing=False)
 
-    living = await room.database.write(order)
-    await Lockstep(lived.world_runner.deps, living, WorldTime(living.world.now + minutes)).run()
+    world_session = await room.database.write(order)
+    await Lockstep(lived.world_runner.deps, world_session, WorldTime(world_session.world.now + minutes)).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

@@ -47,10 +47,10 @@ async def read_actions(
     """
 
     def work(session: Session) -> PossibilitiesOut:
-        living = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
-        found = possibilities(session, living, character_id)
-        language = language_named(accept_language) or living.world.language
-        return possibilities_out(deps.conversation.worlds, living.world, language, character_id, found)
+        world_session = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
+        found = possibilities(session, world_session, character_id)
+        language = language_named(accept_language) or world_session.world.language
+        return possibilities_out(deps.conversation.worlds, world_session.world, language, character_id, found)
 
     return await deps.conversation.database.read(work)
 
@@ -66,17 +66,19 @@ async def act(
     """
     request = once_of(world_id, key, f"act/{character_id}", body.model_dump())
 
-    def work(session: Session, living: WorldSession) -> dict[str, Any]:
-        return once(session, request, lambda: _act(session, living, character_id, body))
+    def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
+        return once(session, request, lambda: _act(session, world_session, character_id, body))
 
     return _ACTED.validate_python(await deps.world_runner.command(world_id, work, leaves_minds_alone=True))
 
 
-def _act(session: Session, living: WorldSession, character_id: str, body: SleepIn | MoveIn | DoIn) -> dict[str, Any]:
-    now = living.world.now
+def _act(
+    session: Session, world_session: WorldSession, character_id: str, body: SleepIn | MoveIn | DoIn
+) -> dict[str, Any]:
+    now = world_session.world.now
     if isinstance(body, MoveIn):
         to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)
-        segment = walk(session, living, character_id, to)
+        segment = walk(session, world_session, character_id, to)
         return MovedOut(
             path=list(segment.path),
             times=[iso(t) for t in segment.times],
@@ -84,7 +86,7 @@ def _act(session: Session, living: WorldSession, character_id: str, body: SleepI
             minutes=segment.arrival - segment.start,
         ).model_dump()
     if isinstance(body, DoIn):
-        option = do(session, living, character_id, body.action_id, facility_id=body.facility_id)
+        option = do(session, world_session, character_id, body.action_id, facility_id=body.facility_id)
         arrival = WorldTime(now + option.walk_minutes)
         return DoingOut(
             action_id=option.action_id,
@@ -93,5 +95,5 @@ def _act(session: Session, living: WorldSession, character_id: str, body: SleepI
             arrives_at=iso(arrival),
             until=iso(WorldTime(arrival + option.minutes)),
         ).model_dump()
-    cleared = sleep(session, living, character_id)
+    cleared = sleep(session, world_session, character_id)
     return SleptOut(at=iso(now), cleared_conversations=cleared).model_dump()

@@ -62,10 +62,10 @@ async def start_conversation(
     request = once_of(world_id, key, "start", body.model_dump())
     names = deps.conversation.models.names()
 
-    def work(session: Session, living: WorldSession) -> str:
+    def work(session: Session, world_session: WorldSession) -> str:
         def insert() -> dict[str, Any]:
             deps.conversation.budget.require_talk(session)
-            return {"conversation_id": talk(session, living, wanted, names).id}
+            return {"conversation_id": talk(session, world_session, wanted, names).id}
 
         return str(once(session, request, insert)["conversation_id"])
 

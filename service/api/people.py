@@ -65,14 +65,14 @@ async def change_character(character_id: Slug, body: CharacterIn, deps: Serving,
     back.
     """
 
-    def work(session: Session, living: WorldSession) -> None:
-        living.world.character(character_id)
+    def work(session: Session, world_session: WorldSession) -> None:
+        world_session.world.character(character_id)
         if body.decision == "client":
-            take_control(session, living, character_id)
+            take_control(session, world_session, character_id)
         elif "decision" in body.model_fields_set:
-            set_decision(session, living, character_id, body.decision)
+            set_decision(session, world_session, character_id, body.decision)
         wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
-        amend(session, living, character_id, wanted)
+        amend(session, world_session, character_id, wanted)
 
     await deps.world_runner.command(world_id, work)
     return await deps.conversation.database.read(lambda s: _one_character(s, deps, world_id, character_id))
@@ -99,8 +99,8 @@ async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
 async def change_npc(npc_id: Slug, body: NpcIn, deps: Serving, world_id: WorldId) -> NpcOut:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
 
-    def work(session: Session, living: WorldSession) -> NpcOut:
-        amend_npc(session, living, npc_id, mood=body.mood, affinity=body.affinity or {})
+    def work(session: Session, world_session: WorldSession) -> NpcOut:
+        amend_npc(session, world_session, npc_id, mood=body.mood, affinity=body.affinity or {})
         session.flush()
         return _one_npc(session, deps, world_id, npc_id)
 
@@ -148,7 +148,7 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId) -> Respon
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
     await deps.world_runner.command(
-        world_id, lambda s, living: forget_character(s, deps.conversation.memory, living, character_id)
+        world_id, lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id)
     )
     await deps.runner.forget(world_id, [character_id])
     return Response(status_code=204)

@@ -63,16 +63,16 @@ async def change_world(body: WorldIn, deps: Serving, world_id: WorldId) -> World
     every prompt; who is awake and can be interrupted learns of them now.
     """
 
-    def work(session: Session, living: WorldSession) -> WorldOut:
+    def work(session: Session, world_session: WorldSession) -> WorldOut:
         row = session.get_one(WorldRow, world_id)
         if body.language is not None:
             row.language = body.language
         if "decision" in body.model_fields_set:
             row.decision = body.decision
         if body.weather is not None:
-            set_weather(session, living, body.weather)
+            set_weather(session, world_session, body.weather)
         if body.announce is not None:
-            announce(session, living, body.announce.text, body.announce.minutes)
+            announce(session, world_session, body.announce.text, body.announce.minutes)
         session.flush()
         return _world(session, deps, deps.conversation.worlds.open(session, world_id))
 

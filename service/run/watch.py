@@ -175,9 +175,9 @@ class Watch:
         rows = session.exec(select(PersonRow).where(col(PersonRow.world_id) == self._world.id))
         return {row.person_id: row.decision for row in rows if row.decision} != self._wanted()
 
-    def _let_decide(self, session: Session, living: WorldSession) -> None:
+    def _let_decide(self, session: Session, world_session: WorldSession) -> None:
         for character_id, decision in self._wanted().items():
-            set_decision(session, living, character_id, decision)
+            set_decision(session, world_session, character_id, decision)
 
     async def _read(self, work: Callable[[Session], T]) -> T:
         return await self._deps.conversation.database.read(work)

@@ -34,7 +34,7 @@ class Amendment:
     take: Sequence[str] = ()
 
 
-def amend(session: Session, living: WorldSession, character_id: str, wanted: Amendment) -> None:
+def amend(session: Session, world_session: WorldSession, character_id: str, wanted: Amendment) -> None:
     """Change a character at the world's clock; it decides anew. The caller commits.
 
     Raises:
@@ -42,29 +42,29 @@ def amend(session: Session, living: WorldSession, character_id: str, wanted: Ame
         Invalid: no such need, or nothing of the kind to take; too many things to carry.
         Busy: it talks, and is to be moved or changed.
     """
-    living.world.character(character_id)
+    world_session.world.character(character_id)
     if wanted.give or wanted.take:
-        _carry(session, living, character_id, wanted)
+        _carry(session, world_session, character_id, wanted)
     if wanted.node_id is None and not wanted.needs:
         return
-    require_free(session, living, character_id)
-    _require_known(living, wanted)
-    now = living.world.now
-    retract(session, living.world.id, character_id, now)
-    done = living.core.amend(character_id, now, node_id=wanted.node_id, needs=wanted.needs)
-    move(session, living.world, character_id, Segment.stay(living.core.people[character_id].node_id, now))
-    publish(session, living, done.events, {}, at_once=now)
+    require_free(session, world_session, character_id)
+    _require_known(world_session, wanted)
+    now = world_session.world.now
+    retract(session, world_session.world.id, character_id, now)
+    done = world_session.core.amend(character_id, now, node_id=wanted.node_id, needs=wanted.needs)
+    move(session, world_session.world, character_id, Segment.stay(world_session.core.people[character_id].node_id, now))
+    publish(session, world_session, done.events, {}, at_once=now)
 
 
 def amend_npc(
-    session: Session, living: WorldSession, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]
+    session: Session, world_session: WorldSession, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]
 ) -> None:
     """Set the NPC's mood from the world's clock on, and its affinity (-100..100) by character id. The caller commits.
 
     Raises:
         NotFound: no such NPC or character.
     """
-    world = living.world
+    world = world_session.world
     world.npc(npc_id)
     if mood is not None:
         session.add(MoodRow(world_id=world.id, person_id=npc_id, id=new_id(), at=world.now, mood=mood))
@@ -74,39 +74,39 @@ def amend_npc(
     note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity) or None), npc_id)
 
 
-def announce(session: Session, living: WorldSession, text: str, minutes: int) -> NoticeRow:
+def announce(session: Session, world_session: WorldSession, text: str, minutes: int) -> NoticeRow:
     """Let everybody know of something for so many minutes from now on; who can be interrupted decides anew."""
-    world = living.world
+    world = world_session.world
     until = WorldTime(min(world.now + minutes, LATEST))
     row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
     session.add(row)
     note(session, world.id, world.now, Announced(text=text, until=iso(until)))
-    _interrupt_all(session, living)
+    _interrupt_all(session, world_session)
     return row
 
 
-def set_weather(session: Session, living: WorldSession, weather: str) -> None:
+def set_weather(session: Session, world_session: WorldSession, weather: str) -> None:
     """The weather from now on, in words ("" for nothing to say); who can be interrupted decides anew."""
-    row = session.get_one(WorldRow, living.world.id)
+    row = session.get_one(WorldRow, world_session.world.id)
     if row.weather == weather:
         return
     row.weather = weather
-    note(session, living.world.id, living.world.now, WeatherSet(weather=weather))
-    _interrupt_all(session, living)
+    note(session, world_session.world.id, world_session.world.now, WeatherSet(weather=weather))
+    _interrupt_all(session, world_session)
 
 
-def _interrupt_all(session: Session, living: WorldSession) -> None:
+def _interrupt_all(session: Session, world_session: WorldSession) -> None:
     """Whoever perceives the world and is awake learns of it now."""
-    now = living.world.now
-    for character_id, how in living.how.items():
-        person = living.core.people[character_id]
+    now = world_session.world.now
+    for character_id, how in world_session.how.items():
+        person = world_session.core.people[character_id]
         if how == "model" and person.last.approachable(now) and person.claim is None:
-            retract(session, living.world.id, character_id, now)
-            living.core.interrupt(character_id, now)
+            retract(session, world_session.world.id, character_id, now)
+            world_session.core.interrupt(character_id, now)
 
 
-def _carry(session: Session, living: WorldSession, character_id: str, wanted: Amendment) -> None:
-    row = person_row(session, living.world.id, character_id, lock=True)
+def _carry(session: Session, world_session: WorldSession, character_id: str, wanted: Amendment) -> None:
+    row = person_row(session, world_session.world.id, character_id, lock=True)
     items = list(row.items)
     for item in wanted.take:
         if item not in items:
@@ -114,7 +114,7 @@ def _carry(session: Session, living: WorldSession, character_id: str, wanted: Am
                 field="take",
                 reason=Phrase(
                     "answers.invalid_fields.not_carried",
-                    name=living.world.name_of(character_id),
+                    name=world_session.world.name_of(character_id),
                     item=item,
                     items=items,
                 ),
@@ -127,15 +127,15 @@ def _carry(session: Session, living: WorldSession, character_id: str, wanted: Am
         )
     row.items = items
     carries = Carries(given=tuple(wanted.give), taken=tuple(wanted.take))
-    note(session, living.world.id, living.world.now, carries, character_id)
+    note(session, world_session.world.id, world_session.world.now, carries, character_id)
 
 
-def _require_known(living: WorldSession, wanted: Amendment) -> None:
-    if wanted.node_id is not None and wanted.node_id not in living.world.map.nodes:
+def _require_known(world_session: WorldSession, wanted: Amendment) -> None:
+    if wanted.node_id is not None and wanted.node_id not in world_session.world.map.nodes:
         raise NotFound(kind="node", id=wanted.node_id)
-    if wanted.node_id in living.world.map.closed_nodes:
+    if wanted.node_id in world_session.world.map.closed_nodes:
         raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=wanted.node_id))
     for need_id in wanted.needs or {}:
-        if need_id not in living.core.setting.catalogue.needs:
-            known = ", ".join(need.id for need in living.core.setting.catalogue.needs.all)
+        if need_id not in world_session.core.setting.catalogue.needs:
+            known = ", ".join(need.id for need in world_session.core.setting.catalogue.needs.all)
             raise Invalid(field=f"needs.{need_id}", reason=Phrase("answers.invalid_fields.other_needs", known=known))

@@ -8,15 +8,15 @@ from service.runtime.world_session import WorldSession
 from world.life import State
 
 
-def require_free(session: Session, living: WorldSession, person_id: str) -> None:
+def require_free(session: Session, world_session: WorldSession, person_id: str) -> None:
     """Raises: Busy: the person talks now, or is taking leave."""
-    start.require_free(session, living.world, person_id)
-    require_not_talking(living, person_id)
+    start.require_free(session, world_session.world, person_id)
+    require_not_talking(world_session, person_id)
 
 
-def require_not_talking(living: WorldSession, person_id: str) -> None:
+def require_not_talking(world_session: WorldSession, person_id: str) -> None:
     """Raises: Busy: the person is in a talk of the living world: its words may be spoken before its time is up."""
-    person, now = living.core.people.get(person_id), living.world.now
+    person, now = world_session.core.people.get(person_id), world_session.world.now
     if person is None:
         return
     talk_id = next((a.talk_id for a in person.past if a.talk_id and a.start <= now < a.end), None)
@@ -24,11 +24,11 @@ def require_not_talking(living: WorldSession, person_id: str) -> None:
         talk_id = person.last.talk_id
     if talk_id is None:
         return
-    partner_id = living.core.talks[talk_id].other(person_id)
+    partner_id = world_session.core.talks[talk_id].other(person_id)
     raise Busy(
-        person=living.world.name_of(person_id),
+        person=world_session.world.name_of(person_id),
         person_id=person_id,
-        partner=living.world.name_of(partner_id),
+        partner=world_session.world.name_of(partner_id),
         partner_id=partner_id,
-        conversation_id=living.conversation_id(living.core.talks[talk_id]),
+        conversation_id=world_session.conversation_id(world_session.core.talks[talk_id]),
     )

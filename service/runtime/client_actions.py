@@ -45,44 +45,44 @@ class Destination:
             raise Invalid(field="to", reason=Phrase("answers.invalid_fields.one_destination"))
 
 
-def take_control(session: Session, living: WorldSession, character_id: str) -> None:
+def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
     """From now on the character does only what clients say; what it did ends, and it stands where it is.
 
     Raises:
         NotFound: no such character.
         Busy: it talks.
     """
-    living.world.character(character_id)
-    require_free(session, living, character_id)
-    set_decision(session, living, character_id, "client")
-    _stand(session, living, character_id)
+    world_session.world.character(character_id)
+    require_free(session, world_session, character_id)
+    set_decision(session, world_session, character_id, "client")
+    _stand(session, world_session, character_id)
 
 
-def talk(session: Session, living: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
+def talk(session: Session, world_session: WorldSession, wanted: Start, models: dict[Role, str]) -> ConversationRow:
     """Let the character talk to whom it stands beside; the caller commits. From now on it is in the client's hands; a
     character it talks to stands still until they are done.
 
     Raises:
         NotFound, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start`.
     """
-    living.world.character(wanted.character_id)
+    world_session.world.character(wanted.character_id)
     for person_id in (wanted.character_id, wanted.partner_id):
-        require_not_talking(living, person_id)
-    row = start(session, living.world, wanted, models)
-    set_decision(session, living, wanted.character_id, "client")
+        require_not_talking(world_session, person_id)
+    row = start(session, world_session.world, wanted, models)
+    set_decision(session, world_session, wanted.character_id, "client")
     for person_id in row.person_ids:
-        if person_id in living.world.cast.characters:
-            _hold(session, living, person_id)
+        if person_id in world_session.world.cast.characters:
+            _hold(session, world_session, person_id)
     return row
 
 
-def set_decision(session: Session, living: WorldSession, character_id: str, decision: str | None) -> None:
+def set_decision(session: Session, world_session: WorldSession, character_id: str, decision: str | None) -> None:
     """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
-    person_row(session, living.world.id, character_id, lock=True).decision = decision
+    person_row(session, world_session.world.id, character_id, lock=True).decision = decision
     session.flush()
 
 
-def walk(session: Session, living: WorldSession, character_id: str, to: Destination) -> Segment:
+def walk(session: Session, world_session: WorldSession, character_id: str, to: Destination) -> Segment:
     """Send the character on its way from now on; the caller commits. Who is there already stays.
 
     A walker is turned round at the last node it reached.
@@ -93,22 +93,22 @@ def walk(session: Session, living: WorldSession, character_id: str, to: Destinat
         NoWayThere: no open way.
         Closed: the facility is shut when the character would arrive.
     """
-    world = living.world
+    world = world_session.world
     world.character(character_id)
-    require_free(session, living, character_id)
+    require_free(session, world_session, character_id)
     start = node_at(segment_of(session, world, character_id), world.now)
     path = _path(world, start, to)
-    take_control(session, living, character_id)
+    take_control(session, world_session, character_id)
     _do(
         session,
-        living,
+        world_session,
         character_id,
         Option(action_id=WAIT, node_id=path.nodes[-1], walk_minutes=path.minutes, minutes=1),
     )
     return Segment.walk(path, world.now)
 
 
-def possibilities(session: Session, living: WorldSession, character_id: str) -> Possibilities:
+def possibilities(session: Session, world_session: WorldSession, character_id: str) -> Possibilities:
     """All that the character could do if it stopped now, and why the rest is not possible. Nothing is changed, and some
     may have lived ahead of the clock.
 
@@ -116,9 +116,9 @@ def possibilities(session: Session, living: WorldSession, character_id: str) -> 
         NotFound: no such character.
         Busy: it talks.
     """
-    living.world.character(character_id)
-    require_free(session, living, character_id)
-    core, now = living.core, living.world.now
+    world_session.world.character(character_id)
+    require_free(session, world_session, character_id)
+    core, now = world_session.core, world_session.world.now
     people = core.people | {character_id: _at(core.people[character_id], now)}
     what_if = simulation.Simulation(core.setting, people.values(), core.talks.values(), engaged=core.engaged)
     what_if.stop(character_id, now)
@@ -126,7 +126,7 @@ def possibilities(session: Session, living: WorldSession, character_id: str) -> 
 
 
 def do(
-    session: Session, living: WorldSession, character_id: str, action_id: str, *, facility_id: str | None = None
+    session: Session, world_session: WorldSession, character_id: str, action_id: str, *, facility_id: str | None = None
 ) -> Option:
     """Let the character do something of actions.json, from now on: it walks there if it must; the caller commits.
 
@@ -137,24 +137,24 @@ def do(
         Busy: the character talks.
         NotPossible: with the reason.
     """
-    world = living.world
+    world = world_session.world
     world.character(character_id)
-    catalogue = living.core.setting.catalogue
+    catalogue = world_session.core.setting.catalogue
     if action_id in BUILT_IN - {WAIT} or not catalogue.knows(action_id):
         raise NotFound(kind="action", id=action_id)
     if facility_id is not None:
         _facility(world, facility_id)
-    found = possibilities(session, living, character_id)
+    found = possibilities(session, world_session, character_id)
     option = next((o for o in found.options if _meant(o, action_id, facility_id)), None)
     if option is None:
         refusal = next((r for r in found.refusals if _meant(r, action_id, facility_id)), None)
         raise _not_possible(world, refusal or _not_there(action_id, facility_id))
-    take_control(session, living, character_id)
-    _do(session, living, character_id, option)
+    take_control(session, world_session, character_id)
+    _do(session, world_session, character_id, option)
     return option
 
 
-def sleep(session: Session, living: WorldSession, character_id: str) -> int:
+def sleep(session: Session, world_session: WorldSession, character_id: str) -> int:
     """Let the character sleep: the day's conversations are cleared, nothing else. Answers how many; the caller commits.
 
     Who is on the way lies down at the last node reached.
@@ -163,9 +163,9 @@ def sleep(session: Session, living: WorldSession, character_id: str) -> int:
         NotFound: no such character.
         Busy: the character talks.
     """
-    take_control(session, living, character_id)
-    cleared = fall_asleep(session, living.world.id, character_id)
-    note(session, living.world.id, living.world.now, Slept(cleared=cleared), character_id)
+    take_control(session, world_session, character_id)
+    cleared = fall_asleep(session, world_session.world.id, character_id)
+    note(session, world_session.world.id, world_session.world.now, Slept(cleared=cleared), character_id)
     return cleared
 
 
@@ -176,28 +176,28 @@ def _at(person: Person, now: WorldTime) -> Person:
     return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, is_scripted=False)
 
 
-def _stand(session: Session, living: WorldSession, character_id: str) -> None:
+def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
     """A way that it is on ends at the last node it reached."""
-    world = living.world
+    world = world_session.world
     segment = segment_of(session, world, character_id)
     if walking_at(segment, world.now):
         move(session, world, character_id, segment.cut(world.now))
-    _hold(session, living, character_id)
+    _hold(session, world_session, character_id)
 
 
-def _hold(session: Session, living: WorldSession, character_id: str) -> None:
+def _hold(session: Session, world_session: WorldSession, character_id: str) -> None:
     """What was scheduled of it does not happen: it stands where it is."""
-    retract(session, living.world.id, character_id, living.world.now)
-    publish(session, living, living.hold(character_id).events, {}, at_once=living.world.now)
+    retract(session, world_session.world.id, character_id, world_session.world.now)
+    publish(session, world_session, world_session.hold(character_id).events, {}, at_once=world_session.world.now)
 
 
-def _do(session: Session, living: WorldSession, character_id: str, option: Option) -> None:
+def _do(session: Session, world_session: WorldSession, character_id: str, option: Option) -> None:
     """What it chose, instead of standing."""
-    now = living.world.now
-    living.core.stop(character_id, now)
-    done = living.core.decide(character_id, option)
+    now = world_session.world.now
+    world_session.core.stop(character_id, now)
+    done = world_session.core.decide(character_id, option)
     if option.walk_minutes or option.action_id != WAIT:
-        publish(session, living, done.events, {(character_id, now): Why(by="client")}, at_once=now)
+        publish(session, world_session, done.events, {(character_id, now): Why(by="client")}, at_once=now)
 
 
 def _meant(one: Option | Refusal, action_id: str, facility_id: str | None) -> bool:

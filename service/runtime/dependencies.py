@@ -33,10 +33,10 @@ class WorldDependencies:
         """Model calls that may be out at once."""
         return self.conversation.settings.llm.max_concurrency
 
-    async def decide(self, living: WorldSession, snapshot: Snapshot) -> Chosen:
+    async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
-        agent_state = living.agent_states.get(snapshot.person_id, AgentState())
-        return await choose(self.decision, living.world.at(snapshot.time), snapshot, agent_state)
+        agent_state = world_session.agent_states.get(snapshot.person_id, AgentState())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state)
 
     async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be
@@ -49,18 +49,24 @@ class WorldDependencies:
         await self.engine.close(key)
         await self.outbox.deliver_conversation(key)
 
-    async def end_dropped(self, living: WorldSession) -> None:
+    async def end_dropped(self, world_session: WorldSession) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they
         went.
         """
-        for conversation_id in living.dropped:
+        for conversation_id in world_session.dropped:
 
             def work(session: Session, conversation_id: str = conversation_id) -> None:
                 try:
-                    end(session, self.conversation.worlds, living.world.id, conversation_id, EndReason.CONTENT_CHANGED)
+                    end(
+                        session,
+                        self.conversation.worlds,
+                        world_session.world.id,
+                        conversation_id,
+                        EndReason.CONTENT_CHANGED,
+                    )
                 except WrongPhase:
                     return  # it had ended before
 
             await self.conversation.database.write(work)
-            await self.engine.close(ConversationKey(living.world.id, conversation_id))
-        living.dropped = ()
+            await self.engine.close(ConversationKey(world_session.world.id, conversation_id))
+        world_session.dropped = ()

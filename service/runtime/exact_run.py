@@ -32,7 +32,7 @@ class ExactRun:
     def __init__(
         self,
         deps: WorldDependencies,
-        living: WorldSession,
+        world_session: WorldSession,
         until: WorldTime,
         *,
         decisions: Decisions | None = None,
@@ -40,10 +40,12 @@ class ExactRun:
     ) -> None:
         """`decisions` are out already, of a run that was interrupted for a command."""
         self.until = until
-        self.living = living
+        self.world_session = world_session
         self._deps = deps
         self._decisions = decisions or Decisions()
-        self._window = RunWindow(deps, living, until, horizon=_horizon(living.world.now, until), gates=gates)
+        self._window = RunWindow(
+            deps, world_session, until, horizon=_horizon(world_session.world.now, until), gates=gates
+        )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
         self._interrupted = asyncio.Event()
@@ -154,7 +156,7 @@ class ExactRun:
         if call.talk_id is None:
             chosen = await self._decide(call)
             return lambda: self._window.decided(call, chosen)
-        key = self.living.key_of(call.talk_id)
+        key = self.world_session.key_of(call.talk_id)
         if call.ask is Ask.TURN:
             at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
             last = await self._deps.speak(key, call.index, at)
@@ -163,17 +165,17 @@ class ExactRun:
         return lambda: ahead.closed(call)
 
     async def _decide(self, call: Call) -> Chosen:
-        living, snapshot = self.living, self._window.ahead.snapshot(call)
+        world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)
         question = Question(
             snapshot=snapshot,
-            agent_state=living.agent_states.get(call.person_id, AgentState()),
-            circumstances=living.world.at(call.time).circumstances,
+            agent_state=world_session.agent_states.get(call.person_id, AgentState()),
+            circumstances=world_session.world.at(call.time).circumstances,
         )
-        return await self._decisions.ask(call.id, question, lambda: self._deps.decide(living, snapshot))
+        return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _open_decisions(self) -> set[str]:
         """Of everybody who decides next: the question, as it is named."""
-        people = self.living.core.people.values()
+        people = self.world_session.core.people.values()
         return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
 
     def _take(self, done: set[asyncio.Task[Callable[[], None]]]) -> None:

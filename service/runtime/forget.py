@@ -82,7 +82,7 @@ def forget_world(session: Session, memory: MemoryStore, world_id: str) -> list[s
     return people
 
 
-def forget_character(session: Session, memory: MemoryStore, living: WorldSession, character_id: str) -> None:
+def forget_character(session: Session, memory: MemoryStore, world_session: WorldSession, character_id: str) -> None:
     """Remove all that the character lived through, and that NPCs met it: they do not know it any more. What NPCs told
     about themselves stays, and so does what other characters remember of their talks with it.
 
@@ -93,23 +93,23 @@ def forget_character(session: Session, memory: MemoryStore, living: WorldSession
         Busy: it talks.
         WorldInUse: a talk of it is being closed.
     """
-    world = living.world
+    world = world_session.world
     world.character(character_id)
-    require_free(session, living, character_id)
+    require_free(session, world_session, character_id)
     _require_quiet(session, world.id, takes_part(character_id))
     for table in _MINE:
         session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == character_id))
-    _let_npcs_forget(session, memory, living, character_id)
-    _forget_talks(session, living, character_id)
-    _forget_attitudes(session, living, character_id)
-    living.agent_states[character_id] = AgentState()
-    living.core.changed_people.add(character_id)
+    _let_npcs_forget(session, memory, world_session, character_id)
+    _forget_talks(session, world_session, character_id)
+    _forget_attitudes(session, world_session, character_id)
+    world_session.agent_states[character_id] = AgentState()
+    world_session.core.changed_people.add(character_id)
     memory.forget(session, Group(world_id=world.id, person_id=character_id))
     note(session, world.id, world.now, Forgot(), character_id)
 
 
-def _let_npcs_forget(session: Session, memory: MemoryStore, living: WorldSession, character_id: str) -> None:
-    world_id, npcs = living.world.id, list(living.world.cast.npcs)
+def _let_npcs_forget(session: Session, memory: MemoryStore, world_session: WorldSession, character_id: str) -> None:
+    world_id, npcs = world_session.world.id, list(world_session.world.cast.npcs)
     of_it = (
         col(SummaryRow.world_id) == world_id,
         col(SummaryRow.person_id).in_(npcs),
@@ -130,7 +130,7 @@ def _let_npcs_forget(session: Session, memory: MemoryStore, living: WorldSession
     session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, promised))
 
 
-def _forget_talks(session: Session, living: WorldSession, character_id: str) -> None:
+def _forget_talks(session: Session, world_session: WorldSession, character_id: str) -> None:
     """Those that nobody else remembers."""
     session.flush()
     remembered = exists().where(
@@ -139,18 +139,18 @@ def _forget_talks(session: Session, living: WorldSession, character_id: str) -> 
     )
     session.execute(
         delete(ConversationRow).where(
-            col(ConversationRow.world_id) == living.world.id,
+            col(ConversationRow.world_id) == world_session.world.id,
             takes_part(character_id),
             ~remembered,
         )
     )
 
 
-def _forget_attitudes(session: Session, living: WorldSession, character_id: str) -> None:
+def _forget_attitudes(session: Session, world_session: WorldSession, character_id: str) -> None:
     """How it stood to everybody, and how NPCs stood to it; how other characters stand to it is theirs."""
     owner, other = col(AttitudeChangeRow.owner_id), col(AttitudeChangeRow.other_id)
-    npcs_to_it = owner.in_(list(living.world.cast.npcs)) & (other == character_id)
-    here = col(AttitudeChangeRow.world_id) == living.world.id
+    npcs_to_it = owner.in_(list(world_session.world.cast.npcs)) & (other == character_id)
+    here = col(AttitudeChangeRow.world_id) == world_session.world.id
     session.execute(delete(AttitudeChangeRow).where(here, (owner == character_id) | npcs_to_it))
 
 

@@ -50,7 +50,7 @@ class Why:
 
 def publish(
     session: Session,
-    living: WorldSession,
+    world_session: WorldSession,
     events: Iterable[Event],
     why: Mapping[tuple[str, WorldTime], Why],
     *,
@@ -66,18 +66,18 @@ def publish(
             continue
         made = why.get((event.person_id, event.time))
         if event.kind is Kind.DEPARTED:
-            walks.append(_movement(living, event))
+            walks.append(_movement(world_session, event))
         if event.kind is Kind.DECIDED and made is not None and made.plan:
             happened.append((event, Planned(blocks=tuple(map(_block, made.plan)))))
-        happened.append((event, _payload(living, event, made)))
-        if event.kind is Kind.STARTED and _ends_day(living, event):
-            happened.append((event, Slept(cleared=fall_asleep(session, living.world.id, event.person_id))))
+        happened.append((event, _payload(world_session, event, made)))
+        if event.kind is Kind.STARTED and _ends_day(world_session, event):
+            happened.append((event, Slept(cleared=fall_asleep(session, world_session.world.id, event.person_id))))
     later: list[dict[str, Any]] = []
     for event, payload in happened:
         if at_once is not None and event.time <= at_once:
-            note(session, living.world.id, event.time, payload, event.person_id)
+            note(session, world_session.world.id, event.time, payload, event.person_id)
         else:
-            later.append(_pending(living.world.id, event, payload))
+            later.append(_pending(world_session.world.id, event, payload))
     if later:
         session.execute(insert(PendingEventRow), later)
     if walks:
@@ -94,7 +94,7 @@ def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
     return session.exec(day).one()
 
 
-def _payload(living: WorldSession, event: Event, made: Why | None) -> Payload:
+def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Payload:
     """What the log tells of what the core has worked out."""
     data: dict[str, Any] = dict(event.data)
     match event.kind:
@@ -106,7 +106,7 @@ def _payload(living: WorldSession, event: Event, made: Why | None) -> Payload:
             said = {} if made is None else {"by": made.by, "thought": made.thought, "failure": made.failure or None}
             return Decided(**data, **said)
         case Kind.DEPARTED:
-            walk = _walk(living, event)
+            walk = _walk(world_session, event)
             return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
         case Kind.STARTED:
             until = iso(WorldTime(min(int(data.pop("until")), LATEST)))
@@ -140,15 +140,15 @@ def _block(block: PlanBlock) -> PlannedBlock:
     )
 
 
-def _walk(living: WorldSession, event: Event) -> Segment:
-    past = living.core.people[event.person_id].past
+def _walk(world_session: WorldSession, event: Event) -> Segment:
+    past = world_session.core.people[event.person_id].past
     return next(a.segment for a in reversed(past) if a.action_id == WALK and a.start == event.time)
 
 
-def _movement(living: WorldSession, event: Event) -> dict[str, Any]:
-    walk = _walk(living, event)
+def _movement(world_session: WorldSession, event: Event) -> dict[str, Any]:
+    walk = _walk(world_session, event)
     return {
-        "world_id": living.world.id,
+        "world_id": world_session.world.id,
         "character_id": event.person_id,
         "starts_at": walk.start,
         "path": list(walk.path),
@@ -156,6 +156,6 @@ def _movement(living: WorldSession, event: Event) -> dict[str, Any]:
     }
 
 
-def _ends_day(living: WorldSession, event: Event) -> bool:
+def _ends_day(world_session: WorldSession, event: Event) -> bool:
     action_id = str(event.data["action_id"])
-    return action_id not in BUILT_IN and living.core.setting.catalogue.action(action_id).ends_day
+    return action_id not in BUILT_IN and world_session.core.setting.catalogue.action(action_id).ends_day

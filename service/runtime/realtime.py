@@ -39,12 +39,12 @@ class RealtimeStep:
     at any time between two pieces.
     """
 
-    def __init__(self, deps: WorldDependencies, living: WorldSession, calls: Calls, until: WorldTime) -> None:
+    def __init__(self, deps: WorldDependencies, world_session: WorldSession, calls: Calls, until: WorldTime) -> None:
         self._deps = deps
-        self._living = living
+        self._world_session = world_session
         self._calls = calls
         self._until = until
-        self._window = RunWindow(deps, living, until)
+        self._window = RunWindow(deps, world_session, until)
         self._held: dict[str, Thought] = {}
         self._late: list[Call] = []
 
@@ -62,13 +62,13 @@ class RealtimeStep:
                 break
         await self._window.write(last=True)
         for person_id, thought in self._held.items():
-            thought.version = self._living.core.people[person_id].version
+            thought.version = self._world_session.core.people[person_id].version
             self._calls.thoughts[person_id] = thought
         self._ask()
 
     def _release(self) -> None:
         """Void what was asked of somebody to whom something else has happened since."""
-        people, t = self._living.core.people, self._living.world.now
+        people, t = self._world_session.core.people, self._world_session.world.now
         for person_id, thought in list(self._calls.thoughts.items()):
             person = people.get(person_id)
             if person is None or person.is_scripted or person.version != thought.version:
@@ -118,13 +118,13 @@ class RealtimeStep:
         self._window.ahead.decided(call, stands)
 
     def _answered(self, call: Call, snapshot: Snapshot, chosen: Chosen) -> bool:
-        option = still_possible(self._living.core.setting, snapshot, chosen.option)
+        option = still_possible(self._world_session.core.setting, snapshot, chosen.option)
         if option is not None:
             self._window.decided(call, replace(chosen, option=option))
             return True
         self._window.spend(call.time, chosen.usage, chosen.failures)
-        agent_state, plan = self._living.agent_states.get(call.person_id, AgentState()), chosen.agent_state
-        self._living.agent_states[call.person_id] = replace(
+        agent_state, plan = self._world_session.agent_states.get(call.person_id, AgentState()), chosen.agent_state
+        self._world_session.agent_states[call.person_id] = replace(
             agent_state, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
         )
         return False
@@ -144,9 +144,9 @@ class RealtimeStep:
 
     def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
-        late = [talk for talk in self._living.core.talks.values() if not talk.closed and talk.end < self._until]
+        late = [talk for talk in self._world_session.core.talks.values() if not talk.closed and talk.end < self._until]
         for talk in late:
-            self._window.ahead.changed(self._living.core.extend_talk(talk.id, self._until))
+            self._window.ahead.changed(self._world_session.core.extend_talk(talk.id, self._until))
         return bool(late)
 
     def _ask(self) -> None:
@@ -164,12 +164,12 @@ class RealtimeStep:
         for one in wanted[: max(0, self._deps.slots - calls.in_flight)]:
             if one.call is None:
                 thought = people[one.id]
-                thought.task = out(self._deps.decide(self._living, thought.snapshot))
+                thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
             else:
                 calls.talks[one.id] = out(self._word(one.call))
 
     async def _word(self, call: Call) -> bool | None:
-        key = self._living.key_of(str(call.talk_id))
+        key = self._world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
             return await self._deps.speak(key, call.index, None)
         await self._deps.close(key)

@@ -36,17 +36,17 @@ class RunWindow:
     def __init__(
         self,
         deps: WorldDependencies,
-        living: WorldSession,
+        world_session: WorldSession,
         until: WorldTime,
         *,
         horizon: WorldTime | None = None,
         gates: Gates | None = None,
     ) -> None:
         """`horizon`: nobody lives farther for now (`Scheduler.extend`); None: than `until`."""
-        self.living = living
-        self.begins = living.world.now
+        self.world_session = world_session
+        self.begins = world_session.world.now
         self.until = until
-        self.ahead = Scheduler(living.core, until=horizon or until, gates=gates)
+        self.ahead = Scheduler(world_session.core, until=horizon or until, gates=gates)
         self._deps = deps
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}
@@ -57,7 +57,7 @@ class RunWindow:
     @property
     def reached(self) -> WorldTime:
         """Nothing has been decided or said at this minute or later."""
-        return max(self.living.reached, self.ahead.reached)
+        return max(self.world_session.reached, self.ahead.reached)
 
     def retreat(self, until: WorldTime) -> frozenset[str]:
         """Live no farther than an earlier time (`Scheduler.retreat`)."""
@@ -73,21 +73,21 @@ class RunWindow:
         """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else
         False.
         """
-        living, person_id = self.living, call.person_id
-        if call.ask is not Ask.DECISION or not living.core.people[person_id].is_scripted:
+        world_session, person_id = self.world_session, call.person_id
+        if call.ask is not Ask.DECISION or not world_session.core.people[person_id].is_scripted:
             return False
-        if living.how[person_id] == "client":
-            self.ahead.decided(call, living.standing(person_id))
+        if world_session.how[person_id] == "client":
+            self.ahead.decided(call, world_session.standing(person_id))
             return True
-        profile = living.world.character(person_id)
-        option, wake_at = by_routine(living.core.setting, profile, self.ahead.snapshot(call))
+        profile = world_session.world.character(person_id)
+        option, wake_at = by_routine(world_session.core.setting, profile, self.ahead.snapshot(call))
         self._why[person_id, call.time] = Why(by="routine")
         self.ahead.decided(call, option, wake_at=wake_at)
         return True
 
     def decided(self, call: Call, chosen: Chosen) -> None:
         """The character does what it chose."""
-        self.living.agent_states[call.person_id] = chosen.agent_state
+        self.world_session.agent_states[call.person_id] = chosen.agent_state
         failure = chosen.failure.slug if chosen.failure else ""
         plan = chosen.agent_state.plan if chosen.planned else ()
         self._why[call.person_id, call.time] = Why(
@@ -109,63 +109,65 @@ class RunWindow:
         events = self.ahead.unsettled()
         self._remember_failures(events)
         settled = self.until if last else self._settles()
-        if not events and settled == self._settled and not self.living.core.changed_people:
+        if not events and settled == self._settled and not self.world_session.core.changed_people:
             return
-        self.living.saved(await self._deps.conversation.database.write(lambda s: self._store(s, events, settled)))
-        self.living.world, self.living.core.now = self.living.world.at(settled), settled
+        self.world_session.saved(
+            await self._deps.conversation.database.write(lambda s: self._store(s, events, settled))
+        )
+        self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
         self._settled = settled
         self._why.clear()
         self._spent.clear()
 
     def _settles(self) -> WorldTime:
         """A turn that a clock which did not wait has left behind is late; what it says comes when it is said."""
-        frontier = self.living.core.frontier
+        frontier = self.world_session.core.frontier
         return self.until if frontier is None else min(max(frontier, self._settled), self.until)
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if event.kind is Kind.FAILED:
-                agent_state = self.living.agent_states.get(event.person_id, AgentState())
+                agent_state = self.world_session.agent_states.get(event.person_id, AgentState())
                 failed = Failed(
                     action_id=str(event.data["action_id"]),
                     reason=str(event.data["reason"]),
                     facility_id=_text(event.data.get("facility_id")),
                     target_id=_text(event.data.get("target_id")),
                 )
-                self.living.agent_states[event.person_id] = replace(agent_state, failed=failed)
+                self.world_session.agent_states[event.person_id] = replace(agent_state, failed=failed)
 
     def _store(self, session: Session, events: tuple[Event, ...], settled: WorldTime) -> int:
-        living, world = self.living, self.living.world
+        world_session, world = self.world_session, self.world_session.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
-        publish(session, living, events, self._why)
-        for talk in [t for t in living.core.talks.values() if t.id not in living.stored]:
+        publish(session, world_session, events, self._why)
+        for talk in [t for t in world_session.core.talks.values() if t.id not in world_session.stored]:
             self._begin(session, talk)
         for t, usage, failures in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
             count(session, world.id, day, "decision", usage, failures=failures)
         if settled > self._settled:
             advance_clock(session, world, settled)
-        living.reached = self.reached
-        revision = save(session, living)
+        world_session.reached = self.reached
+        revision = save(session, world_session)
         self.is_called_off = row.target is None or row.target < self.until
         return revision
 
     def _begin(self, session: Session, talk: Talk) -> None:
-        agent_state = self.living.agent_states.get(talk.person_id, AgentState())
+        agent_state = self.world_session.agent_states.get(talk.person_id, AgentState())
         goal = None
         if agent_state.goal and agent_state.success_criteria:
             goal = Goal(goal=agent_state.goal, success_criteria=agent_state.success_criteria)
         deps = self._deps.conversation
         start_talk(
             session,
-            self.living.world.at(talk.start),
+            self.world_session.world.at(talk.start),
             talk,
             Start(
                 character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=deps.settings.max_turns
             ),
-            self.living.core.people[talk.person_id].node_id,
+            self.world_session.core.people[talk.person_id].node_id,
             deps.models.names(),
-            self.living.conversation_id(talk),
+            self.world_session.conversation_id(talk),
         )
 
 

@@ -52,7 +52,7 @@ class Step:
 @dataclass(kw_only=True)
 class _Kept:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    living: WorldSession | None = None
+    world_session: WorldSession | None = None
     exact_run: ExactRun | None = None
     moves_since: float = 0.0
     """When `drive` began, by the loop's clock."""
@@ -250,7 +250,7 @@ class WorldRunner:
             if exact_run is not None:
                 exact_run.halt()
             async with self._standing(world_id, deadline) as kept:
-                kept.living = None
+                kept.world_session = None
                 await self._release_calls(kept)
                 try:
                     return await self.deps.conversation.database.write(change)
@@ -269,23 +269,23 @@ class WorldRunner:
         kept = self._kept(world_id)
         async with kept.lock:
             try:
-                kept.living = living = await self.deps.conversation.database.write(
+                kept.world_session = world_session = await self.deps.conversation.database.write(
                     lambda s: self._taken_up(s, world_id, kept)
                 )
-                if living is None:
+                if world_session is None:
                     return
                 if (await self.deps.conversation.database.read(lambda s: self._clock(s, world_id)))[
                     1
-                ] > living.world.now:
+                ] > world_session.world.now:
                     self.move(world_id)
                     return
-                await self.deps.end_dropped(living)
-                minutes = ticks * living.world.settings.tick_minutes
-                until = WorldTime(min(living.world.now + minutes, LATEST))
-                await RealtimeStep(self.deps, living, kept.calls, until).run()
+                await self.deps.end_dropped(world_session)
+                minutes = ticks * world_session.world.settings.tick_minutes
+                until = WorldTime(min(world_session.world.now + minutes, LATEST))
+                await RealtimeStep(self.deps, world_session, kept.calls, until).run()
                 await self.deps.conversation.database.write(lambda s: release(s, self.id, world_id))
             except BaseException:
-                kept.living = None  # it may be ahead of the store
+                kept.world_session = None  # it may be ahead of the store
                 raise
 
     async def rest(self, world_id: str) -> None:
@@ -341,36 +341,38 @@ class WorldRunner:
             raise
 
     async def _changed(self, world_id: str, kept: _Kept, work: Callable[[Session, WorldSession], T]) -> T:
-        living: WorldSession | None = None
+        world_session: WorldSession | None = None
 
         def change(session: Session) -> tuple[T, int]:
-            nonlocal living
-            if living is not None:
-                kept.living = None  # a second try: the first has changed it
+            nonlocal world_session
+            if world_session is not None:
+                kept.world_session = None  # a second try: the first has changed it
             world = self.deps.conversation.worlds.open(session, world_id, lock=True)
             claim(session, self.id, world_id, self.lease_seconds)
-            living = self._living(session, world, kept)
-            if living.reached > living.world.now:
-                raise _Ahead(living.reached)
-            answer = work(session, living)
-            revision = save(session, living)
+            world_session = self._session_of(session, world, kept)
+            if world_session.reached > world_session.world.now:
+                raise _Ahead(world_session.reached)
+            answer = work(session, world_session)
+            revision = save(session, world_session)
             release(session, self.id, world_id)
             return answer, revision
 
         try:
             answer, revision = await self.deps.conversation.database.write(change)
         except _Ahead:
-            kept.living = living
+            kept.world_session = world_session
             raise
         except KataribeError:
-            kept.living = None if living is None or living.is_changed else living  # a refusal mostly changes nothing
+            kept.world_session = (
+                None if world_session is None or world_session.is_changed else world_session
+            )  # a refusal mostly changes nothing
             raise
         except BaseException:
-            kept.living = None  # what it changed in memory is not in the store
+            kept.world_session = None  # what it changed in memory is not in the store
             raise
-        if living is not None:
-            living.saved(revision)
-        kept.living = living
+        if world_session is not None:
+            world_session.saved(revision)
+        kept.world_session = world_session
         self.deps.engine.begin_anew(world_id)
         return answer
 
@@ -398,22 +400,22 @@ class WorldRunner:
         async with kept.lock:
             try:
                 kept.again = False
-                living = await self.deps.conversation.database.write(lambda s: self._taken_up(s, world_id, kept))
-                kept.living = living
+                world_session = await self.deps.conversation.database.write(lambda s: self._taken_up(s, world_id, kept))
+                kept.world_session = world_session
                 _, target = await self.deps.conversation.database.read(lambda s: self._clock(s, world_id))
-                if living is None or target <= living.world.now:
+                if world_session is None or target <= world_session.world.now:
                     await self.deps.conversation.database.write(lambda s: release(s, self.id, world_id))
                     return kept.again
-                await self.deps.end_dropped(living)
+                await self.deps.end_dropped(world_session)
                 await self._drop(kept.calls)
-                kept.exact_run = ExactRun(self.deps, living, target, decisions=kept.decisions)
+                kept.exact_run = ExactRun(self.deps, world_session, target, decisions=kept.decisions)
                 kept.moves_since = asyncio.get_running_loop().time()
                 if kept.waiting:
                     kept.exact_run.interrupt()
                 await kept.exact_run.run()
                 return True
             except BaseException:
-                kept.living = None  # it may be ahead of the store
+                kept.world_session = None  # it may be ahead of the store
                 raise
             finally:
                 kept.exact_run = None
@@ -421,12 +423,12 @@ class WorldRunner:
     def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> WorldSession | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
-        return self._living(session, self.deps.conversation.worlds.open(session, world_id), kept)
+        return self._session_of(session, self.deps.conversation.worlds.open(session, world_id), kept)
 
-    def _living(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
+    def _session_of(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
         missing = self.deps.conversation.models.names()["decision"] == "none"
-        if kept.living is not None and refresh(session, world, kept.living, models_missing=missing):
-            return kept.living
+        if kept.world_session is not None and refresh(session, world, kept.world_session, models_missing=missing):
+            return kept.world_session
         self.deps.engine.begin_anew(world.id)
         return load(session, self.deps.conversation.worlds, world.id, models_missing=missing)
 

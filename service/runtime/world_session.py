@@ -119,7 +119,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
     held_by = _held_by_clients(session, world_id)
     row = session.get(WorldRow, world_id)
-    living = WorldSession(
+    world_session = WorldSession(
         world=world,
         core=simulation.Simulation(
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
@@ -132,46 +132,46 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
         stored=set(talks),
         dropped=tuple(row.conversation_id for row in rows if row.talk_id not in held),
     )
-    living.core.changed_people -= lasting.keys()
-    living.core.changed_talks.clear()
-    living.reconcile()
-    return living
+    world_session.core.changed_people -= lasting.keys()
+    world_session.core.changed_talks.clear()
+    world_session.reconcile()
+    return world_session
 
 
-def refresh(session: Session, world: WorldView, living: WorldSession, *, models_missing: bool) -> bool:
+def refresh(session: Session, world: WorldView, world_session: WorldSession, *, models_missing: bool) -> bool:
     """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew.
 
     `world` is the living one's as it was opened now.
     """
     row = session.get(WorldRow, world.id)
-    if row is None or row.revision != living.revision or world.setting is not living.core.setting:
+    if row is None or row.revision != world_session.revision or world.setting is not world_session.core.setting:
         return False
-    living.world = world
+    world_session.world = world
     held_by = _held_by_clients(session, world.id)
-    living.how = _how(session, world, held_by, models_missing=models_missing)
-    living.core.engaged, living.core.now = _engaged(world, held_by), world.now
-    living.reached = _reached(session, row)
-    living.reconcile()
+    world_session.how = _how(session, world, held_by, models_missing=models_missing)
+    world_session.core.engaged, world_session.core.now = _engaged(world, held_by), world.now
+    world_session.reached = _reached(session, row)
+    world_session.reconcile()
     return True
 
 
-def save(session: Session, living: WorldSession) -> int:
+def save(session: Session, world_session: WorldSession) -> int:
     """Write what has changed since it was last written; the caller commits and then says so (`WorldSession.saved`), or
     throws the living world away. Answers the store's revision.
 
     Raises:
         WorldMoves: somebody else has written it since it was read.
     """
-    core, needs, world_id = living.core, living.core.setting.catalogue.needs, living.world.id
+    core, needs, world_id = world_session.core, world_session.core.setting.catalogue.needs, world_session.world.id
     world = session.get_one(WorldRow, world_id)
-    if world.revision != living.revision:
+    if world.revision != world_session.revision:
         raise moves(world)
     lives = [
         {
             "world_id": world_id,
             "character_id": i,
             "person": person_record(core.people[i], needs),
-            "agent_state": agent_state_record(living.agent_states.get(i, AgentState())),
+            "agent_state": agent_state_record(world_session.agent_states.get(i, AgentState())),
         }
         for i in sorted(core.changed_people)
     ]
@@ -179,7 +179,7 @@ def save(session: Session, living: WorldSession) -> int:
         {
             "world_id": world_id,
             "talk_id": i,
-            "conversation_id": living.conversation_id(core.talks[i]),
+            "conversation_id": world_session.conversation_id(core.talks[i]),
             "talk": talk_record(core.talks[i]),
         }
         for i in sorted(core.changed_talks)
@@ -190,11 +190,11 @@ def save(session: Session, living: WorldSession) -> int:
         session.execute(upsert(LifeRow, dialect, ("person", "agent_state")), lives)
     if talks:
         session.execute(upsert(TalkRow, dialect, ("talk",)), talks)
-    gone = living.stored - core.talks.keys()
+    gone = world_session.stored - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
     world.revision += 1
-    world.reached = living.reached
+    world.reached = world_session.reached
     return world.revision
 
 

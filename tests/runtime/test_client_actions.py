@@ -21,7 +21,7 @@ from world.people import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:
-    return command(room, lambda s, living: walk(s, living, character_id, Destination(**to)))
+    return command(room, lambda s, world_session: walk(s, world_session, character_id, Destination(**to)))
 
 
 def _tick(room: ConversationDependencies, ticks: int) -> list[EventRow]:
@@ -39,7 +39,7 @@ def _where(room: ConversationDependencies, character_id: str = "aoi") -> Positio
 
 
 def _sleep(room: ConversationDependencies, character_id: str = "aoi", world_id: str = "main") -> int:
-    return command(room, lambda s, living: sleep(s, living, character_id), world_id)
+    return command(room, lambda s, world_session: sleep(s, world_session, character_id), world_id)
 
 
 def test_a_walk_to_a_node_takes_its_minutes(room: ConversationDependencies) -> None:
@@ -202,18 +202,18 @@ def test_who_is_in_a_clients_hands_stands_until_it_is_told_something(room: Conve
 
 
 def test_an_action_is_done_and_a_refusal_says_why(room: ConversationDependencies) -> None:
-    option = command(room, lambda s, living: do(s, living, "aoi", "rest"))
+    option = command(room, lambda s, world_session: do(s, world_session, "aoi", "rest"))
     assert (option.action_id, option.walk_minutes, option.minutes) == ("rest", 0, 20)
     assert [event.kind for event in _told(room)] == ["decided", "activity_started"]
     with pytest.raises(NotPossible) as refused:
-        command(room, lambda s, living: do(s, living, "aoi", "sleep"))
+        command(room, lambda s, world_session: do(s, world_session, "aoi", "sleep"))
     assert refused.value.facts["reason"] == "wrong_time"
     with pytest.raises(NotFound):
-        command(room, lambda s, living: do(s, living, "aoi", "hold"))
+        command(room, lambda s, world_session: do(s, world_session, "aoi", "hold"))
 
 
 def test_who_is_given_back_decides_by_itself(room: ConversationDependencies) -> None:
-    command(room, lambda s, living: take_control(s, living, "aoi"))
+    command(room, lambda s, world_session: take_control(s, world_session, "aoi"))
     assert _tick(room, 60) == []
-    command(room, lambda s, living: set_decision(s, living, "aoi", None))
+    command(room, lambda s, world_session: set_decision(s, world_session, "aoi", None))
     assert "decided" in [event.kind for event in _tick(room, 60)]

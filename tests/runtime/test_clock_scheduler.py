@@ -114,7 +114,7 @@ async def test_commands_get_their_turn(pace: Pace, village: Content, tmp_path: P
             since = row(home).now
             await until(lambda: row(home).now > since + 10)  # noqa: B023 - called here
             weather = f"storm of {since}"
-            await home.world_runner.command("main", lambda s, living: set_weather(s, living, weather))  # noqa: B023
+            await home.world_runner.command("main", lambda s, world_session: set_weather(s, world_session, weather))  # noqa: B023
             assert row(home).weather == weather
         told = [event["at"] for event in home.story()["events"]]
         assert told == sorted(told)

@@ -40,7 +40,7 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
 ) -> None:
     fill(room, script)
     before = snapshot(room)
-    command(room, lambda s, living: forget_character(s, room.memory, living, "aoi"))
+    command(room, lambda s, world_session: forget_character(s, room.memory, world_session, "aoi"))
     after = snapshot(room)
     told = of_world(after, "main")["events"][-1]
     assert (told["kind"], told["person_id"], told["data"]) == ("forgot", "aoi", {})
@@ -64,7 +64,7 @@ def test_a_memory_outside_the_database_is_asked_to_forget(
 ) -> None:
     away = replace(room, memory=RemoteMemory())
     fill(away, script)
-    command(away, lambda s, living: forget_character(s, away.memory, living, "aoi"))
+    command(away, lambda s, world_session: forget_character(s, away.memory, world_session, "aoi"))
     left = [(row["person_id"], row["payload"]) for row in of_world(snapshot(away), "main")["outbox"]]
     assert ("aoi", {"forget": True}) in left
     away.database.write_now(lambda s: forget_world(s, away.memory, "main"))
@@ -116,5 +116,5 @@ def test_who_talks_forgets_nothing(room: ConversationDependencies, script: Scrip
     converse_silently(room, script, "main")
     before = snapshot(room)
     with pytest.raises(Busy):
-        command(room, lambda s, living: forget_character(s, room.memory, living, "ren"))
+        command(room, lambda s, world_session: forget_character(s, room.memory, world_session, "ren"))
     assert snapshot(room) == before

@@ -46,7 +46,7 @@ def test_nothing_of_one_world_shows_in_another(room: ConversationDependencies, s
     fill(room, script)
     before = _answers(room, "other")
     assert all(before[key] for key in ("where", "last", "mid_term", "today", "learned", "events", "usage"))
-    command(room, lambda s, living: sleep(s, living, "aoi"))
+    command(room, lambda s, world_session: sleep(s, world_session, "aoi"))
     tick(room, 999)
     room.database.write_now(lambda s: once(s, Once.of("main", "k2", "x", {}), dict))
     meet(room, world_id="main")

@@ -15,9 +15,9 @@ from world.option import Reason
 def test_what_could_not_be_had_is_told_with_the_reason(room: ConversationDependencies) -> None:
     data = {"action_id": "eat_out", "reason": "no_seat", "facility_id": "tavern"}
 
-    def work(session: Session, living: WorldSession) -> None:
-        failed = Event(time=living.world.now, kind=Kind.FAILED, person_id="aoi", data=data)
-        publish(session, living, [failed], {}, at_once=living.world.now)
+    def work(session: Session, world_session: WorldSession) -> None:
+        failed = Event(time=world_session.world.now, kind=Kind.FAILED, person_id="aoi", data=data)
+        publish(session, world_session, [failed], {}, at_once=world_session.world.now)
 
     command(room, work)
     (event,) = room.database.read_now(lambda s: events_after(s, "main", 0, 9))

@@ -87,8 +87,8 @@ def events(home: House, **where: Any) -> list[EventRow]:
     return home.room.database.read_now(read)
 
 
-async def living(home: House) -> WorldSession:
-    return await home.world_runner.command("main", lambda _, living: living)
+async def world_session(home: House) -> WorldSession:
+    return await home.world_runner.command("main", lambda _, world_session: world_session)
 
 
 async def pass_until(home: House, done: Callable[[], bool], ticks: int = 1) -> None:
@@ -109,7 +109,7 @@ async def asked(model: Pensive, calls: int) -> None:
 async def house(content: Content, directory: Path, model: ChatModel) -> AsyncIterator[House]:
     """A house whose world has begun."""
     async with any_house(content, directory, model) as home:
-        await living(home)
+        await world_session(home)
         yield home
 
 
@@ -123,7 +123,7 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
             await home.world_runner.let_pass("main", 1)
         assert clock(home) == village.start + 105
         assert sorted(model.asked) == sorted(village.cast("en").characters)
-        people = (await living(home)).core.people.values()
+        people = (await world_session(home)).core.people.values()
         assert {(person.last.action_id, person.ready) for person in people} == {(HOLD, village.start + 105)}
         told = {event.kind for event in events(home)}
         assert told == {"activity_ended"}
@@ -170,11 +170,11 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
     async with house(village, tmp_path, model) as home:
         await home.world_runner.let_pass("main", 10)
         await asked(model, ALL)
-        await home.world_runner.command("main", lambda s, living: take_control(s, living, "nagi"))
+        await home.world_runner.command("main", lambda s, world_session: take_control(s, world_session, "nagi"))
         model.release()
         await pass_until(home, lambda: len(events(home, kind="decided")) >= ALL - 1)
         assert not events(home, kind="decided", person_id="nagi")
-        person = (await living(home)).core.people["nagi"]
+        person = (await world_session(home)).core.people["nagi"]
         assert person.last.action_id == HOLD
         assert person.ready > clock(home) + 1
 
@@ -185,7 +185,7 @@ async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, 
         await home.world_runner.let_pass("main", 10)
         await asked(model, ALL)
         moved = Amendment(node_id="shrine_court")
-        await home.world_runner.command("main", lambda s, living: amend(s, living, "nagi", moved))
+        await home.world_runner.command("main", lambda s, world_session: amend(s, world_session, "nagi", moved))
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -201,7 +201,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(seed: int, villa
         while clock(home) < until:
             await home.world_runner.let_pass("main", rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
-            for person in (await living(home)).core.people.values():
+            for person in (await world_session(home)).core.people.values():
                 assert person.ready >= clock(home)
                 assert all(earlier.end == later.start for earlier, later in pairwise(person.past))
         await finish_talks(home)
@@ -234,7 +234,7 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
         await home.live(240)
         assert clock(home) == before + 240
         assert all(event.data["by"] in ("model", "plan") for event in events(home, kind="decided"))
-        people = (await living(home)).core.people.values()
+        people = (await world_session(home)).core.people.values()
         assert not [person.id for person in people if person.last.action_id == HOLD]
         assert not [p.id for p in people if p.state is not State.TALKS and p.ready < clock(home)]
         told = [event.at for event in events(home)]
@@ -244,7 +244,7 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
 
 async def test_a_wait_stays_possible_and_a_meal_does_not_outlast_the_place(village: Content, tmp_path: Path) -> None:
     async with house(village, tmp_path, rehearsal()) as home:
-        core = (await living(home)).core
+        core = (await world_session(home)).core
         snapshot = core.perceive("nagi")
         wait = Option(action_id="wait", node_id=snapshot.node_id, minutes=7)
         assert still_possible(core.setting, snapshot, wait) == wait

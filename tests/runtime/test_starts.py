@@ -50,8 +50,8 @@ async def start(home: House, number: int) -> str:
         max_turns=10,
     )
 
-    def work(session: Session, living: WorldSession) -> str:
-        return talk(session, living, wanted, home.room.models.names()).id
+    def work(session: Session, world_session: WorldSession) -> str:
+        return talk(session, world_session, wanted, home.room.models.names()).id
 
     return await home.world_runner.command("main", work)
 

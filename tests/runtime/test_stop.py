@@ -55,13 +55,13 @@ def change(n: int) -> Callable[[Session, WorldSession], WorldTime]:
     free.
     """
 
-    def work(session: Session, living: WorldSession) -> WorldTime:
-        set_weather(session, living, f"storm {n}")
+    def work(session: Session, world_session: WorldSession) -> WorldTime:
+        set_weather(session, world_session, f"storm {n}")
         try:
-            amend(session, living, "nagi", Amendment(needs={"energy": 20 + n}))
+            amend(session, world_session, "nagi", Amendment(needs={"energy": 20 + n}))
         except Busy:
-            set_weather(session, living, f"calm {n}")
-        return living.world.now
+            set_weather(session, world_session, f"calm {n}")
+        return world_session.world.now
 
     return work
 
@@ -169,8 +169,10 @@ async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid
         assert asked == model.calls > 1
         for _ in range(3):
             with pytest.raises(NotFound):
-                await home.world_runner.command("main", lambda s, living: sleep(s, living, "nobody"))
-        await home.world_runner.command("main", lambda s, living: sleep(s, living, "nagi"), leaves_minds_alone=True)
+                await home.world_runner.command("main", lambda s, world_session: sleep(s, world_session, "nobody"))
+        await home.world_runner.command(
+            "main", lambda s, world_session: sleep(s, world_session, "nagi"), leaves_minds_alone=True
+        )
         await asyncio.sleep(0.2)
         assert model.calls == asked
         assert model.in_flight == asked - 1, "nagi is not asked any more"
@@ -193,7 +195,7 @@ async def test_a_client_that_commands_more_often_than_models_answer_does_not_hol
         async with asyncio.timeout(120):
             while row(home).now < step.after:
                 with pytest.raises(NotFound):
-                    await home.world_runner.command("main", lambda s, living: sleep(s, living, "nobody"))
+                    await home.world_runner.command("main", lambda s, world_session: sleep(s, world_session, "nobody"))
                 refused += 1
                 await asyncio.sleep(0.02)
         await home.world_runner.wait("main", step.after)

@@ -52,17 +52,19 @@ def test_who_waits_is_told_what_stopped_the_world(village: Content, tmp_path: Pa
 def test_a_command_that_is_tried_again_begins_from_what_is_stored(village: Content, tmp_path: Path) -> None:
     found: list[str] = []
 
-    def work(session: Session, living: WorldSession) -> None:
-        found.append(living.core.people["aoi"].last.action_id)
-        take_control(session, living, "aoi")
+    def work(session: Session, world_session: WorldSession) -> None:
+        found.append(world_session.core.people["aoi"].last.action_id)
+        take_control(session, world_session, "aoi")
         if len(found) == 1:
             raise IntegrityError("INSERT", {}, Exception("somebody else was first"))
 
     async def live() -> str:
         async with house(village, tmp_path, rehearsal()) as home:
-            await home.world_runner.command("main", lambda _, living: living.core.frontier)
+            await home.world_runner.command("main", lambda _, world_session: world_session.core.frontier)
             await home.world_runner.command("main", work)
-            return await home.world_runner.command("main", lambda _, living: living.core.people["aoi"].last.action_id)
+            return await home.world_runner.command(
+                "main", lambda _, world_session: world_session.core.people["aoi"].last.action_id
+            )
 
     assert asyncio.run(live()) == HOLD
     assert len(found) == 2

@@ -38,9 +38,9 @@ def command(room: ConversationDependencies, work: Callable[[Session, WorldSessio
 
     def change(session: Session) -> T:
         room.worlds.open(session, world_id, lock=True)
-        living = load(session, room.worlds, world_id, models_missing=True)
-        answer = work(session, living)
-        save(session, living)
+        world_session = load(session, room.worlds, world_id, models_missing=True)
+        answer = work(session, world_session)
+        save(session, world_session)
         return answer
 
     return room.database.write_now(change)
@@ -76,8 +76,10 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         asyncio.run(Engine(room).converse(ConversationKey(world_id, conversation_id)))
         asyncio.run(close(room, ConversationKey(world_id, conversation_id)))
     for world_id in ("main", "other"):
-        command(room, lambda s, living: walk(s, living, "nagi", Destination(node_id="quay_west")), world_id)
-        command(room, lambda s, living: announce(s, living, "The ferry is late", 60).id, world_id)
+        command(
+            room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
+        )
+        command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
 
 

@@ -45,7 +45,7 @@ from service.store.session import Database
 from service.store.tables import ConversationKey, TurnRow
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.neo4j import Neo4jServer
-from world.people import Segment
+from world.movement import Segment
 from world.time import LATEST
 
 LATENCY_SECONDS = 0.2

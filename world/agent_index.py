@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from world.agenda import Agenda
 from world.life import Activity, Person, Talk
-from world.people import Position, node_at
+from world.movement import Position, node_at
 from world.setting import Setting
 from world.time import WorldTime
 
@@ -48,7 +48,7 @@ class AgentIndex:
         self.agenda = Agenda()
         self.sighted = Agenda()
         """Of these, those who can speak to a character: who is blind sees none."""
-        self.spots: dict[str, int] = {}
+        self.node_indexes: dict[str, int] = {}
         """Where each is at its `ready` time, as `Distances` numbers the nodes."""
         self.changed_people: set[str] = set()
         self.changed_talks: set[str] = set()
@@ -127,7 +127,7 @@ class AgentIndex:
             self.sighted.put(person.id, person.ready)
         elif person.id in self.sighted:
             self.sighted.drop(person.id)
-        self.spots[person.id] = self.setting.distances.spot(person.node_id)
+        self.node_indexes[person.id] = self.setting.distances.node_index(person.node_id)
         self.people[person.id] = self._forget(person)
         self.changed_people.add(person.id)
 

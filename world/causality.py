@@ -12,13 +12,13 @@ from itertools import takewhile
 from world.actions import TALK
 from world.distance import Row
 from world.life import Activity, Person
+from world.movement import node_at
 from world.option import Option
-from world.people import node_at
 from world.simulation import Simulation
 from world.time import WorldTime
 
 
-class Gates:
+class Causality:
     """The two gates of one world. Each answers with the id of somebody to wait for; None: go.
 
     Of several it is the least lagging one: it moves last, so that who waits is woken seldom. Waiting always leads to an
@@ -37,10 +37,10 @@ class Gates:
             return self._may_be_cut(person)
         t, node_id = person.ready, person.node_id
         present, npcs = self.sight_row(node_id), self.npcs_row(node_id)
-        spots = self.world.spots
+        node_indexes = self.world.node_indexes
         for since, other in self.world.agenda.behind(t):
-            gap, spot = t - since, spots[other]
-            if present[spot] <= gap or npcs[spot] < gap:
+            gap, node_index = t - since, node_indexes[other]
+            if present[node_index] <= gap or npcs[node_index] < gap:
                 return other
         blocker = self._blocks_targets(self.targets(person, t), t)
         return blocker or self.open_talk_in_sight(person)
@@ -62,10 +62,10 @@ class Gates:
         gap = person.ready - self.world.agenda[blocker]
         if gap <= 0:
             return False
-        spot = self.world.spots[blocker]
+        node_index = self.world.node_indexes[blocker]
         if person.is_scripted:
             return False
-        return self.sight_row(person.node_id)[spot] <= gap or self.npcs_row(person.node_id)[spot] < gap
+        return self.sight_row(person.node_id)[node_index] <= gap or self.npcs_row(person.node_id)[node_index] < gap
 
     # What the rule reads; the tests loosen these one by one, and must notice
 
@@ -136,9 +136,9 @@ class Gates:
 
     def _lagging(self, row: Row, t: WorldTime) -> str | None:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
-        spots = self.world.spots
+        node_indexes = self.world.node_indexes
         for since, other in self.world.agenda.behind(t):
-            if row[spots[other]] <= t - since:
+            if row[node_indexes[other]] <= t - since:
                 return other
         return None
 
@@ -148,7 +148,7 @@ class Gates:
         assert mine is not None  # noqa: S101  only asked about somebody who claims
         before = list(takewhile(lambda i: i < person.id, self.world.agenda.due(person.ready)))
         for other_id in reversed(before):
-            if other_id == target_id or row[self.world.spots[other_id]]:
+            if other_id == target_id or row[self.world.node_indexes[other_id]]:
                 continue
             theirs = self.world.people[other_id].claim
             if theirs is None or _same(mine, theirs):
@@ -164,23 +164,23 @@ class Gates:
         if not len(self.world.sighted):
             return None
         row = self.talk_row(person.node_id)
-        for spot, gap, other in self._speakers(person.ready):
-            if row[spot] < gap:
+        for node_index, gap, other in self._speakers(person.ready):
+            if row[node_index] < gap:
                 return other
         return None
 
     def _blocks_targets(self, targets: Sequence[tuple[str, Row]], t: WorldTime) -> str | None:
         lagging = list(self._speakers(t)) if targets else []
         for target_id, row in targets:
-            for spot, gap, other in lagging:
-                if row[spot] < gap and other != target_id:
+            for node_index, gap, other in lagging:
+                if row[node_index] < gap and other != target_id:
                     return other
         return None
 
     def _speakers(self, t: WorldTime) -> Iterator[tuple[int, int, str]]:
-        """(spot, minutes it lags behind `t`, id) of who may yet speak to a character, the least lagging first."""
+        """(node index, minutes it lags behind `t`, id) of who may yet speak to a character, the least lagging first."""
         for since, other in self.world.sighted.behind(t):
-            yield self.world.spots[other], t - since, other
+            yield self.world.node_indexes[other], t - since, other
 
     def _talks_that_may_end(self, t: WorldTime) -> Iterator[tuple[Person, str]]:
         """Who is in an open talk whose earliest end is `t`, and with whom."""

@@ -18,7 +18,7 @@ class OutOfTurn(WorldError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class Change:
     """What one change did: events (some of them later than the change itself), whose lives it touched, a talk begun.
 
     `since`: of those touched, events foretold for then or later do not happen (`voids`).

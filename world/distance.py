@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Protocol
 
+from world.distance_fields import FAR as FAR
+from world.distance_fields import DistanceFields
+from world.distance_fields import Row as Row
 from world.errors import WorldError
 from world.places import WorldMap
-from world.reach import FAR as FAR
-from world.reach import Reach
-from world.reach import Row as Row
 
 
 class TalkTooShort(WorldError):
@@ -26,7 +26,7 @@ class TalkTooShort(WorldError):
 class Distances(Protocol):
     """What perception and causality ask of a map. A very large map may answer per region: never too far, ever."""
 
-    def spot(self, node_id: str) -> int:
+    def node_index(self, node_id: str) -> int:
         """The index of an open node in every row. Raises: KeyError."""
         ...
 
@@ -75,24 +75,24 @@ def assert_talk_long_enough(distances: Distances, talk_min: int) -> None:
 
 
 class MapDistances:
-    """Of one map held in memory. `reach`: to share rows with others.
+    """Of one map held in memory. `fields`: to share rows with others.
 
     In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who
     is next to one (`WorldMap.next_to`) and within `sight_minutes`.
     """
 
-    def __init__(self, world_map: WorldMap, reach: Reach | None = None, *, sight_minutes: int = 3) -> None:
+    def __init__(self, world_map: WorldMap, fields: DistanceFields | None = None, *, sight_minutes: int = 3) -> None:
         self._map = world_map
         self._sight_minutes = sight_minutes
-        self._reach = reach or Reach(world_map)
-        self._ids, self._spots = self._reach.ids, self._reach.spots
+        self._fields = fields or DistanceFields(world_map)
+        self._ids, self._node_indexes = self._fields.ids, self._fields.node_indexes
         self._named: dict[tuple[str, str], Row] = {}
         self._sights: dict[str, Mapping[str, int]] = {}
         self._talks: dict[str, frozenset[str]] = {}
         self._npcs: dict[str, tuple[str, ...]] = {}
 
-    def spot(self, node_id: str) -> int:
-        return self._spots[node_id]
+    def node_index(self, node_id: str) -> int:
+        return self._node_indexes[node_id]
 
     def in_sight(self, node_id: str) -> Mapping[str, int]:
         known = self._sights.get(node_id)
@@ -143,18 +143,18 @@ class MapDistances:
 
     def _look_around(self, node_id: str) -> Mapping[str, int]:
         wanted = {n for f in self._map.facilities_at(node_id) for n in f.node_ids} | set(self._map.beside(node_id))
-        minutes = self._reach.search(frozenset((node_id,)), at_most=self._sight_minutes)
+        minutes = self._fields.search(frozenset((node_id,)), at_most=self._sight_minutes)
         near = {self._ids[i]: m for i, m in enumerate(minutes) if m <= self._sight_minutes}
-        far = [n for n in wanted if n in self._spots and n not in near]
+        far = [n for n in wanted if n in self._node_indexes and n not in near]
         if far:
-            minutes = self._reach.row(frozenset((node_id,)))
-            near |= {n: minutes[self._spots[n]] for n in far if minutes[self._spots[n]] < FAR}
+            minutes = self._fields.row(frozenset((node_id,)))
+            near |= {n: minutes[self._node_indexes[n]] for n in far if minutes[self._node_indexes[n]] < FAR}
         return dict(sorted(near.items()))
 
     def _row(self, what: str, key: str) -> Row:
         row = self._named.get((what, key))
         if row is None:
-            row = self._named[what, key] = self._reach.row(frozenset(self._goals(what, key)))
+            row = self._named[what, key] = self._fields.row(frozenset(self._goals(what, key)))
         return row
 
     def _goals(self, what: str, key: str) -> Collection[str]:

@@ -4,9 +4,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 
+from world.movement import Position, Segment, position_at
 from world.needs import Levels
 from world.option import Option
-from world.people import Position, Segment, position_at
 from world.time import WorldTime
 
 

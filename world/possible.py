@@ -55,7 +55,7 @@ def possible_one(
     refusal = why_not(setting, snapshot, action)
     if refusal is not None:
         return refusal
-    walk = setting.distances.to_facility(facility_id)[setting.distances.spot(snapshot.node_id)]
+    walk = setting.distances.to_facility(facility_id)[setting.distances.node_index(snapshot.node_id)]
     return _in_facility(setting, snapshot, action, facility, walk)
 
 
@@ -105,8 +105,8 @@ def _do_in_facility(
     if not facilities:
         yield Refusal(action_id=action.id, reason=Reason.NO_FACILITY)
         return
-    spot = setting.distances.spot(snapshot.node_id)
-    near = sorted((setting.distances.to_facility(f.id)[spot], f.id, f) for f in facilities)
+    node_index = setting.distances.node_index(snapshot.node_id)
+    near = sorted((setting.distances.to_facility(f.id)[node_index], f.id, f) for f in facilities)
     offered = 0
     for walk, _, facility in near:
         if nearest is not None and offered == nearest:
@@ -179,10 +179,10 @@ def _talk_to_characters(setting: Setting, snapshot: Snapshot) -> Iterator[Option
 
 
 def _talk_to_npcs(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:
-    spot = setting.distances.spot(snapshot.node_id)
+    node_index = setting.distances.node_index(snapshot.node_id)
     seen = {npc.id: npc for npc in snapshot.npcs}
     posts = setting.world_map.posts
-    near = sorted((setting.distances.to_npc(npc_id)[spot], npc_id) for npc_id in posts)
+    near = sorted((setting.distances.to_npc(npc_id)[node_index], npc_id) for npc_id in posts)
     offered = 0
     for walk, npc_id in near:
         if nearest is not None and offered == nearest:

@@ -7,9 +7,9 @@ from operator import lt
 
 import networkx as nx
 
+from world.distance_fields import FAR, DistanceFields
 from world.errors import Unreachable
 from world.places import WorldMap
-from world.reach import FAR, Reach
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,12 +38,12 @@ class Path:
 class Routes:
     """Shortest ways over the open nodes of one map. Of ways equally long, each step takes the smallest node id.
 
-    A walk to a known destination only follows its row (`world.reach`). `reach`: to share rows with others.
+    A walk to a known destination only follows its row (`world.distance_fields`). `fields`: to share rows with others.
     """
 
-    def __init__(self, world_map: WorldMap, reach: Reach | None = None) -> None:
+    def __init__(self, world_map: WorldMap, fields: DistanceFields | None = None) -> None:
         self._map = world_map
-        self._reach = reach or Reach(world_map)
+        self._fields = fields or DistanceFields(world_map)
 
     def minutes(self, start: str, goal: str) -> int:
         """Minutes to walk from one node to the other.
@@ -52,10 +52,10 @@ class Routes:
             Unreachable: no open way; also when either end is closed, even if both are the same.
             UnknownPlace: a node the map does not have.
         """
-        row, spot = self._reach.row(frozenset((goal,))), self._reach.spots.get(start)
-        if spot is None or row[spot] == FAR:
+        row, node_index = self._fields.row(frozenset((goal,))), self._fields.node_indexes.get(start)
+        if node_index is None or row[node_index] == FAR:
             raise self._unreachable(start, goal)
-        return row[spot]
+        return row[node_index]
 
     def path(self, start: str, goal: str) -> Path:
         """The shortest way from one node to the other.
@@ -104,16 +104,16 @@ class Routes:
         return {node: region for region in regions for node in region}
 
     def _path(self, start: str, goals: frozenset[str], named: str) -> Path:
-        reach = self._reach
-        row, spot = reach.row(goals), reach.spots.get(start)
-        if spot is None or row[spot] == FAR:
+        fields = self._fields
+        row, node_index = fields.row(goals), fields.node_indexes.get(start)
+        if node_index is None or row[node_index] == FAR:
             raise self._unreachable(start, named)
-        total = row[spot]
+        total = row[node_index]
         if not total:
             return Path(nodes=(start,), offsets=(0,))
         nodes, offsets = [start], [0]
-        for ahead, left in reach.steps(spot, row):
-            nodes.append(reach.ids[ahead])
+        for ahead, left in fields.steps(node_index, row):
+            nodes.append(fields.ids[ahead])
             offsets.append(total - left)
         return Path(nodes=tuple(nodes), offsets=tuple(offsets))
 

@@ -11,12 +11,12 @@ from enum import StrEnum
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 
-from world.causality import Gates
+from world.causality import Causality
 from world.events import Event, canonical
 from world.life import State
 from world.option import Option
 from world.perceive import Snapshot
-from world.simulation import OutOfTurn, Simulation, Step
+from world.simulation import Change, OutOfTurn, Simulation
 from world.time import WorldTime
 
 
@@ -70,9 +70,9 @@ class Scheduler:
     answered is asked again.
     """
 
-    def __init__(self, world: Simulation, *, until: WorldTime, gates: Gates | None = None) -> None:
+    def __init__(self, world: Simulation, *, until: WorldTime, causality: Causality | None = None) -> None:
         self.world = world
-        self.gates = gates or Gates(world)
+        self.causality = causality or Causality(world)
         self.until = until
         self.reached = WorldTime(0)
         """At this minute and later nothing was decided, claimed or said here."""
@@ -120,40 +120,40 @@ class Scheduler:
         way leads there.
         """
         self._open(call)
-        step = self.world.decide(call.person_id, option, wake_at=wake_at)
+        change = self.world.decide(call.person_id, option, wake_at=wake_at)
         self._reach(call.time)
         del self._asked[call.id]
-        self._happened(step)
+        self._happened(change)
 
     def turned(self, call: Call, *, last: bool) -> None:
         """The answer to a turn. Raises: OutOfTurn: it is not open."""
         talk_id = self._talk_of(call)
-        step = self.world.turn(talk_id, last=last)
+        change = self.world.turn(talk_id, last=last)
         self._reach(call.time)
         del self._asked[call.id]
         self._next_in_talk(talk_id)
-        self._happened(step)
+        self._happened(change)
 
     def closed(self, call: Call) -> None:
         """What is remembered has been written. Raises: OutOfTurn: the call is not open."""
         talk_id = self._talk_of(call)
         partner_id = self.world.talks[talk_id].partner_id
-        step = self.world.close(talk_id)
+        change = self.world.close(talk_id)
         del self._asked[call.id]
         for held in self._held.pop(partner_id, ()):
             self._next_in_talk(held)
-        self._happened(step)
+        self._happened(change)
 
-    def changed(self, step: Step) -> None:
+    def changed(self, change: Change) -> None:
         """Somebody else changed the world (`interrupt`, `stop`, `amend`, `extend_talk`): questions to whom it touched
         are void, their answers will be refused; events that do not happen now are not released.
         """
         for call_id, call in list(self._asked.items()):
-            if call.ask is Ask.DECISION and call.person_id in step.touched:
+            if call.ask is Ask.DECISION and call.person_id in change.touched:
                 del self._asked[call_id]
-        if step.since is not None:
-            self._unsettled = [event for event in self._unsettled if not step.voids(event)]
-        self._happened(step)
+        if change.since is not None:
+            self._unsettled = [event for event in self._unsettled if not change.voids(event)]
+        self._happened(change)
 
     def extend(self, until: WorldTime) -> None:
         """Go on to a later time. Raises: ValueError: it is earlier."""
@@ -203,9 +203,9 @@ class Scheduler:
         taken, self._unsettled = canonical(self._unsettled), []
         return taken
 
-    def _happened(self, step: Step) -> None:
-        self._tell(step.events)
-        self._move_on(step.touched)
+    def _happened(self, change: Change) -> None:
+        self._tell(change.events)
+        self._move_on(change.touched)
 
     def _tell(self, events: Iterable[Event]) -> None:
         self._unsettled.extend(events)
@@ -219,14 +219,14 @@ class Scheduler:
                 todo.extend((waiter, v, person_id) for waiter, v in self._waiting.pop(person_id, ()))
             elif version != self.world.people[person_id].version:
                 continue
-            step = self._try(person_id, blocker)
-            if step is not None:
-                self._tell(step.events)
-                todo.extend((touched, -1, "") for touched in step.touched)
-                if step.talk_id is not None:
-                    self._next_in_talk(step.talk_id)
+            change = self._try(person_id, blocker)
+            if change is not None:
+                self._tell(change.events)
+                todo.extend((touched, -1, "") for touched in change.touched)
+                if change.talk_id is not None:
+                    self._next_in_talk(change.talk_id)
 
-    def _try(self, person_id: str, changed: str) -> Step | None:
+    def _try(self, person_id: str, changed: str) -> Change | None:
         person = self.world.people[person_id]
         if person.state not in (State.DECIDES, State.CLAIMS):
             return None
@@ -234,10 +234,10 @@ class Scheduler:
             self._beyond[0].add(person_id)
             return None
         decides = person.state is State.DECIDES
-        if decides and changed and self.gates.still_blocks(changed, person):
+        if decides and changed and self.causality.still_blocks(changed, person):
             blocker: str | None = changed
         else:
-            blocker = self.gates.to_decide(person) if decides else self.gates.to_claim(person)
+            blocker = self.causality.to_decide(person) if decides else self.causality.to_claim(person)
         if blocker is not None:
             self._waiting.setdefault(blocker, []).append((person_id, person.version))
             return None

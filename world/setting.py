@@ -6,8 +6,8 @@ from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
 from world.distance import Distances, MapDistances, assert_talk_long_enough
+from world.distance_fields import DistanceFields
 from world.places import Facility, WorldMap
-from world.reach import Reach
 from world.routes import Routes
 
 
@@ -39,12 +39,12 @@ class Setting:
     @classmethod
     def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":
         """With the routes and distances of a map held in memory."""
-        reach = Reach(world_map)
+        fields = DistanceFields(world_map)
         return cls(
             world_map=world_map,
             catalogue=catalogue,
-            routes=Routes(world_map, reach),
-            distances=MapDistances(world_map, reach),
+            routes=Routes(world_map, fields),
+            distances=MapDistances(world_map, fields),
             rules=rules,
         )
 

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from world.actions import GO, HOLD, TALK, WAIT, WALK
+from world.change import Change as Change
 from world.change import OutOfTurn as OutOfTurn
-from world.change import Step as Step
 from world.events import Event, Kind
+from world.interventions import Interventions
 from world.life import Activity, Because, Person, State, Talk
+from world.movement import Segment, node_at
 from world.needs import Levels
 from world.option import Option, Reason
-from world.outside import Outside
-from world.people import Segment, node_at
 from world.perceive import Snapshot, perceive
 from world.setting import Setting
 from world.time import WorldTime
 
 
-class Simulation(Outside):
+class Simulation(Interventions):
     """Everybody's lives, and the changes that may happen to them. Restored from the people and talks it last had."""
 
     def perceive(self, person_id: str, at: WorldTime | None = None) -> Snapshot:
@@ -35,7 +35,7 @@ class Simulation(Outside):
         option: Option,
         *,
         wake_at: WorldTime | None = None,
-    ) -> Step:
+    ) -> Change:
         """The character does what it decided at its `ready` time: it walks there and does it, or claims it there.
 
         `wake_at`: it decides anew then, if what it does can be interrupted.
@@ -76,9 +76,9 @@ class Simulation(Outside):
                 version=person.version + 1,
             )
         )
-        return Step(events=tuple(events), touched=(person_id,))
+        return Change(events=tuple(events), touched=(person_id,))
 
-    def claim(self, person_id: str) -> Step:
+    def claim(self, person_id: str) -> Change:
         """The character takes what it chose; if that is not to be had, it waits a while.
 
         Raises:
@@ -96,7 +96,7 @@ class Simulation(Outside):
             return self._fail(person, option, Reason.NO_SEAT)
         return self._take_up(person, option)
 
-    def turn(self, talk_id: str, *, last: bool) -> Step:
+    def turn(self, talk_id: str, *, last: bool) -> Change:
         """The next turn of an open talk has been spoken; `last`: nothing more will be said.
 
         Raises:
@@ -120,7 +120,7 @@ class Simulation(Outside):
             events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
         return replace(self._go_on(talk), events=tuple(events))
 
-    def extend_talk(self, talk_id: str, t: WorldTime) -> Step:
+    def extend_talk(self, talk_id: str, t: WorldTime) -> Change:
         """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk
         goes on in silence, and ends no earlier than `t`.
 
@@ -133,7 +133,7 @@ class Simulation(Outside):
             raise OutOfTurn(talk_id, "is closed", "go on")
         return self._go_on(replace(talk, shortest=max(talk.shortest, t - talk.start)))
 
-    def close(self, talk_id: str) -> Step:
+    def close(self, talk_id: str) -> Change:
         """What is remembered of the talk has been written: those who talked may go on.
 
         Raises:
@@ -149,9 +149,9 @@ class Simulation(Outside):
         for person_id in touched:
             person = self.people[person_id]
             self.put(replace(person, state=State.DECIDES, version=person.version + 1))
-        return Step(touched=touched)
+        return Change(touched=touched)
 
-    def _go_on(self, talk: Talk) -> Step:
+    def _go_on(self, talk: Talk) -> Change:
         """The talk has changed, and those in it are in it for as long as it lasts now."""
         self.put_talk(talk)
         for person_id in talk.characters:
@@ -165,14 +165,14 @@ class Simulation(Outside):
                     version=person.version + 1,
                 )
             )
-        return Step(touched=talk.characters)
+        return Change(touched=talk.characters)
 
-    def _claim_talk(self, person: Person, option: Option, target_id: str) -> Step:
+    def _claim_talk(self, person: Person, option: Option, target_id: str) -> Change:
         t = person.ready
         with_npc = target_id in self.setting.world_map.posts
         distances = self.setting.distances
         if with_npc:
-            if distances.to_npc(target_id)[distances.spot(person.node_id)]:
+            if distances.to_npc(target_id)[distances.node_index(person.node_id)]:
                 return self._fail(person, option, Reason.GONE)
             if target_id in self.engaged or self.npc_talk(target_id, t, seen=False):
                 return self._fail(person, option, Reason.BUSY)
@@ -201,7 +201,7 @@ class Simulation(Outside):
             partner = replace(partner, past=(*partner.past[:-1], cut))
             events.append(_ended(partner, t))
             self._talk_on(replace(partner, decided_at=person.decided_at), talk, seat=cut.seat)
-        return Step(events=tuple(events), touched=talk.characters, talk_id=talk.id)
+        return Change(events=tuple(events), touched=talk.characters, talk_id=talk.id)
 
     def _talk_on(self, person: Person, talk: Talk, *, seat: tuple[str, str] | None) -> None:
         catalogue = self.setting.catalogue
@@ -226,13 +226,13 @@ class Simulation(Outside):
             )
         )
 
-    def _fail(self, person: Person, option: Option, reason: Reason) -> Step:
+    def _fail(self, person: Person, option: Option, reason: Reason) -> Change:
         failed = Event(time=person.ready, kind=Kind.FAILED, person_id=person.id, data=_what(option, reason=reason))
         wait = Option(action_id=WAIT, node_id=person.node_id, minutes=self.setting.rules.retry)
         step = self._take_up(person, wait)
         return replace(step, events=(failed, *step.events))
 
-    def _take_up(self, person: Person, option: Option) -> Step:
+    def _take_up(self, person: Person, option: Option) -> Change:
         """Whoever claimed begins something, where it is and now."""
         activity = self._begin(
             option, person.ready, person.last.levels, decided_at=person.decided_at, alarm=person.alarm
@@ -247,7 +247,7 @@ class Simulation(Outside):
                 version=person.version + 1,
             )
         )
-        return Step(events=(_started(person.id, activity),), touched=(person.id,))
+        return Change(events=(_started(person.id, activity),), touched=(person.id,))
 
     def _begin(
         self, option: Option, t: WorldTime, levels: Levels, *, decided_at: WorldTime, alarm: WorldTime | None

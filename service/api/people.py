@@ -24,7 +24,7 @@ from service.runtime.author_changes import Amendment, amend, amend_npc
 from service.runtime.client_actions import set_decision, take_control
 from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
-from world.people import Position, neighbours
+from world.movement import Position, neighbours
 from world.time import iso
 
 router = APIRouter(tags=["people"])

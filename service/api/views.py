@@ -41,7 +41,7 @@ from service.store.tables import (
     TurnRow,
 )
 from world.errors import BadWorldTime
-from world.people import Segment, position_at, walking_at
+from world.movement import Segment, position_at, walking_at
 from world.time import WorldTime, iso, parse_time
 
 REHEARSAL = "rehearsal"

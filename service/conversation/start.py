@@ -18,7 +18,7 @@ from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from world.errors import Unreachable
 from world.life import Talk
-from world.people import node_at, walking_at
+from world.movement import node_at, walking_at
 from world.time import iso
 
 

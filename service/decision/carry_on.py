@@ -101,9 +101,9 @@ def _could_meet(situation: Situation) -> bool:
     """Whether somebody it has not talked with today is free within talking distance."""
     met = {talk.partner_id for talk in situation.recent.today}
     distances, here = situation.world.setting.distances, situation.snapshot.node_id
-    in_talk, spot = distances.in_talk(here), distances.spot(here)
+    in_talk, node_index = distances.in_talk(here), distances.node_index(here)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
-    npcs = (n.id for n in situation.snapshot.npcs if n.talks_with is None and distances.to_npc(n.id)[spot] == 0)
+    npcs = (n.id for n in situation.snapshot.npcs if n.talks_with is None and distances.to_npc(n.id)[node_index] == 0)
     return not met.issuperset((*people, *npcs))
 
 

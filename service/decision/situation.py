@@ -176,12 +176,12 @@ class Situation:
             )
             for seen in people
         ]
-        spot = self.world.setting.distances.spot(self.snapshot.node_id)
+        node_index = self.world.setting.distances.node_index(self.snapshot.node_id)
         told += [
             Other(
                 id=npc.id,
                 name=self.world.name_of(npc.id),
-                minutes=self.world.setting.distances.to_npc(npc.id)[spot],
+                minutes=self.world.setting.distances.to_npc(npc.id)[node_index],
                 doing="",
                 talks_with=self.world.name_of(npc.talks_with) if npc.talks_with else "",
                 is_free=npc.talks_with is None,
@@ -216,7 +216,7 @@ class Situation:
 
     def _minutes(self, place: Facility) -> int:
         distances = self.world.setting.distances
-        return distances.to_facility(place.id)[distances.spot(self.snapshot.node_id)]
+        return distances.to_facility(place.id)[distances.node_index(self.snapshot.node_id)]
 
     def _actions_at(self, place: Facility) -> tuple[PlanAction, ...]:
         return tuple(

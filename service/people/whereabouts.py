@@ -4,7 +4,7 @@ from sqlmodel import Session, col, select
 
 from service.people.worlds import WorldView
 from service.store.tables import MovementRow
-from world.people import Position, Segment, position_at
+from world.movement import Position, Segment, position_at
 from world.time import WorldTime
 
 

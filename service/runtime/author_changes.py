@@ -18,7 +18,7 @@ from service.store.event_kinds import Announced, Carries, Changed, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow
-from world.people import Segment
+from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
 ITEMS_MAX = 50

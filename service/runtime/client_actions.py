@@ -24,8 +24,8 @@ from world import simulation
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
 from world.life import Person, State
+from world.movement import Segment, node_at, walking_at
 from world.option import Option, Possibilities, Reason, Refusal
-from world.people import Segment, node_at, walking_at
 from world.places import Facility
 from world.possible import possible
 from world.routes import Path

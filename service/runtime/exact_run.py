@@ -15,7 +15,7 @@ from service.runtime.dependencies import WorldDependencies
 from service.runtime.model_calls import Decisions, Question
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.world_session import WorldSession
-from world.causality import Gates
+from world.causality import Causality
 from world.life import State
 from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.time import WorldTime
@@ -36,7 +36,7 @@ class ExactRun:
         until: WorldTime,
         *,
         decisions: Decisions | None = None,
-        gates: Gates | None = None,
+        causality: Causality | None = None,
     ) -> None:
         """`decisions` are out already, of a run that was interrupted for a command."""
         self.until = until
@@ -44,7 +44,7 @@ class ExactRun:
         self._deps = deps
         self._decisions = decisions or Decisions()
         self._window = RunWindow(
-            deps, world_session, until, horizon=_horizon(world_session.world.now, until), gates=gates
+            deps, world_session, until, horizon=_horizon(world_session.world.now, until), causality=causality
         )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}

@@ -30,7 +30,7 @@ from service.store.tables import MovementRow, PendingEventRow, SummaryRow
 from service.store.upsert import upsert
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
-from world.people import Segment
+from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
 _TALKS = (Kind.TALK_STARTED, Kind.TURN, Kind.TALK_ENDED)

@@ -16,7 +16,7 @@ from service.runtime.world_session import WorldSession, save
 from service.store.tables import WorldRow
 from service.store.usage import count
 from service.usage import Usage
-from world.causality import Gates
+from world.causality import Causality
 from world.events import Event, Kind
 from world.life import Talk
 from world.scheduler import Ask, Call, Scheduler
@@ -40,13 +40,13 @@ class RunWindow:
         until: WorldTime,
         *,
         horizon: WorldTime | None = None,
-        gates: Gates | None = None,
+        causality: Causality | None = None,
     ) -> None:
         """`horizon`: nobody lives farther for now (`Scheduler.extend`); None: than `until`."""
         self.world_session = world_session
         self.begins = world_session.world.now
         self.until = until
-        self.ahead = Scheduler(world_session.core, until=horizon or until, gates=gates)
+        self.ahead = Scheduler(world_session.core, until=horizon or until, causality=causality)
         self._deps = deps
         self._settled = self.begins
         self._why: dict[tuple[str, WorldTime], Why] = {}

@@ -457,14 +457,14 @@ class WorldRunner:
         moving = [i for i, kept in self._worlds.items() if kept.lock.locked()]
         if moving:
             await self.deps.conversation.database.write(
-                partial(extend, world_runner=self.id, world_ids=moving, seconds=self.lease_seconds)
+                partial(extend, holder_id=self.id, world_ids=moving, seconds=self.lease_seconds)
             )
         for world_id in moving:
             _, target = await self.deps.conversation.database.read(partial(self._clock, world_id=world_id))
             exact_run = self.drive_of(world_id)
             if exact_run is not None and target < exact_run.until:
                 exact_run.halt()
-        for world_id in await self.deps.conversation.database.read(partial(abandoned, world_runner=self.id)):
+        for world_id in await self.deps.conversation.database.read(partial(abandoned, holder_id=self.id)):
             if world_id not in moving:
                 self.move(world_id)
 

@@ -32,8 +32,8 @@ from service.store.upsert import upsert
 from world import simulation
 from world.actions import HOLD
 from world.life import Person, State, Talk
+from world.movement import node_at
 from world.option import Option
-from world.people import node_at
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 How = Literal["model", "routine", "client"]
@@ -63,7 +63,7 @@ class WorldSession:
     dropped: tuple[str, ...] = ()
     """Conversations that cannot go on: the author has taken away who held them, or where."""
 
-    def hold(self, character_id: str) -> simulation.Step:
+    def hold(self, character_id: str) -> simulation.Change:
         """What the character does ends now, and it stands where it is. Raises: OutOfTurn: it is in a talk."""
         self.core.stop(character_id, self.world.now)
         return self.core.decide(character_id, self.standing(character_id))

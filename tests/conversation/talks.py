@@ -24,7 +24,7 @@ from service.store.tables import ConversationRow, PersonRow, SummaryRow, TurnRow
 from tests.memory.answers import NOTHING, Fields, claim, extraction, self_claim
 from tests.store.conversations import conversation_row, main
 from world.life import Talk
-from world.people import Segment
+from world.movement import Segment
 from world.time import MINUTES_PER_DAY, WorldTime
 
 GOAL = Goal(goal="Ask Taro about his family", success_criteria="Taro tells who is in his family")

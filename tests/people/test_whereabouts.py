@@ -7,7 +7,7 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.people.whereabouts import move, positions, segment_of
 from service.people.worlds import WorldView
-from world.people import Position, Segment
+from world.movement import Position, Segment
 from world.time import WorldTime
 
 

@@ -17,7 +17,7 @@ from service.store.phase import EndReason
 from service.store.tables import EventRow, LifeRow, MovementRow
 from tests.conversation.talks import BESIDE_TARO, meet, rows, todays
 from tests.runtime.worlds import command, fill, snapshot, tick
-from world.people import Position, Segment
+from world.movement import Position, Segment
 
 
 def _walk(room: ConversationDependencies, character_id: str = "aoi", **to: str) -> Segment:

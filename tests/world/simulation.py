@@ -13,7 +13,7 @@ from time import process_time
 from typing import NamedTuple
 
 from world.actions import TALK
-from world.causality import Gates
+from world.causality import Causality
 from world.events import Event, canonical
 from world.life import State, Talk
 from world.option import Option
@@ -141,7 +141,7 @@ def run_out_of_order(
     turns: Turns,
     latency: Latency,
     concurrency: int,
-    gates: Gates | None = None,
+    causality: Causality | None = None,
     keep_snapshots: bool = True,
     batches: Iterable[WorldTime] = (),
 ) -> Run:
@@ -155,7 +155,7 @@ def run_out_of_order(
     started = process_time()
     thinking = 0.0
     for stop in stops:
-        ahead = Scheduler(world, until=stop, gates=gates)
+        ahead = Scheduler(world, until=stop, causality=causality)
         flying: list[tuple[float, str, Call, Chosen | None]] = []
         while True:
             while len(flying) < concurrency and (call := ahead.take()) is not None:
@@ -179,7 +179,7 @@ def run_out_of_order(
             if call.talk_id is not None and call.talk_id in world.talks:
                 run.talks[call.talk_id] = world.talks[call.talk_id]
         events.extend(ahead.unsettled())
-        run.checks += ahead.gates.checks
+        run.checks += ahead.causality.checks
     run.log = canonical(event for event in events if event.time < until)
     run.cpu = process_time() - started - thinking
     return run

@@ -17,7 +17,7 @@ from tests.world.simulation import (
     run_out_of_order,
     turns_of,
 )
-from world.causality import Gates
+from world.causality import Causality
 from world.distance import FAR, Row
 from world.events import Event, canonical
 from world.life import Person
@@ -45,7 +45,7 @@ def lockstep(seed: int) -> Run:
 def ahead(
     seed: int,
     *,
-    gates: Callable[[Simulation], Gates] = Gates,
+    causality: Callable[[Simulation], Causality] = Causality,
     batches: Sequence[WorldTime] = (),
 ) -> Run:
     """Another latency than lockstep has, now steady, now wild; another number of calls in flight for each seed."""
@@ -58,7 +58,7 @@ def ahead(
         turns=turns_of(seed),
         latency=lognormal(seed + 1, sigma=rng.choice([0.1, 0.6, 1.5])),
         concurrency=rng.choice([1, 2, 3, 5, 8, 32]),
-        gates=gates(world),
+        causality=causality(world),
         batches=batches,
     )
 
@@ -135,7 +135,7 @@ def test_nobody_draws_in_behind_the_quickest() -> None:
         ahead.retreat(WorldTime(ahead.reached - 1))
 
 
-class NoGate(Gates):
+class NoGate(Causality):
     def to_decide(self, person: Person) -> str | None:
         return None
 
@@ -144,7 +144,7 @@ def _near_only(row: Row) -> Row:
     return [minutes if minutes == 0 else FAR for minutes in row]
 
 
-class IgnoredReach(Gates):
+class IgnoredReach(Causality):
     """Only who is there already counts."""
 
     def sight_row(self, node_id: str) -> Row:
@@ -157,34 +157,34 @@ class IgnoredReach(Gates):
         return _near_only(super().talk_row(node_id))
 
 
-class LoosenedReach(Gates):
+class LoosenedReach(Causality):
     """Everybody is thought to need two minutes more than it does."""
 
     def sight_row(self, node_id: str) -> Row:
         return [minutes + 2 for minutes in super().sight_row(node_id)]
 
 
-class NoNpcRule(Gates):
+class NoNpcRule(Causality):
     def npcs_row(self, node_id: str) -> Row:
         return [FAR for _ in super().npcs_row(node_id)]
 
 
-class NoInterruptibleRule(Gates):
+class NoInterruptibleRule(Causality):
     def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
         return ()
 
 
-class NoOpenTalkRule(Gates):
+class NoOpenTalkRule(Causality):
     def open_talk_in_sight(self, person: Person) -> str | None:
         return None
 
 
-class NoSecondGate(Gates):
+class NoSecondGate(Causality):
     def to_claim(self, person: Person) -> str | None:
         return None
 
 
-class BlindUnbound(Gates):
+class BlindUnbound(Causality):
     """A blind character is let go although somebody could still speak to it."""
 
     def to_decide(self, person: Person) -> str | None:
@@ -204,10 +204,10 @@ class BlindUnbound(Gates):
         BlindUnbound,
     ],
 )
-def test_each_part_of_the_rule_is_needed(mutation: type[Gates]) -> None:
+def test_each_part_of_the_rule_is_needed(mutation: type[Causality]) -> None:
     def caught(seed: int) -> bool:
         try:
-            run = ahead(seed, gates=mutation)
+            run = ahead(seed, causality=mutation)
         except OutOfTurn:
             return True
         return bool(reread(run)) or run.log != lockstep(seed).log

@@ -18,11 +18,15 @@ def test_every_row_holds_the_shortest_walk_to_the_nearest_goal(world_map: WorldM
     for node_id in sorted(world_map.open_graph):
         walks = shortest(world_map, node_id)
         for other in sorted(world_map.open_graph):
-            spot = near.spot(node_id)
-            assert near.to_sight(other)[spot] == min((walks.get(n, FAR) for n in near.in_sight(other)), default=FAR)
-            assert near.to_talk(other)[spot] == min((walks.get(n, FAR) for n in near.in_talk(other)), default=FAR)
+            node_index = near.node_index(node_id)
+            assert near.to_sight(other)[node_index] == min(
+                (walks.get(n, FAR) for n in near.in_sight(other)), default=FAR
+            )
+            assert near.to_talk(other)[node_index] == min((walks.get(n, FAR) for n in near.in_talk(other)), default=FAR)
         for npc_id, post in world_map.posts.items():
-            assert near.to_npc(npc_id)[spot] == min((walks.get(n, FAR) for n in world_map.beside(post)), default=FAR)
+            assert near.to_npc(npc_id)[node_index] == min(
+                (walks.get(n, FAR) for n in world_map.beside(post)), default=FAR
+            )
 
 
 @modest

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 from world.actions import WAIT
 from world.agent_index import AgentIndex
-from world.change import OutOfTurn, Step
+from world.change import Change, OutOfTurn
 from world.events import Event, Kind
 from world.life import Activity, Because, Person, State
+from world.movement import Segment
 from world.needs import Levels
-from world.people import Segment
 from world.time import WorldTime, iso
 
 
-class Outside(AgentIndex):
+class Interventions(AgentIndex):
     """Everybody's lives, which somebody may interrupt."""
 
-    def interrupt(self, person_id: str, t: WorldTime) -> Step:
+    def interrupt(self, person_id: str, t: WorldTime) -> Change:
         """What the character does ends at `t`, and it decides. For a moment when nobody lags behind `t`.
 
         Raises:
@@ -33,9 +33,9 @@ class Outside(AgentIndex):
                 version=person.version + 1,
             )
         )
-        return Step(touched=(person_id,))
+        return Change(touched=(person_id,))
 
-    def stop(self, person_id: str, t: WorldTime, *, lagging: bool = False) -> Step:
+    def stop(self, person_id: str, t: WorldTime, *, lagging: bool = False) -> Change:
         """Whatever the character does ends at `t`, sleep and promises included, and it decides: who walks stands on the
         last node it reached, what would begin at `t` or later does not. For a moment when all before `t` is settled and
         nobody has decided at `t`; `lagging`: others may lag behind `t`, for the clock does not wait.
@@ -45,7 +45,7 @@ class Outside(AgentIndex):
             forgotten.
         """
         self._rewrite(self._stopped(self.people[person_id], t, lagging))
-        return Step(touched=(person_id,), since=t)
+        return Change(touched=(person_id,), since=t)
 
     def amend(
         self,
@@ -55,7 +55,7 @@ class Outside(AgentIndex):
         node_id: str | None = None,
         needs: Mapping[str, float] | None = None,
         lagging: bool = False,
-    ) -> Step:
+    ) -> Change:
         """An author's hand: the character is stopped at `t` (see `stop`), stands on `node_id`, and its needs are set;
         it decides at `t`. What it did a minute ago is taken for waiting there: whoever stops it again at `t` finds it
         so.
@@ -76,7 +76,7 @@ class Outside(AgentIndex):
         self._rewrite(replace(person, past=(*_until(person.past, before), stood)))
         data = {**({"node_id": node_id} if node_id else {}), "needs": ", ".join(sorted(needs or {}))}
         changed = Event(time=t, kind=Kind.CHANGED, person_id=person_id, data=data)
-        return Step(events=(changed,), touched=(person_id,), since=t)
+        return Change(events=(changed,), touched=(person_id,), since=t)
 
     def _stopped(self, person: Person, t: WorldTime, lagging: bool) -> Person:
         if not lagging and (self.agenda.first or t) < t:

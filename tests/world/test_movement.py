@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.world.maps import draw_map, modest, random_maps
 from world.errors import UnknownPlace
-from world.people import (
+from world.movement import (
     Position,
     Segment,
     all_neighbours,

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from world.places import WorldMap
 
 Row = Sequence[int]
-"""Walking minutes to the nearest of some goals from every open node, indexed by `Reach.spot`; FAR where no way
-leads.
+"""Walking minutes to the nearest of some goals from every open node, by `DistanceFields.node_indexes`; FAR where no
+way leads.
 """
 
 FAR = 1 << 30
 """More minutes than any walk takes."""
 
 
-class Reach:
+class DistanceFields:
     """The rows of one map: 4 bytes a node for each set of goals. They are never dropped, for there are no more sets of
     goals than nodes, posts, facilities and surroundings of nodes. Safe for concurrent readers: two that ask first may
     both search, with the same result.
@@ -23,12 +23,13 @@ class Reach:
     def __init__(self, world_map: WorldMap) -> None:
         self._map = world_map
         self.ids = tuple(sorted(world_map.open_graph))
-        """The open nodes; a node's place here is its spot."""
-        self.spots = {node_id: i for i, node_id in enumerate(self.ids)}
+        """The open nodes; a node's place here is its index."""
+        self.node_indexes = {node_id: i for i, node_id in enumerate(self.ids)}
         self._steps = tuple(
             tuple(
                 sorted(
-                    (self.spots[other], int(way["minutes"])) for other, way in world_map.open_graph.adj[node_id].items()
+                    (self.node_indexes[other], int(way["minutes"]))
+                    for other, way in world_map.open_graph.adj[node_id].items()
                 )
             )
             for node_id in self.ids
@@ -46,8 +47,8 @@ class Reach:
         return row
 
     def steps(self, start: int, row: Row) -> Iterator[tuple[int, int]]:
-        """(spot, minutes still to walk) after each step of the shortest way; of equally long ways, the smallest next
-        node id wins. Where no way leads nothing comes.
+        """(node index, minutes still to walk) after each step of the shortest way; of equally long ways, the smallest
+        next node id wins. Where no way leads nothing comes.
         """
         here, left = start, row[start]
         while 0 < left < FAR:
@@ -62,7 +63,7 @@ class Reach:
         same length in both directions. What is farther than `at_most` is FAR.
         """
         found, steps, rings = [FAR] * len(self.ids), self._steps, [list[int]() for _ in range(self._longest + 1)]
-        rings[0] = [self.spots[goal] for goal in goals if goal in self.spots]
+        rings[0] = [self.node_indexes[goal] for goal in goals if goal in self.node_indexes]
         for i in rings[0]:
             found[i] = 0
         so_far, silent, size = 0, 0, len(rings)

@@ -149,9 +149,9 @@ def _memory(
 ) -> MemoryStore:
     connection = Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
     if ingestion == "direct":
-        return GraphitiMemory(database, connection, embedder)
+        return GraphitiMemory(database, connection, embedder, installation="bench")
     asked = ExtractionModel(model=MODEL, base_url=base_url, api_key=None)
-    return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked)
+    return EpisodeGraphitiMemory(database, connection, embedder, worlds, asked, installation="bench")
 
 
 def _deps(

@@ -138,7 +138,10 @@ def _neo4j() -> Iterator[Bench]:
     ):
         where = (server.uri, server.user, SecretStr(server.password), server.database)
         yield Bench(
-            database, lambda indexes: GraphitiMemory(database, Neo4jConnection(*where), TableEmbedder(), indexes)
+            database,
+            lambda indexes: GraphitiMemory(
+                database, Neo4jConnection(*where), TableEmbedder(), indexes, installation="bench"
+            ),
         )
 
 

@@ -64,7 +64,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with _opened(settings) as database:
+        with opened_database(settings) as database:
             store = memory(database) if memory else choose_memory(settings, database, worlds)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget)
@@ -145,7 +145,7 @@ def _worlds(settings: Settings) -> WorldRepository:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[Database]:
+def opened_database(settings: Settings) -> Iterator[Database]:
     """The migrated database; one of SQLite's is this process's alone.
 
     Raises:

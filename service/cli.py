@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, export, import, init, check."""
+"""Owns the command line: serve, demo, run, export, import, memory, init, check."""
 
 import asyncio
 import io
@@ -29,6 +29,8 @@ from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.watch import Run
 from service.settings import Settings, read_settings
+from service.store.tables import MAIN_WORLD
+from service.upkeep import adopt, purge
 
 
 def _own_language() -> Language:
@@ -40,6 +42,8 @@ def _own_language() -> Language:
 _help = partial(sentence, _own_language())
 
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
+memory = typer.Typer(no_args_is_help=True)
+cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
 
 LanguageOption = Annotated[
     str | None, typer.Option(help=_help("cli.help.language", languages=Listed(languages(), last="common.or")))
@@ -85,7 +89,7 @@ def demo(
 def run(
     days: Annotated[int, typer.Option(min=1, max=365, help=_help("cli.help.days"))] = 2,
     characters: Annotated[int, typer.Option(min=0, help=_help("cli.help.characters"))] = 8,
-    world: WorldOption = "main",
+    world: WorldOption = MAIN_WORLD,
     content: ContentOption = None,
     data: Annotated[
         Path | None,
@@ -120,7 +124,7 @@ def run(
 @cli.command(help=_help("cli.help.export"))
 def export(
     data: DataOption = None,
-    world: WorldOption = "main",
+    world: WorldOption = MAIN_WORLD,
     day: Annotated[str | None, typer.Option(help=_help("cli.help.day"))] = None,
     since: Annotated[str | None, typer.Option("--from", help=_help("cli.help.since"))] = None,
     until: Annotated[str | None, typer.Option("--to", help=_help("cli.help.until"))] = None,
@@ -145,13 +149,29 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(help=_help("cli.help.file"))],
     data: DataOption = None,
-    world: WorldOption = "main",
+    world: WorldOption = MAIN_WORLD,
 ) -> None:
     """Read an export into a world that has not lived, to look at it. No service may run on the data meanwhile."""
     settings = _settings(data=data)
     world_id = world_name(world)
     read = import_from(settings, world_id, file)
     typer.echo(_say("cli.imported", world=world_id, events=read.events, conversations=read.conversations))
+
+
+@memory.command(name="adopt", help=_help("cli.help.adopt"))
+def memory_adopt(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> None:
+    """Take over what another installation wrote into Neo4j for a world. No service may run on the data meanwhile."""
+    world_id = world_name(world)
+    count = asyncio.run(adopt(_settings(data=data), world_id))
+    typer.echo(_say("cli.adopted", world=world_id, count=count))
+
+
+@memory.command(name="purge", help=_help("cli.help.purge"))
+def memory_purge(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> None:
+    """Remove what another installation wrote into Neo4j for a world. No service may run on the data meanwhile."""
+    world_id = world_name(world)
+    count = asyncio.run(purge(_settings(data=data), world_id))
+    typer.echo(_say("cli.purged", world=world_id, count=count))
 
 
 @cli.command(help=_help("cli.help.init"))

@@ -42,7 +42,8 @@ KataribeError
 │   ├── ModelBroken         502   content that is not the JSON asked for
 │   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
-    └── MemoryMissing       503   it does not hold what a world has been through
+    ├── MemoryMissing       503   it does not hold what a world has been through
+    └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
 
 from collections.abc import Sequence
@@ -340,3 +341,9 @@ class MemoryMissing(GraphUnavailable):
     """Facts: `world_id`, `character_id`, `conversation_id`, and those of GraphUnavailable."""
 
     slug = "memory-missing"
+
+
+class MemoryOfAnother(GraphUnavailable):
+    """Facts: `group_id`, `world_id`, and those of GraphUnavailable."""
+
+    slug = "memory-of-another"

@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from service.errors import Misconfigured, WrongSettings
 from service.locales import Language, Listed, Phrase, room
+from world.ids import SLUG, SLUG_MAX
 
 Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
@@ -98,7 +99,11 @@ class EmbeddingSettings(BaseModel):
 
 
 class MemorySettings(BaseModel):
-    """Long-term memory and the rules for what is kept."""
+    """Long-term memory and the rules for what is kept.
+
+    `group_prefix` stands before the ids of this installation's groups in Neo4j (``prefix--world--person``), and keeps
+    them apart from those of others there.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -108,6 +113,7 @@ class MemorySettings(BaseModel):
     neo4j_user: str = "neo4j"
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = "neo4j"
+    group_prefix: str = Field(default="", pattern=rf"^$|{SLUG}", max_length=SLUG_MAX)
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)

@@ -144,6 +144,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("world_id", "character_id", name=op.f("pk_lives")),
     )
     op.create_table(
+        "installation",
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("id", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_installation")),
+    )
+    op.create_table(
         "memory_owners",
         sa.Column("world_id", sa.String(), nullable=False),
         sa.Column("person_id", sa.String(), nullable=False),
@@ -453,6 +459,7 @@ def downgrade() -> None:
 
     op.drop_table("mid_term_memories")
     op.drop_table("memory_owners")
+    op.drop_table("installation")
     op.drop_table("lives")
     op.drop_table("idempotency_keys")
     with op.batch_alter_table("facts", schema=None) as batch_op:

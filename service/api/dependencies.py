@@ -10,6 +10,7 @@ from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.world_runner import WorldRunner
 from service.store.idempotency import Once
+from service.store.tables import MAIN_WORLD
 from world.ids import SLUG, SLUG_MAX
 
 
@@ -36,7 +37,7 @@ def _deps(request: Request) -> ApiDependencies:
 def _world_id(
     x_world_id: Annotated[
         str, Header(pattern=SLUG, max_length=SLUG_MAX, description="The world; each is wholly apart from the others")
-    ] = "main",
+    ] = MAIN_WORLD,
 ) -> str:
     return x_world_id
 

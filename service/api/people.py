@@ -17,6 +17,7 @@ from service.content.profile import Mood
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import recall, todays_summaries
 from service.memory.self_facts import self_facts
+from service.memory.store import Group
 from service.people.attitude import Attitude, attitudes_of, moods
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
@@ -173,6 +174,7 @@ async def _remembered(
     recent = memory.recent
     return PersonMemoryOut(
         person_id=person_id,
+        group_id=deps.conversation.memory.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
         now=iso(world.now),
         found=memory.found,

@@ -486,6 +486,7 @@ class PersonMemoryOut(BaseModel):
     """
 
     person_id: str
+    group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
     now: WorldTimeText
     found: bool = Field(

@@ -1,16 +1,25 @@
 """Owns the choice of the memory store."""
 
+from typing import TYPE_CHECKING
+
 from service.errors import Misconfigured
 from service.llm.openai import is_openai
 from service.locales import Phrase
-from service.memory.circuit_breaker import CircuitBreaker, RemoteMemory
+from service.memory.circuit_breaker import CircuitBreaker
 from service.memory.embedding.choose import choose_embedder
-from service.memory.embedding.embedder import Embedder
 from service.memory.sql import SqlMemory
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
-from service.settings import Settings
+from service.settings import MemorySettings, Settings
+from service.store.installation import installation_id
 from service.store.session import Database
+
+if TYPE_CHECKING:
+    from service.memory.graphiti.connection import Neo4jConnection
+    from service.memory.graphiti.episode import EpisodeGraphitiMemory
+    from service.memory.graphiti.graph import GraphitiMemory
+
+# Imported where it is asked for: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
 
 
 def choose_memory(settings: Settings, database: Database, worlds: WorldRepository) -> MemoryStore:
@@ -19,24 +28,43 @@ def choose_memory(settings: Settings, database: Database, worlds: WorldRepositor
     Raises:
         Misconfigured: the embedder or the extraction model it needs is not configured.
     """
-    embedder = choose_embedder(settings)
     if settings.memory.backend == "sql":
-        return SqlMemory(database, embedder)
-    return CircuitBreaker(_graphiti(settings, database, worlds, embedder))
+        return choose_sql(settings, database)
+    if settings.memory.ingestion == "direct":
+        return CircuitBreaker(choose_graphiti(settings, database))
+    return CircuitBreaker(_episode(settings, database, worlds))
 
 
-def _graphiti(
-    settings: Settings, database: Database, worlds: WorldRepository, embedder: Embedder | None
-) -> RemoteMemory:
-    # Imported here: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
-    from service.memory.graphiti.connection import Neo4jConnection
-    from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+def choose_sql(settings: Settings, database: Database) -> SqlMemory:
+    """The memory in the service's own database.
+
+    Raises:
+        Misconfigured: the embedder is not configured.
+    """
+    return SqlMemory(database, choose_embedder(settings))
+
+
+def choose_graphiti(settings: Settings, database: Database) -> "GraphitiMemory":
+    """The memory on Neo4j, written directly.
+
+    Raises:
+        Misconfigured: the embedder is not configured.
+    """
     from service.memory.graphiti.graph import GraphitiMemory
 
-    memory = settings.memory
-    connection = Neo4jConnection(memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)
-    if memory.ingestion == "direct":
-        return GraphitiMemory(database, connection, embedder)
+    return GraphitiMemory(
+        database,
+        _connection(settings.memory),
+        choose_embedder(settings),
+        installation=database.write_now(installation_id),
+        prefix=settings.memory.group_prefix,
+    )
+
+
+def _episode(settings: Settings, database: Database, worlds: WorldRepository) -> "EpisodeGraphitiMemory":
+    from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
+
+    embedder = choose_embedder(settings)
     if settings.llm.max_calls_per_day is not None or settings.llm.max_tokens_per_day is not None:
         raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("settings.episode_uncounted"))
     closing = settings.llm.of("closing")
@@ -46,5 +74,18 @@ def _graphiti(
     if closing.model is None or (closing.base_url is None and key is None):
         raise Misconfigured(setting="KATARIBE_LLM__CLOSING__MODEL", reason=Phrase("settings.episode_without_model"))
     timeout = closing.timeout_seconds or settings.llm.timeout_seconds
-    model = ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout)
-    return EpisodeGraphitiMemory(database, connection, embedder, worlds, model)
+    return EpisodeGraphitiMemory(
+        database,
+        _connection(settings.memory),
+        embedder,
+        worlds,
+        ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout),
+        installation=database.write_now(installation_id),
+        prefix=settings.memory.group_prefix,
+    )
+
+
+def _connection(memory: MemorySettings) -> "Neo4jConnection":
+    from service.memory.graphiti.connection import Neo4jConnection
+
+    return Neo4jConnection(memory.neo4j_uri, memory.neo4j_user, memory.neo4j_password, memory.neo4j_database)

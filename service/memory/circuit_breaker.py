@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
-from service.errors import GraphUnavailable
+from service.errors import GraphUnavailable, MemoryOfAnother
 from service.memory.store import (
     FACTS,
     Delivery,
@@ -58,6 +58,10 @@ class CircuitBreaker:
     def delivery(self) -> Delivery:
         """Itself."""
         return self
+
+    def group_id(self, group: Group) -> str:
+        """See MemoryStore."""
+        return self._inner.group_id(group)
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         """See MemoryStore."""
@@ -122,6 +126,8 @@ class CircuitBreaker:
             raise GraphUnavailable(**self._away.facts)
         try:
             answer = await ask()
+        except MemoryOfAnother:  # so one group is; the store is there for the others
+            raise
         except GraphUnavailable as exc:
             self._away, self._rests_until = exc, self._seconds() + self._rest_seconds
             raise

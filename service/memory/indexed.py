@@ -31,6 +31,10 @@ class IndexedMemory:
         self._indexes = indexes or IndexCache()
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
 
+    def group_id(self, group: Group) -> str:
+        """See MemoryStore."""
+        return group.id
+
     async def recall(
         self,
         group: Group,

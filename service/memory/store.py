@@ -212,6 +212,10 @@ class MemoryStore(Protocol):
         """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
         ...
 
+    def group_id(self, group: Group) -> str:
+        """What the store calls the group."""
+        ...
+
     async def embed(self, texts: Collection[str]) -> Embedded:
         """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
         ...
@@ -267,7 +271,9 @@ class MemoryStore(Protocol):
         ...
 
     async def check(self) -> None:
-        """Raises: GraphUnavailable: with the setting to look at."""
+        """Raises: GraphUnavailable: with the setting to look at; as MemoryOfAnother, where the memory of somebody in
+        a world of ours was written by another installation.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -39,6 +39,21 @@ def _of_conversation() -> ForeignKeyConstraint:
     )
 
 
+MAIN_WORLD = "main"
+"""The world of whoever names none."""
+
+
+class InstallationRow(SQLModel, table=True):
+    """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
+    bears `id`; replicas on one database are one installation.
+    """
+
+    __tablename__ = "installation"
+
+    number: int = Field(default=1, primary_key=True)
+    id: str = Field(default_factory=new_id)
+
+
 class WorldRow(SQLModel, table=True):
     """One running world and its clock.
 

@@ -19,12 +19,12 @@ from service.decision.descriptions import action_name
 from service.errors import NotFound
 from service.locales import Language, languages, room, sentence
 from service.people.worlds import WorldView
+from service.store.tables import MAIN_WORLD
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
 router = APIRouter(include_in_schema=False)
 
-MAIN_WORLD = "main"
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501
     "X-Content-Type-Options": "nosniff",

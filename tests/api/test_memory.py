@@ -39,6 +39,7 @@ def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
         "mid_term": [],
         "today": [],
         "long_term_available": True,
+        "group_id": "main--sora",
     }
 
 

@@ -1,5 +1,6 @@
 """Owns the tests of the whole service with its long-term memory on a real Neo4j that comes and goes."""
 
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import httpx
 import pytest
 
 from service.content.files import bundled_content
-from tests.end_to_end.process import Service
+from tests.end_to_end.process import KATARIBE, Service, environment
 from tests.memory.graphiti.test_graph import empty
 from tests.servers.neo4j import Neo4jServer
 
@@ -123,3 +124,55 @@ def test_a_wrong_password_is_told_by_its_setting_and_nobody_is_kept_from_talking
         assert "KATARIBE_MEMORY__NEO4J_PASSWORD" in told
         assert "not-this-one" not in told
         assert _talk(service.client)["turns"]
+
+
+def _kataribe(directory: Path, settings: dict[str, str], *arguments: str) -> str:
+    """What the command says; it ended well."""
+    told = subprocess.run(
+        [KATARIBE, *arguments], cwd=directory, env=environment(**settings), capture_output=True, text=True, check=True
+    )
+    return told.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "kept"),
+    [("adopt", "main: 2 group(s) taken over", True), ("purge", "main: 2 group(s) removed", False)],
+)
+def test_after_the_data_directory_was_deleted_the_old_memories_are_taken_over_or_removed(
+    tmp_path: Path, neo4j: Neo4jServer, command: str, said: str, *, kept: bool
+) -> None:
+    settings = _settings(neo4j, KATARIBE_WORLD__DECISION="routine")
+    with Service(tmp_path, bundled_content(), settings) as service:
+        old = [fact["statement"] for fact in _talk(service.client)["changes"]["facts"]]
+        _until_delivered(service.client)
+        assert _memory(service.client)["group_id"] == "main--aoi"
+    with Service(tmp_path, bundled_content(), settings, data="anew") as service:
+        for language, sentence in (("en", "another installation of Kataribe"), ("ja", "別のKataribe")):
+            ready = service.client.get("/readyz", headers={"Accept-Language": language})
+            assert ready.status_code == 503
+            assert sentence in ready.json()["checks"]["memory"]
+            assert f"kataribe memory {command} --world main" in ready.json()["checks"]["memory"]
+        ghosts = _memory(service.client)
+        assert (ghosts["long_term_available"], ghosts["facts"]) == (False, [])
+        new = [fact["statement"] for fact in _talk(service.client)["changes"]["facts"]]
+        assert service.client.get("/world").json()["memories_waiting"] == 1
+        service.terminate()
+    assert _kataribe(tmp_path, settings, "memory", command, "--data", "anew").strip() == said
+    with Service(tmp_path, bundled_content(), settings, data="anew") as service:
+        _until_delivered(service.client)
+        assert service.client.get("/readyz").status_code == 200
+        remembered = {fact["statement"] for fact in _memory(service.client)["facts"]}
+        assert remembered == {*new, *(old if kept else ())}
+
+
+def test_with_a_prefix_of_its_own_a_second_service_starts_with_nothing_and_is_ready(
+    tmp_path: Path, neo4j: Neo4jServer
+) -> None:
+    with Service(tmp_path, bundled_content(), _settings(neo4j)) as service:
+        _talk(service.client)
+        _until_delivered(service.client)
+    apart = _settings(neo4j, KATARIBE_MEMORY__GROUP_PREFIX="second")
+    with Service(tmp_path, bundled_content(), apart, data="anew") as service:
+        assert service.client.get("/readyz").status_code == 200
+        memory = _memory(service.client)
+        assert (memory["group_id"], memory["long_term_available"], memory["facts"]) == ("second--main--aoi", True, [])

@@ -28,6 +28,9 @@ class RemoteMemory:
     def delivery(self) -> "RemoteMemory":
         return self
 
+    def group_id(self, group: Group) -> str:
+        return group.id
+
     async def embed(self, texts: Collection[str]) -> Embedded:
         return Embedded()
 

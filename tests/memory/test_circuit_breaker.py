@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from service.errors import GraphUnavailable
+from service.errors import GraphUnavailable, MemoryOfAnother
 from service.memory.circuit_breaker import CircuitBreaker, RemoteMemory
 from service.memory.store import Group
 from world.time import WorldTime
@@ -14,7 +14,7 @@ WHO = Group(world_id="main", person_id="aoi")
 
 
 class Away:
-    """A graph that is away until it `is_back`; `asked` counts."""
+    """A graph that is away until it `is_back`; `asked` counts. Its group `taken` is another installation's."""
 
     name = "away"
 
@@ -22,7 +22,9 @@ class Away:
         self.asked = 0
         self.is_back = False
 
-    async def recall(self, *_: Any, **__: Any) -> list[Any]:
+    async def recall(self, group: Group, *_: Any, **__: Any) -> list[Any]:
+        if group.person_id == "taken":
+            raise MemoryOfAnother(backend="neo4j", reason="", setting="", group_id=group.id, world_id=group.world_id)
         return self._answer()
 
     async def check(self) -> None:
@@ -67,4 +69,13 @@ def test_a_check_asks_even_while_it_rests_and_ends_the_rest() -> None:
         recall(graph)
     inner.is_back = True
     asyncio.run(graph.check())
+    assert recall(graph) == []
+
+
+def test_a_group_that_is_another_installations_spoils_no_other_group() -> None:
+    inner = Away()
+    inner.is_back = True
+    graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3, seconds=lambda: 0.0)
+    with pytest.raises(MemoryOfAnother):
+        asyncio.run(graph.recall(Group(world_id="main", person_id="taken"), "bell", at=WorldTime(0)))
     assert recall(graph) == []

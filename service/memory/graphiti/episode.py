@@ -24,6 +24,7 @@ from service.memory.extract import context_of_found
 from service.memory.extraction import ClosingContext
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import (
     episode_marks,
     episode_name,
@@ -130,8 +131,11 @@ class EpisodeGraphitiMemory(GraphitiMemory):
         worlds: WorldRepository,
         extraction: ExtractionModel,
         indexes: IndexCache | None = None,
+        *,
+        installation: str,
+        prefix: str = "",
     ) -> None:
-        super().__init__(database, connection, embedder, indexes)
+        super().__init__(database, connection, embedder, indexes, installation=installation, prefix=prefix)
         self._passage_embedder = embedder
         self._worlds = worlds
         self._extraction = extraction
@@ -150,17 +154,17 @@ class EpisodeGraphitiMemory(GraphitiMemory):
         async with self._connection.one_at_a_time(group.id):
             if await self.holds(group, episode.conversation_id):
                 return
-            uuid = episode_uuid(group, episode.conversation_id)
-            rows = await self._connection.read(_EXTRACTED, uuid=uuid)
+            own = self._groups.of(group)
+            rows = await self._connection.read(_EXTRACTED, uuid=episode_uuid(own, episode.conversation_id))
             if not rows or not rows[0]["extracted"]:
-                await _announce(self._connection, group, episode)
-                await self._extract(group, episode)
+                await _announce(self._connection, own, episode)
+                await self._extract(own, episode)
             embedded = await self._embed([episode.summary])
             held = [fact for fact in (await self.export(group)).facts if fact.expired_at is None]
             context = await self._database.read(lambda s: context_of_found(s, world, group, episode, held))
-            await _Adoption(self._connection, group, episode, embedded, self._model).adopt(context)
+            await _Adoption(self._connection, own, episode, embedded, self._model).adopt(context)
 
-    async def _extract(self, group: Group, episode: Episode) -> None:
+    async def _extract(self, group: GraphGroup, episode: Episode) -> None:
         at = moment(episode.at)
         before = await self._connection.read(_BEFORE, group=group.id, at=at, limit=PREVIOUS_EPISODES)
         asked = self._extraction
@@ -221,7 +225,7 @@ class _NoReranker(CrossEncoderClient):  # type: ignore[misc]  # graphiti_core is
         return [(passage, 1.0 / (place + 1)) for place, passage in enumerate(passages)]
 
 
-async def _announce(connection: Neo4jConnection, group: Group, episode: Episode) -> None:
+async def _announce(connection: Neo4jConnection, group: GraphGroup, episode: Episode) -> None:
     """Put the episode there under our id: Graphiti then fills it in, and a retry finds it.
 
     It counts as remembered, and is shown, only once `_Adoption` has marked it; until then what Graphiti finds in it is
@@ -241,7 +245,7 @@ class _Adoption:
     """Makes what Graphiti found ours: ids, provenance, vectors, world time. Done twice it changes nothing."""
 
     def __init__(
-        self, connection: Neo4jConnection, group: Group, episode: Episode, embedded: Embedded, model: str
+        self, connection: Neo4jConnection, group: GraphGroup, episode: Episode, embedded: Embedded, model: str
     ) -> None:
         self._connection = connection
         self._group = group

@@ -7,11 +7,12 @@ Neo4j is the record of facts and episodes; what was said is read from our own da
 import asyncio
 from collections.abc import Collection, Sequence
 
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.episodes import read_turns
 from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.read import GroupReader, GroupState
 from service.memory.graphiti.write import GroupWriter
 from service.memory.index import IndexCache, Packed, PersonIndex, State
@@ -20,6 +21,7 @@ from service.memory.outbox import leave_episode, leave_forgetting
 from service.memory.revision import state_of
 from service.memory.store import Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
+from service.store.tables import MAIN_WORLD, WorldRow
 from world.time import WorldTime
 
 TURNS = "turns"
@@ -39,16 +41,24 @@ class GraphitiMemory(IndexedMemory):
         connection: Neo4jConnection,
         embedder: Embedder | None = None,
         indexes: IndexCache | None = None,
+        *,
+        installation: str,
+        prefix: str = "",
     ) -> None:
         super().__init__(embedder, indexes)
         self._database = database
         self._connection = connection
+        self._groups = Groups(connection, installation, prefix)
         self._counted: dict[Group, tuple[int, int]] = {}
 
     @property
     def delivery(self) -> Delivery:
         """Itself: what it keeps is not in our database."""
         return self
+
+    def group_id(self, group: Group) -> str:
+        """See MemoryStore. It is the `group_id` of what Graphiti keeps."""
+        return self._groups.of(group).id
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         """Nothing: vectors are made when the facts are delivered."""
@@ -76,16 +86,17 @@ class GraphitiMemory(IndexedMemory):
 
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
-        return await GroupReader(self._connection, group).dump()
+        return await self._reader(group).dump()
 
     async def holds(self, group: Group, conversation_id: str) -> bool:
         """See Delivery."""
-        return await GroupReader(self._connection, group).has_episode(conversation_id)
+        return await self._reader(group).has_episode(conversation_id)
 
     async def erase(self, group: Group, partner_id: str | None = None) -> None:
         """See Delivery."""
         async with self._connection.one_at_a_time(group.id):
             if partner_id is None:
+                await self._reader(group).state()
                 await self._writer(group).erase()
             else:
                 await self._writer(group).erase_partner(partner_id)
@@ -93,17 +104,40 @@ class GraphitiMemory(IndexedMemory):
     async def check(self) -> None:
         """See MemoryStore."""
         await self._connection.check()
+        await self._groups.require_own(await self._database.read(_worlds))
+
+    async def adopt(self, world_id: str) -> int:
+        """Make the groups of the world that another installation wrote ours; answers how many.
+
+        Raises:
+            GraphUnavailable.
+        """
+        return len(await self._groups.adopt([world_id]))
+
+    async def purge(self, world_id: str) -> int:
+        """Remove the groups of the world that another installation wrote; answers how many.
+
+        Raises:
+            GraphUnavailable: some may be left; the same call may be made again.
+        """
+        groups = await self._groups.of_others([world_id])
+        for group in groups:
+            await GroupWriter(self._connection, group).erase()
+        return len(groups)
 
     async def aclose(self) -> None:
         """Close the connections. The embedder is its maker's to close."""
         await self._connection.aclose()
 
     def _writer(self, group: Group) -> GroupWriter:
-        return GroupWriter(self._connection, group)
+        return GroupWriter(self._connection, self._groups.of(group))
+
+    def _reader(self, group: Group) -> GroupReader:
+        return GroupReader(self._connection, self._groups.of(group))
 
     async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
         """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
-        reader = GroupReader(self._connection, group)
+        reader = self._reader(group)
         found = await reader.state()
         if self._counted.get(group) != found.everywhere:
             if await reader.is_ours():
@@ -131,6 +165,11 @@ class GraphitiMemory(IndexedMemory):
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
         """See IndexedMemory."""
         await self._writer(group).add_vectors(vectors, self._model)
+
+
+def _worlds(session: Session) -> set[str]:
+    """Those that have begun, and the one that begins by itself."""
+    return {MAIN_WORLD, *session.exec(select(WorldRow.id))}
 
 
 def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> None:

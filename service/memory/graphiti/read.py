@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import EPISODE_COLUMNS, FACT_COLUMNS, episode_uuid, read_episode, read_fact
 from service.memory.index import Packed, State
-from service.memory.store import Episode, Fact, Group, GroupDump, Item, Kind
+from service.memory.store import Episode, Fact, GroupDump, Item, Kind
 
 # The server keeps these two counts itself: asking for them costs nothing.
 _STATE = """
     OPTIONAL MATCH (g:KataribeGroup {id: $group})
-    RETURN g.epoch AS epoch, g.revision AS revision,
+    RETURN g.epoch AS epoch, g.revision AS revision, g.installation AS installation,
         COUNT { MATCH ()-[:RELATES_TO]->() } AS facts, COUNT { MATCH (:Episodic) } AS episodes
 """
 # Every edge of the group is counted, and every one with an id of ours: others write some and take some away.
@@ -57,14 +58,22 @@ class GroupState:
 class GroupReader:
     """Reads one group."""
 
-    def __init__(self, connection: Neo4jConnection, group: Group) -> None:
+    def __init__(self, connection: Neo4jConnection, group: GraphGroup) -> None:
         self._connection = connection
         self._group = group
 
     async def state(self) -> GroupState:
-        """As it is now."""
+        """As it is now.
+
+        Raises:
+            MemoryOfAnother: another installation wrote the group.
+            GraphUnavailable.
+        """
         (row,) = await self._rows(_STATE)
-        state = None if row["revision"] is None else State(row["epoch"], row["revision"])
+        state = None
+        if row["revision"] is not None:
+            self._group.require_own(row["installation"])
+            state = State(row["epoch"], row["revision"])
         return GroupState(state=state, everywhere=(row["facts"], row["episodes"]))
 
     async def is_ours(self) -> bool:
@@ -89,7 +98,12 @@ class GroupReader:
         return bool(await self._rows(_HAS_EPISODE, uuid=episode_uuid(self._group, conversation_id)))
 
     async def dump(self) -> GroupDump:
-        """All of it, oldest first."""
+        """All of it, oldest first.
+
+        Raises:
+            MemoryOfAnother, GraphUnavailable: as `state`.
+        """
+        await self.state()
         items, _ = await self.since(-1, "")
         facts = [item for item in items if isinstance(item, Fact)]
         episodes = [item for item in items if isinstance(item, Episode)]

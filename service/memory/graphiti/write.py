@@ -14,6 +14,7 @@ from neo4j import AsyncManagedTransaction
 
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.connection import Neo4jConnection, run
+from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import (
     NewFact,
     entity_node,
@@ -28,7 +29,7 @@ from service.memory.graphiti.rows import (
     pack,
 )
 from service.memory.graphiti.vendor import EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
-from service.memory.store import Embedded, Episode, FactDraft, Group, Kind
+from service.memory.store import Embedded, Episode, FactDraft, Kind
 from world.time import WorldTime
 
 DELETE_BATCH = 5_000
@@ -36,9 +37,10 @@ DELETE_BATCH = 5_000
 # Setting a property, even to itself, takes the lock.
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
-    ON CREATE SET g.world_id = $world, g.person_id = $person, g.epoch = $epoch, g.revision = 0, g.facts = 0
+    ON CREATE SET g.world_id = $world, g.person_id = $person, g.installation = $installation,
+        g.epoch = $epoch, g.revision = 0, g.facts = 0
     SET g.revision = g.revision
-    RETURN g.revision AS revision, g.facts AS facts
+    RETURN g.revision AS revision, g.facts AS facts, g.installation AS installation
 """
 _UNLOCK = "MATCH (g:KataribeGroup {id: $group}) SET g.revision = $revision, g.facts = $facts"
 _ENTITIES_THERE = "MATCH (n:Entity) WHERE n.uuid IN $uuids RETURN n.uuid AS uuid"
@@ -115,9 +117,9 @@ _DELETE_GROUP = "MATCH (g:KataribeGroup {id: $group}) DELETE g RETURN 0 AS delet
 
 
 class GroupWriter:
-    """Writes into one group."""
+    """Writes into one group, if it is ours."""
 
-    def __init__(self, connection: Neo4jConnection, group: Group) -> None:
+    def __init__(self, connection: Neo4jConnection, group: GraphGroup) -> None:
         self._connection = connection
         self._group = group
 
@@ -174,7 +176,9 @@ class GroupWriter:
         await self._connection.write(work)
 
     async def erase(self) -> None:
-        """Remove all of the group, a batch at a time; the group's own node last, so that a rest is found again."""
+        """Remove all of the group, whoever wrote it, a batch at a time; the group's own node last, so that a rest is
+        found again.
+        """
         for query in (_DELETE_FACTS, *_DELETE_NODES, _DELETE_GROUP):
             while await self._delete(query):
                 pass
@@ -200,11 +204,22 @@ class GroupWriter:
         return await self._connection.write(work)
 
     async def lock(self, tx: AsyncManagedTransaction) -> "Write":
-        """Begin a write: what follows in the transaction has the group for itself."""
+        """Begin a write: what follows in the transaction has the group for itself.
+
+        Raises:
+            MemoryOfAnother: another installation wrote the group.
+        """
         group = self._group
         (row,) = await run(
-            tx, _LOCK, group=group.id, world=group.world_id, person=group.person_id, epoch=str(uuid.uuid4())
+            tx,
+            _LOCK,
+            group=group.id,
+            world=group.world_id,
+            person=group.person_id,
+            installation=group.installation,
+            epoch=str(uuid.uuid4()),
         )
+        group.require_own(row["installation"])
         graphiti = await self._connection.graphiti()
         return Write(tx, graphiti, group, revision=row["revision"] + 1, facts=row["facts"])
 
@@ -213,7 +228,7 @@ class Write:
     """One transaction that holds the group's lock."""
 
     def __init__(
-        self, tx: AsyncManagedTransaction, graphiti: GraphDriver, group: Group, *, revision: int, facts: int
+        self, tx: AsyncManagedTransaction, graphiti: GraphDriver, group: GraphGroup, *, revision: int, facts: int
     ) -> None:
         self._tx = tx
         self._graphiti = graphiti

@@ -85,7 +85,9 @@ def graph_on(
     def made(model: FakeOpenAI) -> EpisodeGraphitiMemory:
         asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=30)
         worlds = WorldRepository(village, settings.world)
-        return EpisodeGraphitiMemory(database, connection_to(neo4j_server), FakeEmbedder(), worlds, asked)
+        return EpisodeGraphitiMemory(
+            database, connection_to(neo4j_server), FakeEmbedder(), worlds, asked, installation="ours"
+        )
 
     return made
 

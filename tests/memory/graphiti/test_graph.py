@@ -18,6 +18,7 @@ from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Embedder
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
+from service.memory.graphiti.groups import QUERIES as GROUP_QUERIES
 from service.memory.graphiti.read import QUERIES
 from service.memory.graphiti.rows import fact_uuid, moment
 from service.memory.graphiti.schema import major
@@ -43,22 +44,30 @@ from world.time import WorldTime
 
 pytestmark = pytest.mark.server
 
+ALL_QUERIES = {**QUERIES, **GROUP_QUERIES}
+
 
 def connection_to(server: Neo4jServer) -> Neo4jConnection:
     """A connection by our settings."""
     return Neo4jConnection(server.uri, server.user, SecretStr(server.password), server.database)
 
 
-def graph_on(server: Neo4jServer, embedder: Embedder | None = None, database: Database | None = None) -> GraphitiMemory:
-    """A graph on that server; `database` is only asked for turns."""
-    return graph_with(connection_to(server), embedder, database)
+def graph_on(
+    server: Neo4jServer, embedder: Embedder | None = None, database: Database | None = None, **named: str
+) -> GraphitiMemory:
+    """A graph on that server; `database` is only asked for turns and worlds."""
+    return graph_with(connection_to(server), embedder, database, **named)
 
 
 def graph_with(
-    connection: Neo4jConnection, embedder: Embedder | None = None, database: Database | None = None
+    connection: Neo4jConnection,
+    embedder: Embedder | None = None,
+    database: Database | None = None,
+    installation: str = "ours",
+    prefix: str = "",
 ) -> GraphitiMemory:
     """A graph on that connection."""
-    return GraphitiMemory(cast("Database", database), connection, embedder)
+    return GraphitiMemory(cast("Database", database), connection, embedder, installation=installation, prefix=prefix)
 
 
 def empty(server: Neo4jServer) -> None:
@@ -145,7 +154,6 @@ def test_what_one_replica_writes_closes_and_forgets_the_other_knows_at_once(serv
 def test_two_replicas_that_write_the_same_episode_at_once_write_it_once(server: Neo4jServer) -> None:
     async def work() -> None:
         replicas = [graph_on(server, FakeEmbedder()) for _ in range(4)]
-        await replicas[0].check()
         heard = episode(TARO, "c1", MONDAY)
         told = [draft(heard, index, text) for index, text in enumerate(TOWN)]
         await asyncio.gather(*(one.deliver(TARO, heard, told) for one in replicas))
@@ -217,7 +225,7 @@ def test_graphitis_own_full_text_is_made_with_the_cjk_analyzer_before_graphiti_m
     assert [row["fact"] for row in found] == ["太郎は既婚者で子供が2人いる"]
 
 
-@pytest.mark.parametrize("name", sorted(QUERIES))
+@pytest.mark.parametrize("name", sorted(ALL_QUERIES))
 def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
     async def work() -> None:
         graph = graph_on(server)
@@ -229,9 +237,16 @@ def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
 
     run(work)
     query(server, "CALL db.resampleOutdatedIndexes()")
-    given = {"group": "g", "model": "m", "revision": 1, "uuid": "u"}
+    given = {
+        "group": "g",
+        "model": "m",
+        "revision": 1,
+        "uuid": "u",
+        "starts": ["main--"],
+        "installation": "ours",
+    }
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
-        summary = driver.execute_query(f"EXPLAIN {QUERIES[name]}", given, database_=server.database).summary
+        summary = driver.execute_query(f"EXPLAIN {ALL_QUERIES[name]}", given, database_=server.database).summary
     assert summary.plan is not None
     scans = [kind for kind in operators(summary.plan) if "Scan" in kind]
     assert scans == []

@@ -64,7 +64,9 @@ FOUR = (says(HELLO), replies(FAMILY), says(THANKS, achieved=True), replies(FAREW
 
 
 def _foretold(room: ConversationDependencies) -> list[tuple[str, int, str, str]]:
-    return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in rows(room, PendingEventRow)]
+    """In the order in which they will be told (ids of one millisecond have none)."""
+    scheduled = sorted(rows(room, PendingEventRow), key=lambda r: (r["at"], r["rank"], r["person_id"], r["key"]))
+    return [(row["kind"], row["at"], row["person_id"], row["key"]) for row in scheduled]
 
 
 def _clock(room: ConversationDependencies) -> int:
@@ -401,9 +403,9 @@ def test_the_events_of_a_talk_are_foretold_in_order_and_told_when_the_clock_has_
     assert _foretold(room) == [
         ("conversation_started", starts, "aoi", held),
         ("conversation_ended", starts + 4, "aoi", held),
+        ("conversation_closed", starts + 4, "aoi", held),
         ("fact_rejected", starts + 4, "npc_taro", f"{held}/000"),
         ("fact_rejected", starts + 4, "npc_taro", f"{held}/001"),
-        ("conversation_closed", starts + 4, "aoi", held),
     ]
     room.database.write_now(lambda s: flush_due(s, "main", WorldTime(starts + 5)))
     told = room.database.read_now(lambda s: events_after(s, "main", 0, 100))

@@ -1,5 +1,6 @@
 """Owns memories in tests: a store with its database, used as closings and the API use it."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ class Memory:
     def __init__(self, store: MemoryStore, database: Database) -> None:
         self.store = store
         self.database = database
+        self._delivering = asyncio.Lock()
 
     async def remember(
         self, group: Group, episode: Episode, facts: Sequence[FactDraft], said: Sequence[str] = ()
@@ -62,12 +64,13 @@ class Memory:
             return
         mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
         query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.revision))
-        for row in await self.database.read(lambda s: list(s.exec(query))):
-            if is_forget(row):
-                await delivery.erase(group, row.payload.get("partner_id"))
-            else:
-                await delivery.deliver(*outbox_entry(row))
-            await self.database.write(partial(_delete, row))
+        async with self._delivering:  # by one at a time, as the outbox does
+            for row in await self.database.read(lambda s: list(s.exec(query))):
+                if is_forget(row):
+                    await delivery.erase(group, row.payload.get("partner_id"))
+                else:
+                    await delivery.deliver(*outbox_entry(row))
+                await self.database.write(partial(_delete, row))
 
 
 def put_summary(session: Session, group: Group, episode: Episode, revision: int) -> None:

@@ -52,6 +52,7 @@ class Neo4jServer:
                     "java",
                     "-Xmx512m",
                     "-XX:+UseSerialGC",
+                    "-XX:TieredStopAtLevel=1",  # it lives for minutes: a quick start is worth more than quick code
                     *_OPENS,
                     "-cp",
                     _classpath(),
@@ -82,11 +83,6 @@ class Neo4jServer:
         if self._process is not None:
             self._process.kill()
             self._wait()
-
-    def restart(self) -> None:
-        """Start again on the same data and the same port, after `stop` or `kill` if it still runs."""
-        self.stop()
-        self.start()
 
     def _wait(self) -> None:
         process = self._process
@@ -146,11 +142,3 @@ def neo4j_server() -> Iterator[Neo4jServer]:
             yield server
         finally:
             server.stop()
-
-
-@pytest.fixture
-def mortal_neo4j(neo4j_server: Neo4jServer) -> Iterator[Neo4jServer]:
-    """The same one, for a test that stops or kills it: afterwards it runs again."""
-    yield neo4j_server
-    if neo4j_server.pid is None:
-        neo4j_server.start()

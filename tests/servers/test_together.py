@@ -29,11 +29,11 @@ def test_shares(number, made):
 def test_a_fixture_that_tests_of_a_module_share_is_made_once(tmp_path: Path) -> None:
     (tmp_path / "test_sharing.py").write_text(SHARING, encoding="utf-8")
     plugins = ("-p", "xdist", "-p", "tests.servers.together")
-    command = [sys.executable, "-m", "pytest", "-q", *plugins, "-n", "2", "--dist", "loadgroup", "--rootdir", tmp_path]
+    in_two = ("-n", "2", "--dist", "loadgroup")
     ours = Path(__file__).parents[2]
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
     told = subprocess.run(
-        [*command, tmp_path],
+        [sys.executable, "-m", "pytest", "-q", *plugins, *in_two, "--rootdir", str(tmp_path), str(tmp_path)],
         cwd=tmp_path,
         env={**outside, "PYTHONPATH": str(ours), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,

@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
@@ -28,7 +27,6 @@ from service.store.session import Database
 from tests.memory.contract import (
     MONDAY,
     TARO,
-    THURSDAY,
     TOWN,
     TUESDAY,
     WEDNESDAY,
@@ -40,7 +38,6 @@ from tests.memory.contract import (
 )
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.servers.neo4j import Neo4jServer
-from world.time import WorldTime
 
 pytestmark = pytest.mark.server
 
@@ -122,13 +119,6 @@ def server(neo4j_server: Neo4jServer) -> Neo4jServer:
     """The session's server, without data."""
     empty(neo4j_server)
     return neo4j_server
-
-
-@pytest.fixture
-def own_server(mortal_neo4j: Neo4jServer) -> Neo4jServer:
-    """Nothing in it, and the test may kill it."""
-    empty(mortal_neo4j)
-    return mortal_neo4j
 
 
 # Two replicas
@@ -273,73 +263,6 @@ def refused(graph: GraphitiMemory) -> GraphUnavailable:
 
     run(work)
     return found[0]
-
-
-def test_a_server_that_is_down_at_start_is_named_and_used_when_it_comes(own_server: Neo4jServer) -> None:
-    own_server.stop()
-
-    async def work() -> None:
-        graph = graph_on(own_server, FakeEmbedder())
-        started = time.monotonic()
-        with pytest.raises(GraphUnavailable, match="KATARIBE_MEMORY__NEO4J_URI"):
-            await graph.check()
-        with pytest.raises(GraphUnavailable):
-            await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
-        with pytest.raises(GraphUnavailable):
-            await graph.recall(TARO, "太郎", at=MONDAY)
-        assert time.monotonic() - started < 20
-        await asyncio.to_thread(own_server.start)
-        await tell(To(graph), TARO, "c1", MONDAY, *TOWN)
-        assert len((await graph.export(TARO)).facts) == len(TOWN)
-        await graph.aclose()
-
-    run(work)
-
-
-def test_a_server_killed_in_the_middle_of_writing_holds_whole_episodes_and_a_retry_doubles_nothing(
-    own_server: Neo4jServer,
-) -> None:
-    talks = [episode(TARO, f"c{number}", WorldTime(MONDAY + number)) for number in range(60)]
-    told = {
-        talk.conversation_id: [draft(talk, index, f"{talk.conversation_id}: {text}") for index, text in enumerate(TOWN)]
-        for talk in talks
-    }
-
-    async def work() -> None:
-        graph = graph_on(own_server, FakeEmbedder())
-        written: list[str] = []
-        under_way = asyncio.Event()
-
-        async def write_all() -> None:
-            for talk in talks:
-                await graph.deliver(TARO, talk, told[talk.conversation_id])
-                written.append(talk.conversation_id)
-                if len(written) == 5:
-                    under_way.set()
-
-        writing = asyncio.create_task(write_all())
-        await under_way.wait()
-        await asyncio.to_thread(own_server.kill)
-        with pytest.raises(GraphUnavailable):
-            await writing
-        assert len(written) < len(talks)
-        await asyncio.to_thread(own_server.start)
-
-        there = await graph.export(TARO)
-        held = {one.conversation_id for one in there.episodes}
-        assert held >= set(written)
-        assert {fact.id for fact in there.facts} == {fact.id for key in held for fact in told[key]}
-
-        await write_all()
-        await write_all()
-        whole = await graph.export(TARO)
-        assert [one.conversation_id for one in whole.episodes] == [talk.conversation_id for talk in talks]
-        assert len(whole.facts) == len({fact.id for fact in whole.facts}) == len(talks) * len(TOWN)
-        assert len(await graph.recall(TARO, "apples", at=THURSDAY, limit=50)) == 50
-        await graph.aclose()
-
-    run(work)
-    assert query(own_server, "MATCH ()-[e:MENTIONS]->() RETURN count(e) AS n")[0]["n"] == 2 * len(talks)
 
 
 def test_a_wrong_password_names_its_setting_and_is_not_told(server: Neo4jServer) -> None:

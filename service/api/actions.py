@@ -1,5 +1,6 @@
-"""Owns the endpoints of what a character could do, and what a client makes it do."""
+"""Owns the endpoints of what a character could do, in the reader's language, and what a client makes it do."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header
@@ -15,17 +16,21 @@ from service.api.life_schemas import (
     DoingOut,
     MovedOut,
     MoveIn,
+    OptionOut,
     PossibilitiesOut,
+    RefusalOut,
     SleepIn,
     SleptOut,
 )
-from service.api.possibilities import possibilities_out
 from service.api.problem import describe
-from service.locales import language_named
+from service.decision.descriptions import action_name, option_line, why
+from service.locales import Language, language_named
+from service.people.worlds import WorldRepository, WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from world.time import WorldTime, iso
+from service.store.tables import WorldRow
+from world.option import Option, Possibilities, Refusal
 
 router = APIRouter(tags=["people"])
 
@@ -50,7 +55,7 @@ async def read_actions(
         world_session = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
         found = possibilities(session, world_session, character_id)
         language = language_named(accept_language) or world_session.world.language
-        return possibilities_out(deps.conversation.worlds, world_session.world, language, character_id, found)
+        return _possibilities(deps.conversation.worlds, world_session.world, language, character_id, found)
 
     return await deps.conversation.database.read(work)
 
@@ -79,21 +84,50 @@ def _act(
     if isinstance(body, MoveIn):
         to = Destination(node_id=body.node_id, facility_id=body.facility_id, npc_id=body.npc_id)
         segment = walk(session, world_session, character_id, to)
-        return MovedOut(
-            path=list(segment.path),
-            times=[iso(t) for t in segment.times],
-            arrives_at=iso(segment.arrival),
-            minutes=segment.arrival - segment.start,
-        ).model_dump()
+        minutes = segment.arrival - segment.start
+        return MovedOut.of(segment, arrives_at=segment.arrival, minutes=minutes).model_dump()
     if isinstance(body, DoIn):
         option = do(session, world_session, character_id, body.action_id, facility_id=body.facility_id)
-        arrival = WorldTime(now + option.walk_minutes)
-        return DoingOut(
-            action_id=option.action_id,
-            node_id=option.node_id,
-            facility_id=option.facility_id,
-            arrives_at=iso(arrival),
-            until=iso(WorldTime(arrival + option.minutes)),
-        ).model_dump()
+        arrival = now + option.walk_minutes
+        return DoingOut.of(option, arrives_at=arrival, until=arrival + option.minutes).model_dump()
     cleared = sleep(session, world_session, character_id)
-    return SleptOut(at=iso(now), cleared_conversations=cleared).model_dump()
+    return SleptOut(at=now, cleared_conversations=cleared).model_dump()
+
+
+def _possibilities(
+    worlds: WorldRepository, world: WorldView, language: Language, character_id: str, found: Possibilities
+) -> PossibilitiesOut:
+    """`language`: the reader's, whatever the world's is."""
+    told = _in_language(worlds, world, language)
+    return PossibilitiesOut(
+        character_id=character_id,
+        now=world.now,
+        language=language,
+        options=[_option(told, option) for option in found.options],
+        refusals=[_refusal(told, refusal) for refusal in found.refusals],
+    )
+
+
+def _in_language(worlds: WorldRepository, world: WorldView, language: Language) -> WorldView:
+    if language == world.language:
+        return world
+    row = WorldRow(id=world.id, language=language, started_at=world.started_at, now=world.now)
+    return replace(worlds.as_world(row), notices=world.notices)
+
+
+def _option(world: WorldView, option: Option) -> OptionOut:
+    place, text = world.map.label(option.node_id), option_line(world, option)
+    return OptionOut.of(option, **_named(world, option), place=place, text=text)
+
+
+def _refusal(world: WorldView, refusal: Refusal) -> RefusalOut:
+    return RefusalOut.of(refusal, **_named(world, refusal), reason=refusal.reason.value, text=why(world, refusal))
+
+
+def _named(world: WorldView, one: Option | Refusal) -> dict[str, Any]:
+    facility = world.map.facilities.get(one.facility_id or "")
+    return {
+        "name": action_name(world, one.action_id),
+        "facility_name": facility.name if facility else None,
+        "target_name": world.name_of(one.target_id) if one.target_id else None,
+    }

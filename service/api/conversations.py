@@ -9,7 +9,7 @@ from service.api import views
 from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.problem import describe
-from service.api.schemas import ConversationDetail, ConversationPage, MessageOut, PromptOut, StartIn
+from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import reopen
 from service.conversation.context import Goal
@@ -19,6 +19,7 @@ from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.locales import Phrase
+from service.people.worlds import WorldView
 from service.runtime.client_actions import talk
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
@@ -87,8 +88,7 @@ async def list_conversations(
 ) -> ConversationPage:
     """Conversations of the world, newest first."""
 
-    def work(session: Session) -> ConversationPage:
-        world = deps.conversation.worlds.open(session, world_id)
+    def work(session: Session, world: WorldView) -> ConversationPage:
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
         for seat, person_id in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id)):
             if person_id is not None:
@@ -103,13 +103,13 @@ async def list_conversations(
         items = [views.conversation(row, world) for row in rows[:limit]]
         return ConversationPage(items=items, next=items[-1].id if len(rows) > limit else None)
 
-    return await deps.conversation.database.read(work)
+    return await deps.read(world_id, work)
 
 
 @router.get("/{conversation_id}", response_model=ConversationDetail, responses=describe(404))
 async def read_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
     """A conversation with its transcript and, once closed, what it changed."""
-    return await _detail(deps, world_id, conversation_id)
+    return await views.read_conversation(deps, world_id, conversation_id)
 
 
 @router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
@@ -124,7 +124,7 @@ async def end_conversation(conversation_id: Slug, deps: Serving, world_id: World
     )
     deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
     await deps.runner.interrupt(key)
-    return await _detail(deps, world_id, conversation_id)
+    return await views.read_conversation(deps, world_id, conversation_id)
 
 
 @router.post(
@@ -155,15 +155,7 @@ async def read_prompt(
 
     def work(session: Session) -> PromptOut:
         row, asked = prompt_of(session, conversation_of(session, world_id, conversation_id), turn)
-        told = [MessageOut(role=message.role, content=message.content) for message in asked]
-        return PromptOut(
-            turn=row.turn,
-            speaker_id=row.speaker_id,
-            speaker_name=row.speaker_name,
-            model=row.model,
-            text=row.text,
-            messages=told,
-        )
+        return PromptOut.of(row, messages=asked)
 
     return await deps.conversation.database.read(work)
 
@@ -226,10 +218,4 @@ async def _answer(
         await deps.runner.wait(ConversationKey(world_id, conversation_id))
         response.status_code = 200
     response.headers["Location"] = f"/conversations/{conversation_id}"
-    return await _detail(deps, world_id, conversation_id)
-
-
-async def _detail(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
-    return await deps.conversation.database.read(
-        lambda s: views.read_conversation(s, deps.conversation.worlds.open(s, world_id), conversation_id)
-    )
+    return await views.read_conversation(deps, world_id, conversation_id)

@@ -1,17 +1,22 @@
 """Owns what every endpoint is handed: what it is answered with, the world of the request, the idempotency key."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Header, Request
+from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
+from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.world_runner import WorldRunner
 from service.store.idempotency import Once
 from service.store.tables import MAIN_WORLD
 from world.ids import SLUG, SLUG_MAX
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,11 @@ class ApiDependencies:
     def models_missing(self) -> bool:
         """Nobody answers decisions: characters follow their routine."""
         return self.conversation.models.names()["decision"] == "none"
+
+    async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
+        """What `work` reads of the world as it stands."""
+        worlds = self.conversation.worlds
+        return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
 
 
 def _deps(request: Request) -> ApiDependencies:

@@ -6,12 +6,20 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from world.ids import SLUG, SLUG_MAX
+from world.time import WorldTime, iso
 
 T = TypeVar("T")
 
 Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
-WorldTimeText = Annotated[str, Field(examples=["2026-04-01T07:00"])]
+
+
+def _as_text(value: object) -> object:
+    return iso(WorldTime(value)) if isinstance(value, int) else value
+
+
+WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-04-01T07:00"])]
+"""A world time as text; rows and values have it in minutes."""
 
 
 def _whole(value: object) -> object:
@@ -20,6 +28,18 @@ def _whole(value: object) -> object:
 
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 """A JSON integer: ``5``, and ``5.0`` as engines write it whose numbers are all floats; not ``"5"``, not ``true``."""
+
+
+class Out(BaseModel):
+    """What a client is answered. Rows and values become it by their attributes, those within it too."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def of(cls, source: object, **more: Any) -> Self:
+        """What is called the same in `source`, and `more`, which wins."""
+        own = {name: getattr(source, name) for name in cls.model_fields.keys() - more if hasattr(source, name)}
+        return cls.model_validate(own | more)
 
 
 class In(BaseModel):

@@ -19,7 +19,6 @@ from service.store.event_kinds import Decided, PlannedBlock
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
-from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +46,11 @@ class LifeStates:
         elif doing.talk_id is not None and conversation_id is None:
             return None
         lasts = doing.action_id in (TALK, HOLD)
-        return ActivityOut(
-            action_id=doing.action_id,
+        return ActivityOut.of(
+            doing,
             name=action_name(self.world, doing.action_id),
-            node_id=doing.node_id,
-            facility_id=doing.facility_id,
-            since=iso(doing.start),
-            until=None if lasts else iso(doing.end),
+            since=doing.start,
+            until=None if lasts else doing.end,
             talking_in=conversation_id,
         )
 
@@ -63,17 +60,7 @@ class LifeStates:
         person = self.people.get(character_id)
         levels = levels_of(world, character_id, person)
         now = needs.at(levels, max(world.now, levels.since))
-        return [
-            NeedOut(
-                id=need.id,
-                name=need.name or need.id,
-                level=round(now[need.id], 2),
-                lowest=need.lowest,
-                highest=need.highest,
-                critical=need.critical,
-            )
-            for need in needs.all
-        ]
+        return [NeedOut.of(need, name=need.name or need.id, level=round(now[need.id], 2)) for need in needs.all]
 
     def life(self, session: Session, character_id: str) -> LifeOut:
         """Raises: NotFound."""

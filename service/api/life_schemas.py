@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Out, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
 from service.locales import Language
 from service.store.event_kinds import PlannedBlock, Stopped
@@ -40,7 +40,7 @@ class DoIn(In):
 ActionIn = Annotated[SleepIn | MoveIn | DoIn, Field(discriminator="type")]
 
 
-class SleptOut(BaseModel):
+class SleptOut(Out):
     """What sleep did."""
 
     type: Literal["sleep"] = "sleep"
@@ -48,7 +48,7 @@ class SleptOut(BaseModel):
     cleared_conversations: int
 
 
-class MovedOut(BaseModel):
+class MovedOut(Out):
     """The way that is walked now: `path[i]` is reached at `times[i]`."""
 
     type: Literal["move"] = "move"
@@ -58,7 +58,7 @@ class MovedOut(BaseModel):
     minutes: int
 
 
-class DoingOut(BaseModel):
+class DoingOut(Out):
     """What the character does from now on: it is at `node_id` at `arrives_at`, and done at `until` if nothing cuts
     it.
     """
@@ -112,14 +112,14 @@ class ClockIn(In):
     pace: MayBeLeftOut[Literal["exact", "realtime"]] = None
 
 
-class StoppedOut(BaseModel):
+class StoppedOut(Out):
     """Why the service has stopped a running clock; `detail` is a sentence in the world's language."""
 
     reason: Stopped
     detail: str
 
 
-class ClockOut(BaseModel):
+class ClockOut(Out):
     """How the world's clock runs. `manual`: by ticks alone. `exact`: it waits for what is decided and said."""
 
     mode: Literal["manual", "running"]
@@ -130,7 +130,7 @@ class ClockOut(BaseModel):
     )
 
 
-class AnnouncementOut(BaseModel):
+class AnnouncementOut(Out):
     """Something everybody knows of from `at` until before `until`."""
 
     text: str
@@ -138,7 +138,7 @@ class AnnouncementOut(BaseModel):
     until: WorldTimeText
 
 
-class NeedOut(BaseModel):
+class NeedOut(Out):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
     id: str
@@ -149,7 +149,7 @@ class NeedOut(BaseModel):
     critical: float | None
 
 
-class ActivityOut(BaseModel):
+class ActivityOut(Out):
     """What a character does now. `until`: null while nobody knows, as in a talk."""
 
     action_id: str
@@ -161,37 +161,35 @@ class ActivityOut(BaseModel):
     talking_in: str | None = Field(description="id of the conversation")
 
 
-class OptionOut(BaseModel):
-    """Something possible now: `walk_minutes` to `node_id`, then it for `minutes` (0: until it is over)."""
-
-    action_id: str
-    name: str
-    node_id: str
-    place: str
-    facility_id: str | None
-    facility_name: str | None
-    target_id: str | None = Field(description="who would be spoken to")
-    target_name: str | None
-    walk_minutes: int
-    minutes: int
-    text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
-
-
-class RefusalOut(BaseModel):
-    """Something that is not possible now: `reason` is a stable word, `facts` what it is about, `text` a sentence."""
-
+class _Named(Out):
     action_id: str
     name: str
     facility_id: str | None
     facility_name: str | None
     target_id: str | None
     target_name: str | None
+
+
+class OptionOut(_Named):
+    """Something possible now: `walk_minutes` to `node_id`, then it for `minutes` (0: until it is over)."""
+
+    node_id: str
+    place: str
+    target_id: str | None = Field(description="who would be spoken to")
+    walk_minutes: int
+    minutes: int
+    text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
+
+
+class RefusalOut(_Named):
+    """Something that is not possible now: `reason` is a stable word, `facts` what it is about, `text` a sentence."""
+
     reason: str = Field(examples=["closed", "too_little"])
     facts: dict[str, Any]
     text: str
 
 
-class PossibilitiesOut(BaseModel):
+class PossibilitiesOut(Out):
     """What a character could do now if it stopped what it does, and what not, and why."""
 
     character_id: str
@@ -201,7 +199,7 @@ class PossibilitiesOut(BaseModel):
     refusals: list[RefusalOut]
 
 
-class LifeOut(BaseModel):
+class LifeOut(Out):
     """How a character lives, at the world's clock. `plan` is today's; empty: its routine is the plan."""
 
     decision: How = Field(description="how it decides now: a model is asked, by routine, or a client says")

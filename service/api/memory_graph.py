@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from service.api.dependencies import Serving, WorldId
-from service.api.fields import Slug, WorldTimeText
+from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.views import told
+from service.api.schemas import RememberedFact
 from service.memory.lexical import normal
-from service.memory.store import Episode, Fact, Group
+from service.memory.store import Fact, Group
 from service.people.worlds import WorldView
-from world.time import WorldTime, iso
+from world.time import WorldTime
 
 router = APIRouter(tags=["people"])
 
 _NAMESPACE = uuid.UUID("0b9a6f0e-6c1d-5a6b-8a27-5d3f5f0c9e42")
 
 
-class EntityOut(BaseModel):
+class EntityOut(Out):
     """Somebody or something facts are about. Its `id` stays; `person_id` and `kind` if it is one of the cast by
     name.
     """
@@ -34,27 +34,15 @@ class EntityOut(BaseModel):
     facts: int = Field(description="how many of the facts here touch it")
 
 
-class FactEdgeOut(BaseModel):
+class FactEdgeOut(RememberedFact):
     """A fact from one entity to another: true from `valid_at` to `invalid_at`, and where it was heard."""
 
-    id: str
-    subject: str
     subject_id: str
-    relation: str
-    object: str
     object_id: str
-    statement: str
-    valid_at: WorldTimeText
-    invalid_at: WorldTimeText | None
-    learned_at: WorldTimeText
-    expired_at: WorldTimeText | None
-    replaced_by: str | None
-    conversation_id: str
-    turn: int | None
     holds: bool = Field(description="held true at the world's present moment")
 
 
-class EpisodeOut(BaseModel):
+class EpisodeOut(Out):
     """A conversation the character remembers as a whole; `summary` is its prose."""
 
     id: str
@@ -66,7 +54,7 @@ class EpisodeOut(BaseModel):
     at: WorldTimeText
 
 
-class MemoryGraphOut(BaseModel):
+class MemoryGraphOut(Out):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
     character_id: str
@@ -87,7 +75,7 @@ async def read_memory_graph(
     limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts and episodes, the newest")] = 500,
 ) -> MemoryGraphOut:
     """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
-    world = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id))
+    world = await deps.read(world_id, lambda _, world: world)
     character = world.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
@@ -96,11 +84,29 @@ async def read_memory_graph(
     return MemoryGraphOut(
         character_id=character_id,
         character_name=character.name,
-        now=iso(world.now),
+        now=world.now,
         entities=_entities(group, world, facts),
-        facts=[_fact(group, fact, world.now) for fact in facts],
+        facts=[
+            FactEdgeOut.of(
+                fact,
+                subject_id=_entity_id(group, fact.subject),
+                object_id=_entity_id(group, fact.object),
+                learned_at=fact.created_at,
+                holds=fact.known_at(world.now),
+            )
+            for fact in facts
+        ],
         facts_total=len(known),
-        episodes=[_episode(episode, world) for episode in dump.episodes[::-1][:limit]],
+        episodes=[
+            EpisodeOut.of(
+                episode,
+                id=episode.conversation_id,
+                name=world.say("answers.episode", partner=partner),
+                partner_name=partner,
+            )
+            for episode in dump.episodes[::-1][:limit]
+            for partner in (world.name_of(episode.partner_id),)
+        ],
     )
 
 
@@ -129,36 +135,3 @@ def _entities(group: Group, world: WorldView, facts: Sequence[Fact]) -> list[Ent
         for key, count in sorted(touched.items(), key=lambda item: (-item[1], item[0]))
         for person_id, kind in [cast.get(key, (None, None))]
     ]
-
-
-def _fact(group: Group, fact: Fact, now: WorldTime) -> FactEdgeOut:
-    return FactEdgeOut(
-        id=fact.id,
-        subject=fact.subject,
-        subject_id=_entity_id(group, fact.subject),
-        relation=fact.relation,
-        object=fact.object,
-        object_id=_entity_id(group, fact.object),
-        statement=fact.statement,
-        valid_at=iso(fact.valid_at),
-        invalid_at=told(fact.invalid_at),
-        learned_at=iso(fact.created_at),
-        expired_at=told(fact.expired_at),
-        replaced_by=fact.replaced_by,
-        conversation_id=fact.conversation_id,
-        turn=fact.turn,
-        holds=fact.known_at(now),
-    )
-
-
-def _episode(episode: Episode, world: WorldView) -> EpisodeOut:
-    partner = world.name_of(episode.partner_id)
-    return EpisodeOut(
-        id=episode.conversation_id,
-        name=world.say("answers.episode", partner=partner),
-        summary=episode.summary,
-        partner_id=episode.partner_id,
-        partner_name=partner,
-        conversation_id=episode.conversation_id,
-        at=iso(episode.at),
-    )

@@ -12,10 +12,10 @@ from service.api.fields import Slug
 from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.problem import describe
-from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut
+from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
 from service.content.profile import Mood
 from service.memory.mid_term import mid_term_memories
-from service.memory.recall import recall, todays_summaries
+from service.memory.recall import RecentMemory, recall, todays_summaries
 from service.memory.self_facts import self_facts
 from service.memory.store import Group
 from service.people.attitude import Attitude, attitudes_of, moods
@@ -26,7 +26,6 @@ from service.runtime.client_actions import set_decision, take_control
 from service.runtime.forget import forget_character
 from service.runtime.world_session import WorldSession
 from world.movement import Position, neighbours
-from world.time import iso
 
 router = APIRouter(tags=["people"])
 
@@ -39,13 +38,7 @@ AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as the
 @router.get("/characters", response_model=list[CharacterOut], responses=describe())
 async def list_characters(deps: Serving, world_id: WorldId) -> list[CharacterOut]:
     """All characters as they stand now."""
-
-    def work(session: Session) -> list[CharacterOut]:
-        lives = _lives(session, deps, world_id)
-        here = positions(session, lives.world)
-        return [_character(session, lives, here, character_id) for character_id in lives.world.cast.characters]
-
-    return await deps.conversation.database.read(work)
+    return await deps.read(world_id, lambda s, world: _characters(s, world, deps))
 
 
 @router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
@@ -54,7 +47,7 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
 
     One that has not lived yet is shown as it would begin.
     """
-    return await deps.conversation.database.read(lambda s: _one_character(s, deps, world_id, character_id))
+    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, only=character_id)[0])
 
 
 @router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
@@ -76,24 +69,19 @@ async def change_character(character_id: Slug, body: CharacterIn, deps: Serving,
         amend(session, world_session, character_id, wanted)
 
     await deps.world_runner.command(world_id, work)
-    return await deps.conversation.database.read(lambda s: _one_character(s, deps, world_id, character_id))
+    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, only=character_id)[0])
 
 
 @router.get("/npcs", response_model=list[NpcOut], responses=describe())
 async def list_npcs(deps: Serving, world_id: WorldId) -> list[NpcOut]:
     """All NPCs as they stand now."""
-
-    def work(session: Session) -> list[NpcOut]:
-        world = deps.conversation.worlds.open(session, world_id)
-        return _npcs(session, deps, world, list(world.cast.npcs))
-
-    return await deps.conversation.database.read(work)
+    return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, list(world.cast.npcs)))
 
 
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
 async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
     """An NPC as it stands now, with what it has told about itself."""
-    return await deps.conversation.database.read(lambda s: _one_npc(s, deps, world_id, npc_id))
+    return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, [world.npc(npc_id).id])[0])
 
 
 @router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
@@ -103,7 +91,7 @@ async def change_npc(npc_id: Slug, body: NpcIn, deps: Serving, world_id: WorldId
     def work(session: Session, world_session: WorldSession) -> NpcOut:
         amend_npc(session, world_session, npc_id, mood=body.mood, affinity=body.affinity or {})
         session.flush()
-        return _one_npc(session, deps, world_id, npc_id)
+        return _npcs(session, deps.conversation.worlds.open(session, world_id), deps, [npc_id])[0]
 
     return await deps.world_runner.command(world_id, work)
 
@@ -139,9 +127,9 @@ async def read_memory(
     at: AsKnownAt = None,
 ) -> MemoryOut:
     """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
-    await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id).character(character_id))
+    await deps.read(world_id, lambda _, world: world.character(character_id))
     memory = await _remembered(deps, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
-    return MemoryOut(**memory.model_dump(), character_id=character_id, npc_id=npc_id)
+    return MemoryOut.of(memory, character_id=character_id, npc_id=npc_id)
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
@@ -160,72 +148,58 @@ async def _remembered(
 ) -> PersonMemoryOut:
     """Raises: NotFound: there is no such person, or nobody to ask about."""
 
-    def people(session: Session) -> WorldView:
-        world = deps.conversation.worlds.open(session, world_id)
-        for named in filter(None, (person_id, about)):
-            world.cast.person(named)
-        return world
-
-    world = await deps.conversation.database.read(people)
+    world = await deps.read(world_id, lambda _, world: world)
+    for named in filter(None, (person_id, about)):
+        world.cast.person(named)
     moment = None if at is None else views.moment(at, "query.at")
     memory = await recall(
         deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, **asked
     )
     recent = memory.recent
-    return PersonMemoryOut(
+    return PersonMemoryOut.of(
+        memory,
         person_id=person_id,
         group_id=deps.conversation.memory.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
-        now=iso(world.now),
-        found=memory.found,
-        relation=None if about is None else views.relation(recent.attitude, recent.partners),
-        last_meeting=views.last_meeting(recent.last_summary, world),
+        now=world.now,
+        relation=None if about is None else _relation(recent),
+        last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.fact(found, world) for found in memory.facts],
-        mid_term=[views.mid_term(row) for row in recent.mid_term],
+        mid_term=recent.mid_term,
         today=[views.today(row, world) for row in recent.today],
         long_term_available=memory.unavailable is None,
     )
 
 
-def _lives(session: Session, deps: ApiDependencies, world_id: str, only: str | None = None) -> LifeStates:
-    world = deps.conversation.worlds.open(session, world_id)
-    return life_states(session, world, models_missing=deps.models_missing, only=only)
+def _relation(recent: RecentMemory) -> RelationOut:
+    own = recent.attitude
+    return RelationOut.of(own, affinity=recent.partners.affinity, conversation_count=own.times_met)
 
 
-def _one_character(session: Session, deps: ApiDependencies, world_id: str, character_id: str) -> CharacterOut:
-    lives = _lives(session, deps, world_id, only=character_id)
-    lives.world.character(character_id)
-    return _character(session, lives, positions(session, lives.world), character_id)
+def _characters(
+    session: Session, world: WorldView, deps: ApiDependencies, only: str | None = None
+) -> list[CharacterOut]:
+    lives = life_states(session, world, models_missing=deps.models_missing, only=only)
+    here = positions(session, world)
+    return [_character(session, lives, here, one) for one in ((only,) if only else world.cast.characters)]
 
 
 def _character(session: Session, lives: LifeStates, here: dict[str, Position], character_id: str) -> CharacterOut:
     world = lives.world
     profile = world.character(character_id)
-    return CharacterOut(
-        id=profile.id,
-        name=profile.name,
-        personality=profile.personality,
-        tendencies=list(profile.tendencies),
-        custom_prompt=profile.custom_prompt,
-        facts=list(profile.facts),
-        goals=[{"goal": goal.goal, "importance": goal.importance} for goal in profile.goals],
-        home=profile.home,
+    return CharacterOut.of(
+        profile,
+        goals=[goal.model_dump() for goal in profile.goals],
         position=views.position(world, segment_of(session, world, character_id), world.now),
         talking_in=lives.talking.get(character_id),
-        beside=list(neighbours(world.map, here, character_id)),
-        mid_term=[views.mid_term(row) for row in mid_term_memories(session, world, character_id)],
+        beside=neighbours(world.map, here, character_id),
+        mid_term=mid_term_memories(session, world, character_id),
         today=[views.today(row, world) for row in todays_summaries(session, world, character_id)],
-        **lives.life(session, character_id).model_dump(),
+        **dict(lives.life(session, character_id)),
     )
 
 
-def _one_npc(session: Session, deps: ApiDependencies, world_id: str, npc_id: str) -> NpcOut:
-    world = deps.conversation.worlds.open(session, world_id)
-    world.npc(npc_id)
-    return _npcs(session, deps, world, [npc_id])[0]
-
-
-def _npcs(session: Session, deps: ApiDependencies, world: WorldView, npc_ids: list[str]) -> list[NpcOut]:
+def _npcs(session: Session, world: WorldView, deps: ApiDependencies, npc_ids: list[str]) -> list[NpcOut]:
     talking = talking_in(session, world)
     felt = moods(session, world, npc_ids, deps.conversation.settings.memory.mood_cools_hours)
     towards = attitudes_of(session, world.id, npc_ids, world.now)
@@ -237,19 +211,12 @@ def _npc(
 ) -> NpcOut:
     profile = world.npc(npc_id)
     learned = self_facts(session, world.id, npc_id, history=True)
-    return NpcOut(
-        id=profile.id,
-        name=profile.name,
-        personality=profile.personality,
-        tendencies=list(profile.tendencies),
-        custom_prompt=profile.custom_prompt,
-        facts=list(profile.facts),
-        learned_facts=[views.learned_fact(fact) for fact in sorted(learned, key=lambda f: f.invalid_at is not None)],
+    return NpcOut.of(
+        profile,
+        learned_facts=sorted(learned, key=lambda fact: fact.invalid_at is not None),
         mood=mood,
         conversation_count=sum(one.times_met for one in towards.values()),
-        last_conversation_at=views.told(
-            max((one.last_met_at for one in towards.values() if one.last_met_at), default=None)
-        ),
+        last_conversation_at=max((one.last_met_at for one in towards.values() if one.last_met_at), default=None),
         spawn_node_id=world.map.posts[npc_id],
         talking_in=talking_in,
         affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},

@@ -1,7 +1,6 @@
 """Owns the errors a client sees: RFC 9457 problem details, in the language it asks for, each type stable."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -9,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
+from pydantic_core import to_jsonable_python
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
@@ -89,13 +89,12 @@ class _Described:
 
 def problem_of(error: KataribeError, language: Language) -> Problem:
     """An error as its problem."""
-    facts = {name: value if _is_json(value) else str(value) for name, value in error.facts.items()}
     return Problem(
         type=TYPE_PREFIX + error.slug,
         title=error.slug.replace("-", " ").capitalize(),
         status=error.status,
         detail=error.sentence(language),
-        facts=facts or None,
+        facts=to_jsonable_python(error.facts, fallback=str) or None,
     )
 
 
@@ -121,7 +120,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         status=422,
         detail=sentence(language, "answers.invalid")
         + (sentence(language, "answers.more", told=TOLD, all=len(found)) if len(found) > TOLD else ""),
-        errors=[FieldError(field=_path(e["loc"]), message=str(e["msg"])) for e in found[:TOLD]],
+        errors=[FieldError(field=".".join(map(str, e["loc"])), message=str(e["msg"])) for e in found[:TOLD]],
     )
     return _answer(problem)
 
@@ -163,14 +162,3 @@ def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResp
     body = problem.model_dump(exclude_none=True)
     return JSONResponse(body, problem.status, headers, media_type=MEDIA_TYPE)
 
-
-def _path(location: Sequence[int | str]) -> str:
-    return ".".join(map(str, location))
-
-
-def _is_json(value: object) -> bool:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return False
-    return True

@@ -1,10 +1,10 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
 
-from pydantic import BaseModel, Field, computed_field
+from pydantic import BeforeValidator, Field, computed_field
 
-from service.api.fields import Change, In, MayBeLeftOut, Slug, Text, Whole, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
 from service.conversation.prompt import Emotion
@@ -49,7 +49,7 @@ class WorldIn(Change):
     announce: MayBeLeftOut[AnnounceIn] = None
 
 
-class GoalOut(BaseModel):
+class GoalOut(Out):
     """What the character wants of the conversation."""
 
     goal: str
@@ -57,14 +57,18 @@ class GoalOut(BaseModel):
     given: bool = Field(description="False: the character set it itself")
 
 
-class TurnOut(BaseModel):
+def _known(emotion: object) -> object:
+    return emotion if emotion in get_args(Emotion) else "neutral"
+
+
+class TurnOut(Out):
     """One utterance. `turn` counts from 0; `model` says who made it."""
 
     turn: int
     speaker_id: str
     speaker_name: str
     text: str
-    emotion: Emotion
+    emotion: Annotated[Emotion, BeforeValidator(_known)]
     at: WorldTimeText
     model: str
     prompt_tokens: int
@@ -72,7 +76,7 @@ class TurnOut(BaseModel):
     duration_ms: int
 
 
-class FailureOut(BaseModel):
+class FailureOut(Out):
     """What went wrong: the problem's type, whose model call it was, and a sentence in the world's language."""
 
     type: str
@@ -80,7 +84,7 @@ class FailureOut(BaseModel):
     detail: str
 
 
-class CostOut(BaseModel):
+class CostOut(Out):
     """Model calls and tokens."""
 
     calls: int
@@ -88,14 +92,14 @@ class CostOut(BaseModel):
     completion_tokens: int
 
 
-class StepOut(BaseModel):
+class StepOut(Out):
     """A number or word before and after."""
 
     before: int | str
     after: int | str
 
 
-class KeptFactOut(BaseModel):
+class KeptFactOut(Out):
     """A fact that was stored, with the turn it was said in."""
 
     id: str
@@ -103,7 +107,7 @@ class KeptFactOut(BaseModel):
     turn: int
 
 
-class MidTermOut(BaseModel):
+class MidTermOut(Out):
     """Something that affects the character's next days."""
 
     content: str
@@ -120,7 +124,7 @@ class MidTermOut(BaseModel):
         return self.partner_id
 
 
-class RejectedOut(BaseModel):
+class RejectedOut(Out):
     """Something the model claimed that was not stored, and why."""
 
     statement: str
@@ -128,45 +132,58 @@ class RejectedOut(BaseModel):
     reason: RejectionReason
 
 
-class PartnerChangesOut(BaseModel):
-    """What a talk of two characters has changed for the one that was spoken to."""
-
+class _SideChanges(Out):
     summary: str
     topics: list[str]
-    affinity: StepOut = Field(description="of the one who began the talk, towards this one")
+    affinity: StepOut
     stance: str
     facts: list[KeptFactOut]
     mid_term: list[MidTermOut]
     rejected: list[RejectedOut]
 
 
-class ChangesOut(BaseModel):
+class PartnerChangesOut(_SideChanges):
+    """What a talk of two characters has changed for the one that was spoken to."""
+
+    affinity: StepOut = Field(description="of the one who began the talk, towards this one")
+
+
+class ChangesOut(_SideChanges):
     """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
     other's.
     """
 
-    summary: str
-    topics: list[str]
-    affinity: StepOut
     mood: StepOut
-    stance: str
     learned_facts: list[KeptFactOut] = Field(
         description="what the NPC told about itself that it did not have as a fact"
     )
     facts: list[KeptFactOut] = Field(description="what the character now remembers")
-    mid_term: list[MidTermOut]
-    rejected: list[RejectedOut]
     partner: PartnerChangesOut | None = None
 
 
-class ConversationOut(BaseModel):
+class _WithPartner(Out):
+    partner_id: str
+    partner_name: str
+
+    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
+    @property
+    def npc_id(self) -> str:
+        """An older name of `partner_id`."""
+        return self.partner_id
+
+    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
+    @property
+    def npc_name(self) -> str:
+        """An older name of `partner_name`."""
+        return self.partner_name
+
+
+class ConversationOut(_WithPartner):
     """A conversation without its turns."""
 
     id: str
     character_id: str
     character_name: str
-    partner_id: str
-    partner_name: str
     partner_kind: Literal["npc", "character"] = Field(description="who the partner is: two characters can talk, too")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
     node_id: str
@@ -184,27 +201,15 @@ class ConversationOut(BaseModel):
     cost: CostOut
     links: dict[str, str]
 
-    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
-    @property
-    def npc_id(self) -> str:
-        """An older name of `partner_id`."""
-        return self.partner_id
 
-    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
-    @property
-    def npc_name(self) -> str:
-        """An older name of `partner_name`."""
-        return self.partner_name
-
-
-class MessageOut(BaseModel):
+class MessageOut(Out):
     """One message of a prompt. `assistant` is what the speaker itself said before."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-class PromptOut(BaseModel):
+class PromptOut(Out):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
     turn: int
@@ -222,7 +227,7 @@ class ConversationDetail(ConversationOut):
     changes: ChangesOut | None
 
 
-class Page(BaseModel):
+class Page(Out):
     """`next` is the cursor of the next page; absent on the last."""
 
     next: str | None = None
@@ -234,7 +239,7 @@ class ConversationPage(Page):
     items: list[ConversationOut]
 
 
-class EventOut(BaseModel):
+class EventOut(Out):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
     id: int
@@ -271,7 +276,7 @@ class TickOut(Page):
     events: list[AnyEventOut]
 
 
-class PositionOut(BaseModel):
+class PositionOut(Out):
     """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
 
     node_id: str
@@ -282,7 +287,7 @@ class PositionOut(BaseModel):
     arrives_at: WorldTimeText | None = None
 
 
-class PersonOut(BaseModel):
+class PersonOut(Out):
     """Somebody and where."""
 
     id: str
@@ -293,14 +298,14 @@ class PersonOut(BaseModel):
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
-class PeopleOut(BaseModel):
+class PeopleOut(Out):
     """Everybody at one moment."""
 
     at: WorldTimeText
     people: list[PersonOut]
 
 
-class WorldOut(BaseModel):
+class WorldOut(Out):
     """A world's clock and how it is played."""
 
     id: str
@@ -327,7 +332,7 @@ class WorldOut(BaseModel):
     circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
-class NodeOut(BaseModel):
+class NodeOut(Out):
     """A place to stand on. `closed`: an NPC stands there."""
 
     id: str
@@ -338,7 +343,7 @@ class NodeOut(BaseModel):
     closed: bool
 
 
-class EdgeOut(BaseModel):
+class EdgeOut(Out):
     """A way, walked in `minutes` in either direction."""
 
     a: str
@@ -346,7 +351,7 @@ class EdgeOut(BaseModel):
     minutes: int
 
 
-class FacilityOut(BaseModel):
+class FacilityOut(Out):
     """What can be used, from which nodes, and when (``HH:MM-HH:MM``)."""
 
     id: str
@@ -358,7 +363,7 @@ class FacilityOut(BaseModel):
     open_now: bool
 
 
-class MapOut(BaseModel):
+class MapOut(Out):
     """All maps of the world; `posts` says where each NPC stands."""
 
     maps: dict[str, str]
@@ -368,77 +373,63 @@ class MapOut(BaseModel):
     posts: dict[str, str]
 
 
-class LearnedFactOut(BaseModel):
-    """A fact an NPC told about itself."""
-
+class _Fact(Out):
     id: str
     statement: str
     conversation_id: str
-    turn: int
+    turn: int | None
     valid_at: WorldTimeText
     invalid_at: WorldTimeText | None
     replaced_by: str | None
 
 
-class NpcOut(BaseModel):
-    """An NPC as it stands now. `facts` are its author's; `learned_facts` what it told since, closed ones last."""
+class LearnedFactOut(_Fact):
+    """A fact an NPC told about itself."""
 
+    turn: int
+
+
+class _AuthoredPerson(Out):
     id: str
     name: str
     personality: str
     tendencies: list[str]
     custom_prompt: str
     facts: list[str]
+    talking_in: str | None
+
+
+class NpcOut(_AuthoredPerson):
+    """An NPC as it stands now. `facts` are its author's; `learned_facts` what it told since, closed ones last."""
+
     learned_facts: list[LearnedFactOut]
     mood: Mood
     conversation_count: int
     last_conversation_at: WorldTimeText | None
     spawn_node_id: str
-    talking_in: str | None
     affinity: dict[str, int] = Field(description="towards each character it has met")
 
 
-class CharacterOut(LifeOut):
+class CharacterOut(_AuthoredPerson, LifeOut):
     """A character as it stands now."""
 
-    id: str
-    name: str
-    personality: str
-    tendencies: list[str]
-    custom_prompt: str
-    facts: list[str]
     goals: list[dict[str, str]]
     home: str
     position: PositionOut
-    talking_in: str | None
     beside: list[str] = Field(description="ids of people close enough to talk to")
     mid_term: list[MidTermOut]
     today: list["TodayOut"]
 
 
-class TodayOut(BaseModel):
+class TodayOut(_WithPartner):
     """A conversation of the character's current day."""
 
     conversation_id: str
-    partner_id: str
-    partner_name: str
     summary: str
     at: WorldTimeText
 
-    @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
-    @property
-    def npc_id(self) -> str:
-        """An older name of `partner_id`."""
-        return self.partner_id
 
-    @computed_field(description="an older name of `partner_name`")  # type: ignore[prop-decorator]
-    @property
-    def npc_name(self) -> str:
-        """An older name of `partner_name`."""
-        return self.partner_name
-
-
-class LastMeetingOut(BaseModel):
+class LastMeetingOut(Out):
     """The last closed conversation of the two."""
 
     conversation_id: str
@@ -449,26 +440,24 @@ class LastMeetingOut(BaseModel):
     ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
 
 
-class FactOut(BaseModel):
-    """A remembered fact: true from `valid_at` to `invalid_at`, known from `learned_at` on, and where it is from."""
+class RememberedFact(_Fact):
+    """What is said of a remembered fact wherever it is shown."""
 
-    id: str
-    statement: str
     subject: str
     relation: str
     object: str
-    valid_at: WorldTimeText
-    invalid_at: WorldTimeText | None
     learned_at: WorldTimeText
     expired_at: WorldTimeText | None
-    replaced_by: str | None
+
+
+class FactOut(RememberedFact):
+    """A remembered fact: true from `valid_at` to `invalid_at`, known from `learned_at` on, and where it is from."""
+
     ago: str
-    conversation_id: str
-    turn: int | None
     score: float
 
 
-class RelationOut(BaseModel):
+class RelationOut(Out):
     """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who
     remembers.
     """
@@ -479,7 +468,7 @@ class RelationOut(BaseModel):
     stance: str
 
 
-class PersonMemoryOut(BaseModel):
+class PersonMemoryOut(Out):
     """What a person, NPC or character, remembers. `long_term_available` false: the memory graph is away, `facts` empty.
 
     `relation` and `last_meeting` are null where nobody was named by `about`.
@@ -508,20 +497,17 @@ class MemoryOut(PersonMemoryOut):
     npc_id: str | None
 
 
-class UsageOut(BaseModel):
+class UsageOut(CostOut):
     """Model calls and tokens of one world day and role. `estimated`: a server did not report tokens."""
 
     day: str
     role: str
-    calls: int
     failures: int
-    prompt_tokens: int
-    completion_tokens: int
     cached_tokens: int
     estimated: bool
 
 
-class LeftOut(BaseModel):
+class LeftOut(Out):
     """A limit a day, how much of it is spent, and how much is left."""
 
     limit: int
@@ -529,7 +515,7 @@ class LeftOut(BaseModel):
     left: int
 
 
-class BudgetOut(BaseModel):
+class BudgetOut(Out):
     """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
 
     day: str = Field(examples=["2026-04-01"])
@@ -539,7 +525,7 @@ class BudgetOut(BaseModel):
     tokens: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
 
 
-class HealthOut(BaseModel):
+class HealthOut(Out):
     """Whether the service and what it needs are there."""
 
     status: Literal["ok", "degraded"]

@@ -13,7 +13,7 @@ from starlette.types import Send
 
 from service.api import views
 from service.api.dependencies import ApiDependencies
-from service.api.schemas import ConversationDetail
+from service.api.schemas import TurnOut
 from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
 from service.store.phase import Phase
 from service.store.tables import ConversationKey
@@ -64,7 +64,7 @@ async def events_of(
     ended = False
     with deps.conversation.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
         while True:
-            detail = await _read(deps, world_id, conversation_id)
+            detail = await views.read_conversation(deps, world_id, conversation_id)
             for turn in detail.turns[seen:]:
                 yield _event("turn", turn, id=str(turn.turn + 1))
             seen = max(seen, len(detail.turns))
@@ -79,7 +79,7 @@ async def events_of(
                     yield _event("speaking", asdict(moment))
                 elif isinstance(moment, Said) and moment.row.turn == seen:
                     seen += 1
-                    yield _event("turn", views.turn_out(moment.row), id=str(seen))
+                    yield _event("turn", TurnOut.model_validate(moment.row), id=str(seen))
                 elif isinstance(moment, Ended) and not ended:
                     ended = True
                     yield _event("ended", {"reason": moment.reason})
@@ -94,9 +94,3 @@ async def events_of(
 def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:
     text = data.model_dump_json() if isinstance(data, BaseModel) else json.dumps(data)
     return format_sse_event(event=kind, data_str=text, id=id)
-
-
-async def _read(deps: ApiDependencies, world_id: str, conversation_id: str) -> ConversationDetail:
-    return await deps.conversation.database.read(
-        lambda s: views.read_conversation(s, deps.conversation.worlds.open(s, world_id), conversation_id)
-    )

@@ -1,20 +1,19 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
 from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
-from service.api.event_page import LIMIT_MAX, EventQuery, page_of_step
+from service.api.events import LIMIT_MAX, EventQuery, page_of_step
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states
-from service.api.life_schemas import AnnouncementOut, ClockIn, ClockOut, StoppedOut
+from service.api.life_schemas import ClockIn, ClockOut
 from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,
-    EdgeOut,
     FacilityOut,
     LeftOut,
     MapOut,
@@ -36,10 +35,8 @@ from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
 from service.runtime.outbox_relay import waiting
 from service.runtime.world_session import WorldSession
-from service.store.event_kinds import Stopped
 from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import usage_rows
-from world.places import Facility
 from world.time import MINUTES_PER_DAY, WorldTime, iso
 
 router = APIRouter(tags=["world"])
@@ -52,7 +49,7 @@ _ON_ITS_WAY: dict[int | str, dict[str, Any]] = {
 @router.get("/world", response_model=WorldOut, responses=describe())
 async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
     """The world's clock and how it is played. A world that nobody has written to is at its beginning."""
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
+    return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
 @router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
@@ -89,7 +86,7 @@ async def set_clock(body: ClockIn, deps: Serving, world_id: WorldId) -> WorldOut
     does.
     """
     await deps.clock_scheduler.set(world_id, mode=body.mode, speed=body.speed, pace=body.pace)
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
+    return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
 @router.post("/world/stop", response_model=WorldOut, responses=describe())
@@ -101,7 +98,7 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
     nothing. Where another replica moves the world, it stands within seconds.
     """
     await deps.clock_scheduler.set(world_id, mode="manual")
-    return await deps.conversation.database.read(lambda s: _world(s, deps, deps.conversation.worlds.open(s, world_id)))
+    return await deps.read(world_id, lambda s, world: _world(s, deps, world))
 
 
 @router.delete("/world", status_code=204, responses=describe(409))
@@ -138,17 +135,16 @@ async def tick(
     """
     step = await deps.world_runner.tick(world_id, body.ticks, once_of(world_id, key, "tick", {"ticks": body.ticks}))
     if not body.wait:
-        now = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id).now)
+        now = await deps.read(world_id, lambda _, world: world.now)
         response.status_code = 202
-        told = TickOut(before=iso(step.before), now=iso(now), until=iso(step.after), ticks=body.ticks, events=[])
-        return told.model_copy(update={"next": str(step.first)})
+        return TickOut(before=step.before, now=now, until=step.after, ticks=body.ticks, events=[], next=str(step.first))
     await deps.world_runner.wait(world_id, step.after)
     asked = EventQuery(world_id=world_id, after=step.first, kind=kind, person_id=person_id, limit=limit)
     page = await deps.conversation.database.read(lambda s: page_of_step(s, step, asked))
     return TickOut(
-        before=iso(step.before),
-        now=iso(step.after),
-        until=iso(step.after),
+        before=step.before,
+        now=step.after,
+        until=step.after,
         ticks=body.ticks,
         events=page.items,
         next=page.next,
@@ -158,17 +154,21 @@ async def tick(
 @router.get("/world/map", response_model=MapOut, responses=describe())
 async def read_map(deps: Serving, world_id: WorldId) -> MapOut:
     """Nodes, edges, facilities and where the NPCs stand."""
-    world = await deps.conversation.database.read(lambda s: deps.conversation.worlds.open(s, world_id))
+    world = await deps.read(world_id, lambda _, world: world)
     places = world.map
-    return MapOut(
-        maps=dict(places.map_names),
-        nodes=[
-            NodeOut(id=n.id, map_id=n.map_id, name=n.name, x=n.x, y=n.y, closed=n.id in places.closed_nodes)
-            for n in places.nodes.values()
+    return MapOut.of(
+        places,
+        maps=places.map_names,
+        nodes=[NodeOut.of(node, closed=node.id in places.closed_nodes) for node in places.nodes.values()],
+        facilities=[
+            FacilityOut.of(
+                one,
+                tags=sorted(one.tags),
+                hours=[hours.label for hours in one.hours],
+                open_now=one.open_at(world.now),
+            )
+            for one in places.facilities.values()
         ],
-        edges=[EdgeOut(a=e.a, b=e.b, minutes=e.minutes) for e in places.edges],
-        facilities=[_facility(f, world.now) for f in places.facilities.values()],
-        posts=dict(places.posts),
     )
 
 
@@ -180,32 +180,19 @@ async def read_people(
 ) -> PeopleOut:
     """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
-    def work(session: Session) -> PeopleOut:
-        world = deps.conversation.worlds.open(session, world_id)
+    def work(session: Session, world: WorldView) -> PeopleOut:
         moment = world.now if at is None else _past(at, world.now)
         lives = life_states(session, world, models_missing=deps.models_missing) if moment == world.now else None
-        return PeopleOut(at=iso(moment), people=_people(session, world, moment, lives))
+        return PeopleOut(at=moment, people=_people(session, world, moment, lives))
 
-    return await deps.conversation.database.read(work)
+    return await deps.read(world_id, work)
 
 
 @router.get("/usage", response_model=list[UsageOut], responses=describe())
 async def read_usage(deps: Serving, world_id: WorldId) -> list[UsageOut]:
     """Model calls and tokens of the world, per world day and role: character, npc, closing, decision."""
     rows = await deps.conversation.database.read(lambda s: usage_rows(s, world_id))
-    return [
-        UsageOut(
-            day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10],
-            role=row.role,
-            calls=row.calls,
-            failures=row.failures,
-            prompt_tokens=row.prompt_tokens,
-            completion_tokens=row.completion_tokens,
-            cached_tokens=row.cached_tokens,
-            estimated=row.estimated,
-        )
-        for row in rows
-    ]
+    return [UsageOut.of(row, day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10]) for row in rows]
 
 
 @router.get("/usage/budget", response_model=BudgetOut, responses=describe())
@@ -237,13 +224,9 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
     row = session.get(WorldRow, world.id)
     until = max(world.now, row.target or 0) if row else world.now
     exact_run = deps.world_runner.drive_of(world.id)
-    return WorldOut(
-        id=world.id,
+    return WorldOut.of(
+        world,
         name=world.cast.world_name,
-        language=world.language,
-        started_at=iso(world.started_at),
-        now=iso(world.now),
-        label=world.label,
         tick_minutes=world.settings.tick_minutes,
         models=names,
         rehearsal=views.REHEARSAL in names.values(),
@@ -252,46 +235,19 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
         npcs=len(world.cast.npcs),
         conversations_running=session.exec(running).one(),
         memories_waiting=waiting(session, world.id),
-        until=iso(WorldTime(until)),
+        until=until,
         moving=until > world.now,
         calls_in_flight=exact_run.in_flight if exact_run else 0,
         clock=_clock(row, world.language),
-        decision=world.decision,
-        weather=world.weather,
-        announcements=[
-            AnnouncementOut(text=n.text, at=iso(WorldTime(n.at)), until=iso(WorldTime(n.until)))
-            for n in world.notices
-            if n.at <= world.now < n.until
-        ],
-        circumstances=world.circumstances,
+        announcements=[notice for notice in world.notices if notice.at <= world.now < notice.until],
     )
 
 
 def _clock(row: WorldRow | None, language: Language) -> ClockOut:
     kept = row or WorldRow(id="", language="en", started_at=0, now=0)
-    return ClockOut(
-        mode="running" if kept.clock_mode == "running" else "manual",
-        speed=kept.clock_speed,
-        pace="realtime" if kept.clock_pace == "realtime" else "exact",
-        stopped=_stopped(kept.clock_stopped, language),
-    )
-
-
-def _stopped(reason: str | None, language: Language) -> StoppedOut | None:
-    known: Stopped | None = next((known for known in get_args(Stopped) if known == reason), None)
-    return None if known is None else StoppedOut(reason=known, detail=sentence(language, f"clock.stopped.{known}"))
-
-
-def _facility(facility: Facility, now: WorldTime) -> FacilityOut:
-    return FacilityOut(
-        id=facility.id,
-        map_id=facility.map_id,
-        name=facility.name,
-        node_ids=list(facility.node_ids),
-        tags=sorted(facility.tags),
-        hours=[hours.label for hours in facility.hours],
-        open_now=facility.open_at(now),
-    )
+    reason = kept.clock_stopped
+    stopped = {"reason": reason, "detail": sentence(language, f"clock.stopped.{reason}")} if reason else None
+    return ClockOut.of(kept, mode=kept.clock_mode, speed=kept.clock_speed, pace=kept.clock_pace, stopped=stopped)
 
 
 def _people(session: Session, world: WorldView, at: WorldTime, lives: LifeStates | None) -> list[PersonOut]:

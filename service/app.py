@@ -42,7 +42,8 @@ DESCRIPTION = """A life and a memory for a game's characters.
 
 A world clock moves characters over a map; fixed NPCs stand at their posts. Two language models hold a conversation with
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
-`X-World-Id` chooses a world (default `main`). Errors are RFC 9457 problems, in the language of `Accept-Language`.
+`X-World-Id`, or `world_id` in the query, chooses a world (default `main`). Errors are RFC 9457 problems, in the
+language of `Accept-Language`.
 
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long).

@@ -217,5 +217,5 @@ async def _answer(
     if wait:
         await deps.runner.wait(ConversationKey(world_id, conversation_id))
         response.status_code = 200
-    response.headers["Location"] = f"/conversations/{conversation_id}"
+    response.headers["Location"] = views.address(world_id, f"/conversations/{conversation_id}")
     return await views.read_conversation(deps, world_id, conversation_id)

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Query, Request
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
+from service.errors import Invalid
+from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
@@ -46,10 +48,27 @@ def _deps(request: Request) -> ApiDependencies:
 
 def _world_id(
     x_world_id: Annotated[
-        str, Header(pattern=SLUG, max_length=SLUG_MAX, description="The world; each is wholly apart from the others")
-    ] = MAIN_WORLD,
+        str | None,
+        Header(
+            pattern=SLUG,
+            max_length=SLUG_MAX,
+            description="The world, `main` if none is named; each is wholly apart from the others",
+        ),
+    ] = None,
+    world_id: Annotated[
+        str | None,
+        Query(
+            pattern=SLUG,
+            max_length=SLUG_MAX,
+            description="The same as `X-World-Id`, for who cannot send headers, as a browser's EventSource",
+        ),
+    ] = None,
 ) -> str:
-    return x_world_id
+    """Raises: Invalid: the header names one world, the query another."""
+    if None not in (x_world_id, world_id) and x_world_id != world_id:
+        reason = Phrase("answers.invalid_fields.two_worlds", header=x_world_id, query=world_id)
+        raise Invalid(field="query.world_id", reason=reason)
+    return x_world_id or world_id or MAIN_WORLD
 
 
 def _key(

@@ -161,4 +161,3 @@ async def _bug(request: Request, _: Exception) -> JSONResponse:
 def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     body = problem.model_dump(exclude_none=True)
     return JSONResponse(body, problem.status, headers, media_type=MEDIA_TYPE)
-

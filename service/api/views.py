@@ -21,7 +21,7 @@ from service.locales import Phrase
 from service.locales.time import ago
 from service.memory.store import Recalled
 from service.people.worlds import WorldView
-from service.store.tables import ConversationRow, SummaryRow
+from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
 from world.movement import Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
@@ -35,6 +35,11 @@ def moment(text: str, field: str) -> WorldTime:
         return parse_time(text)
     except BadWorldTime as exc:
         raise Invalid(field=field, reason=Phrase("common.no_world_time", text=exc.text)) from exc
+
+
+def address(world_id: str, path: str) -> str:
+    """The path, with the world it is of, where that is not the one of a request that names none."""
+    return path if world_id == MAIN_WORLD else f"{path}?world_id={world_id}"
 
 
 def conversation(row: ConversationRow, world: WorldView) -> ConversationOut:
@@ -100,5 +105,8 @@ def _of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "failure": failure,
         "rehearsal": REHEARSAL in row.models.values(),
         "cost": row,
-        "links": {"self": f"/conversations/{row.id}", "events": f"/conversations/{row.id}/events"},
+        "links": {
+            "self": address(world.id, f"/conversations/{row.id}"),
+            "events": address(world.id, f"/conversations/{row.id}/events"),
+        },
     }

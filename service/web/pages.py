@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -53,7 +53,7 @@ _TEMPLATES = Environment(
 class Page:
     """Which world is looked at, and in which language.
 
-    `asked`: the language the address names, if any. `valid`: the address names a world as a world can be named.
+    `asked`: the language the address names, if any. `valid`: one world is named, as a world can be named.
     """
 
     request: Request
@@ -73,7 +73,7 @@ class Page:
 
     def address(self, path: str, **query: str) -> str:
         """A page of the same world, in the language the address names, if it names one."""
-        keep = {} if self.world_id == MAIN_WORLD else {"world": self.world_id}
+        keep = {} if self.world_id == MAIN_WORLD else {"world_id": self.world_id}
         if self.asked:
             keep["lang"] = self.asked
         query = keep | query
@@ -110,13 +110,16 @@ class Page:
 
 def _page(
     request: Request,
-    world: Annotated[str, Query()] = MAIN_WORLD,
+    world_id: Annotated[str | None, Query()] = None,
+    world: Annotated[str | None, Query(description="an older name of `world_id`")] = None,
+    x_world_id: Annotated[str | None, Header()] = None,
     lang: Annotated[str | None, Query()] = None,
 ) -> Page:
-    valid = is_slug(world)
+    named = {name for name in (world_id, world, x_world_id) if name is not None} or {MAIN_WORLD}
+    valid = len(named) == 1 and all(map(is_slug, named))
     return Page(
         request=request,
-        world_id=world if valid else MAIN_WORLD,
+        world_id=named.pop() if valid else MAIN_WORLD,
         asked=lang if lang in languages() else None,
         valid=valid,
     )

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.errors import ModelServerError
 from service.llm.scripted import ScriptedModel
-from tests.api.play import LINES, problem, recollection, say, script_short, script_sister, talk, turn
+from tests.api.play import LINES, TALK, problem, recollection, say, script_short, script_sister, talk, turn
 
 OTHER = {"X-World-Id": "other"}
 READS = (
@@ -68,6 +68,63 @@ def test_the_same_two_can_talk_in_two_worlds_at_once(client: TestClient, script:
 def test_a_world_id_that_is_none_is_refused(client: TestClient, world: str) -> None:
     told = problem(client.get("/world", headers=[(b"x-world-id", world.encode())]), 422, "invalid")
     assert [error["field"].lower() for error in told["errors"]] == ["header.x-world-id"]
+
+
+def test_a_world_may_be_named_in_the_query(client: TestClient, script: ScriptedModel) -> None:
+    """Who cannot send a header, as the EventSource of a browser."""
+    script_short(script)
+    held = talk(client, world="other")
+    for path in (*READS, f"/conversations/{held['id']}", f"/conversations/{held['id']}/events"):
+        asked = client.get(f"{path}{'&' if '?' in path else '?'}world_id=other")
+        assert asked.status_code == 200, path
+        assert asked.text == client.get(path, headers=OTHER).text, path
+    assert client.get(f"/conversations/{held['id']}").status_code == 404
+    assert client.patch("/world?world_id=third", json={"weather": "Rain"}).json()["id"] == "third"
+    assert client.get("/world", headers={"X-World-Id": "third"}).json()["weather"] == "Rain"
+
+
+def test_every_path_that_takes_the_header_takes_the_query(client: TestClient) -> None:
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        for method, operation in methods.items():
+            taken = {(p["in"], p["name"].lower()): p for p in operation.get("parameters", ())}
+            assert (("header", "x-world-id") in taken) == (("query", "world_id") in taken), (method, path)
+            if ("query", "world_id") in taken:
+                both = (taken["query", "world_id"]["schema"]["anyOf"], taken["header", "x-world-id"]["schema"]["anyOf"])
+                assert both[0] == both[1], (method, path)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "query.world_id: the header X-World-Id names the world other, the query third; name one"),
+        (
+            "ja",
+            "query.world_id: ヘッダー X-World-Id は世界 other を、クエリーは third を指しています。"
+            "どちらか1つにしてください",
+        ),
+    ],
+)
+def test_a_header_and_a_query_that_disagree_are_a_problem(client: TestClient, language: str, sentence: str) -> None:
+    headers = {**OTHER, "Accept-Language": language}
+    assert client.get("/world?world_id=other", headers=headers).json()["id"] == "other"
+    for path in ("/world", "/conversations/abc/events"):
+        told = problem(client.get(path, params={"world_id": "third"}, headers=headers), 422, "invalid")
+        assert told["detail"] == sentence
+    problem(client.get("/world?world_id=a--b"), 422, "invalid")
+
+
+def test_links_lead_into_the_world_they_are_of(client: TestClient, script: ScriptedModel) -> None:
+    for world, query in (("main", ""), ("other", "?world_id=other")):
+        script_short(script)
+        held = talk(client, world=world)
+        assert held["links"] == {
+            "self": f"/conversations/{held['id']}{query}",
+            "events": f"/conversations/{held['id']}/events{query}",
+        }
+        assert client.get(held["links"]["self"]).json() == held
+        script_short(script)
+        begun = client.post("/conversations/start?wait=true", json=TALK, headers={"X-World-Id": world})
+        assert client.get(begun.headers["location"]).json()["id"] == begun.json()["id"]
 
 
 def test_changing_the_language_changes_texts_prompts_and_what_is_said(

@@ -255,13 +255,36 @@ def test_a_lost_stream_is_taken_up_again_without_a_line_twice(chromium_browser: 
 
 def test_another_world_is_another_story(chromium_browser: Browser, tmp_path: Path) -> None:
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
-        meet(page, f"{address}/?world=other")
-        assert "world=other" in page.url
+        meet(page, f"{address}/?world_id=other")
+        assert "world_id=other" in page.url
         expect(page.locator("#changes")).to_be_visible()
         page.goto(address)
         expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
-        page.goto(f"{address}/?world=other")
+        page.goto(f"{address}/?world_id=other")
         expect(page.locator("#conversations a")).to_have_count(1)
+
+
+FOLLOW = """
+(address) => new Promise((done, fail) => {
+  const heard = [];
+  const stream = new EventSource(address);
+  stream.addEventListener("turn", (event) => heard.push(JSON.parse(event.data).text));
+  stream.addEventListener("closed", () => (stream.close(), done(heard)));
+  stream.onerror = () => (stream.close(), fail(new Error("refused")));
+})
+"""
+
+
+def test_the_stream_of_another_world_is_heard_by_an_event_source(chromium_browser: Browser, tmp_path: Path) -> None:
+    """It cannot send X-World-Id."""
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        meet(page, f"{address}/?world_id=other")
+        expect(page.locator("#changes")).to_be_visible()
+        conversation_id = page.url.split("/")[-1].split("?")[0]
+        with httpx.Client(base_url=address, trust_env=False) as client:
+            held = client.get(f"/conversations/{conversation_id}?world_id=other").json()
+        heard = page.evaluate(FOLLOW, held["links"]["events"])
+        assert heard == [turn["text"] for turn in held["turns"]] != []
 
 
 @pytest.mark.parametrize("language", ["ja", "en"])

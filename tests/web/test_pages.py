@@ -111,14 +111,14 @@ def test_a_memory_has_a_page_of_its_graph(client: TestClient) -> None:
     assert "<h1>葵の記憶のつながり</h1>" in page.text
     assert (given(page.text)["id"], given(page.text)["name"]) == ("aoi", "葵")
     assert 'href="/view/characters/aoi"' in page.text
-    english = client.get("/view/characters/aoi/graph?lang=en&world=other").text
+    english = client.get("/view/characters/aoi/graph?lang=en&world_id=other").text
     assert "show what no longer holds" in english
-    assert 'href="/view/characters/aoi?world=other&amp;lang=en"' in english
+    assert 'href="/view/characters/aoi?world_id=other&amp;lang=en"' in english
 
 
 def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
-    page = client.get("/view/characters/aoi?world=other")
-    assert 'href="/view/characters/aoi/graph?world=other"' in page.text
+    page = client.get("/view/characters/aoi?world_id=other")
+    assert 'href="/view/characters/aoi/graph?world_id=other"' in page.text
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
         "/view/characters/nobody",
         "/view/characters/aoi?npc_id=nobody",
         "/view/elsewhere",
-        "/?world=not%20a%20world",
+        "/?world_id=not%20a%20world",
     ],
 )
 def test_what_is_not_there_is_a_friendly_404(client: TestClient, path: str) -> None:
@@ -143,10 +143,19 @@ def test_what_is_not_there_is_a_friendly_404(client: TestClient, path: str) -> N
 def test_a_conversation_is_found_only_in_its_own_world(client: TestClient) -> None:
     conversation_id = talk(client, "other")
     assert client.get(f"/view/conversations/{conversation_id}").status_code == 404
-    page = client.get(f"/view/conversations/{conversation_id}?world=other")
+    page = client.get(f"/view/conversations/{conversation_id}?world_id=other")
     assert page.status_code == 200
     assert given(page.text)["world"] == "other"
-    assert 'href="/?world=other"' in page.text
+    assert 'href="/?world_id=other"' in page.text
+
+
+def test_a_page_may_be_asked_for_by_header_and_by_the_older_name_of_the_query(client: TestClient) -> None:
+    for query, headers in (("?world_id=other", {}), ("", {"X-World-Id": "other"}), ("?world=other", {})):
+        page = client.get(f"/{query}", headers=headers)
+        assert given(page.text)["world"] == "other", (query, headers)
+        assert 'href="/?world_id=other"' in page.text
+    for query in ("?world_id=other&world=third", "?world_id=third"):
+        assert client.get(f"/{query}", headers={"X-World-Id": "other"}).status_code == 404
 
 
 def test_a_hostile_name_stays_text(playing: Settings, tmp_path: Path) -> None:
@@ -168,7 +177,7 @@ def test_a_hostile_name_stays_text(playing: Settings, tmp_path: Path) -> None:
 
 
 def test_a_hostile_address_stays_text(client: TestClient) -> None:
-    page = client.get('/?x="><script>alert(1)</script>&world=main')
+    page = client.get('/?x="><script>alert(1)</script>&world_id=main')
     assert page.status_code == 200
     assert "<script>alert" not in page.text
 

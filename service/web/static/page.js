@@ -19,7 +19,7 @@ export const has = (key) => key in data.texts;
 export function link(path, query = {}) {
   const [bare, hash = ""] = path.split("#");
   const all = new URLSearchParams(query);
-  if (world !== "main") all.set("world", world);
+  if (world !== "main") all.set("world_id", world);
   if (data.asked) all.set("lang", data.asked);
   return bare + (all.size ? `?${all}` : "") + (hash && `#${hash}`);
 }

@@ -1,4 +1,4 @@
-// Owns the reading of server-sent events. EventSource cannot send X-World-Id, so the stream is read by fetch.
+// Owns the reading of server-sent events. They are read by fetch, for an EventSource does not tell why a server refuses.
 
 import { Problem, request } from "./api.js";
 

@@ -3,11 +3,13 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from pydantic import Field
 from sqlmodel import Session, col, select
 
 from service.api import views
 from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
+from service.api.paging import no_such_page
 from service.api.problem import describe
 from service.api.schemas import ConversationDetail, ConversationPage, PromptOut, StartIn
 from service.api.stream import DESCRIBED, EventStream, events_of
@@ -28,6 +30,7 @@ from service.store.tables import ConversationKey, ConversationRow
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 
+ConversationId = Annotated[str, Field(pattern="^[0-9a-f]{28}$")]
 Wait = Annotated[bool, Query(description="Answer when the conversation is closed, not at once")]
 
 _WAITED: dict[int | str, dict[str, Any]] = {
@@ -82,22 +85,27 @@ async def list_conversations(
     character_id: Slug | None = None,
     partner_id: Slug | None = None,
     npc_id: Annotated[Slug | None, Query(description="an older name of `partner_id`")] = None,
+    person_id: Annotated[Slug | None, Query(description="who takes part, whoever began it")] = None,
     phase: Phase | None = None,
-    before: Annotated[str | None, Query(pattern="^[0-9a-f]{28}$", description="`next` of the page before")] = None,
+    after: Annotated[ConversationId | None, Query(description="`next` of the page before")] = None,
+    before: Annotated[ConversationId | None, Query(description="an older name of `after`")] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> ConversationPage:
     """Conversations of the world, newest first."""
+    if None not in (after, before) and after != before:
+        raise Invalid(field="query.before", reason=Phrase("answers.invalid_fields.two_cursors"))
+    cursor = after or before
 
     def work(session: Session, world: WorldView) -> ConversationPage:
         query = select(ConversationRow).where(ConversationRow.world_id == world_id)
-        for seat, person_id in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id)):
-            if person_id is not None:
-                query = query.where(takes_part(person_id, seat))
+        for seat, who in ((OPENER, character_id), (PARTNER, partner_id), (PARTNER, npc_id), (None, person_id)):
+            if who is not None:
+                query = query.where(takes_part(who, seat))
         if phase is not None:
             query = query.where(ConversationRow.phase == phase)
         started, ids = col(ConversationRow.started_at), col(ConversationRow.id)
-        if before is not None:
-            last = _cursor(session, world_id, before)
+        if cursor is not None:
+            last = _last(session, world_id, cursor)
             query = query.where((started < last.started_at) | ((started == last.started_at) & (ids < last.id)))
         rows = session.exec(query.order_by(started.desc(), ids.desc()).limit(limit + 1)).unique().all()
         items = [views.conversation(row, world) for row in rows[:limit]]
@@ -186,10 +194,10 @@ async def stream_conversation(
     return EventStream.of(events_of(deps, world_id, conversation_id, last_event_id))
 
 
-def _cursor(session: Session, world_id: str, conversation_id: str) -> ConversationRow:
-    row = session.get(ConversationRow, (world_id, conversation_id))
+def _last(session: Session, world_id: str, cursor: str) -> ConversationRow:
+    row = session.get(ConversationRow, (world_id, cursor))
     if row is None:
-        raise Invalid(field="query.before", reason=Phrase("answers.invalid_fields.no_such_page", id=conversation_id))
+        raise no_such_page(cursor)
     return row
 
 

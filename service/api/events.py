@@ -40,7 +40,7 @@ class EventQuery:
 
 
 def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
-    """At most `limit` of them; `next` is the id to go on from."""
+    """At most `limit` of them; `next` is the id to go on from, with a minus where earlier ones follow."""
     query = select(EventRow).where(EventRow.world_id == asked.world_id, col(EventRow.id) > asked.after, *more)
     if asked.before is not None:
         query = query.where(col(EventRow.id) < asked.before)
@@ -55,7 +55,8 @@ def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
     ids = col(EventRow.id)
     rows = session.exec(query.order_by(ids if asked.order == "asc" else ids.desc()).limit(asked.limit + 1)).all()
     items = [EVENTS[row.kind].model_validate(row) for row in rows[: asked.limit]]
-    return EventPage(items=items, next=str(items[-1].id) if len(rows) > asked.limit else None)
+    sign = "" if asked.order == "asc" else "-"
+    return EventPage(items=items, next=f"{sign}{items[-1].id}" if len(rows) > asked.limit else None)
 
 
 def page_of_step(session: Session, step: Step, asked: EventQuery) -> EventPage:
@@ -73,9 +74,13 @@ def page_of_step(session: Session, step: Step, asked: EventQuery) -> EventPage:
 async def read_events(
     deps: Serving,
     world_id: WorldId,
-    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before; later events only")] = 0,
+    after: Annotated[
+        int,
+        Query(ge=-(2**62), le=2**62, description="`next` of the page before; or the id of an event: later ones only"),
+    ] = 0,
     before: Annotated[
-        int | None, Query(ge=1, le=2**62, description="`next` of the page before, newest first; earlier events only")
+        int | None,
+        Query(ge=-(2**62), le=2**62, description="An older way to page, newest first: earlier events than that id"),
     ] = None,
     kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$")] = None,
     person_id: Slug | None = None,
@@ -84,11 +89,14 @@ async def read_events(
     order: Annotated[Literal["asc", "desc"], Query(description="Oldest or newest first")] = "asc",
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 100,
 ) -> EventPage:
-    """What happened in the world, oldest first, or newest first."""
+    """What happened in the world, oldest first, or newest first.
+
+    A cursor has a sign where the newest come first: it leads to what is earlier.
+    """
     asked = EventQuery(
         world_id=world_id,
-        after=after,
-        before=before,
+        after=max(0, after),
+        before=-after if after < 0 else before and abs(before),
         kind=kind,
         person_id=person_id,
         since=None if since is None else views.moment(since, "query.since"),

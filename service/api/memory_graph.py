@@ -11,7 +11,7 @@ from pydantic import Field
 from service.api.dependencies import Serving, WorldId
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.schemas import RememberedFact
+from service.api.schemas import Page, RememberedFact
 from service.memory.lexical import normal
 from service.memory.store import Fact, Group
 from service.people.worlds import WorldView
@@ -54,7 +54,7 @@ class EpisodeOut(Out):
     at: WorldTimeText
 
 
-class MemoryGraphOut(Out):
+class MemoryGraphOut(Page):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
     character_id: str
@@ -72,15 +72,21 @@ async def read_memory_graph(
     deps: Serving,
     world_id: WorldId,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = True,
-    limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts and episodes, the newest")] = 500,
+    after: Annotated[str | None, Query(pattern=r"^\d{1,9}-\d{1,9}$", description="`next` of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=2000, description="At most so many facts, and as many episodes")] = 500,
 ) -> MemoryGraphOut:
-    """Everything in the character's long-term memory, as entities, the facts between them, and episodes."""
+    """Everything in the character's long-term memory, as entities, the facts between them, and episodes.
+
+    A cursor says how many facts and episodes are older than those told: what is learned meanwhile moves no page.
+    """
     world = await deps.read(world_id, lambda _, world: world)
     character = world.character(character_id)
     group = Group(world_id=world_id, person_id=character_id)
     dump = await deps.conversation.memory.export(group)
     known = [fact for fact in dump.facts if history or not _closed(fact, world.now)]
-    facts = known[::-1][:limit]
+    older_facts, older_episodes = (len(known), len(dump.episodes)) if after is None else map(int, after.split("-"))
+    facts, episodes = known[:older_facts][::-1][:limit], dump.episodes[:older_episodes][::-1][:limit]
+    left = max(0, older_facts - limit), max(0, older_episodes - limit)
     return MemoryGraphOut(
         character_id=character_id,
         character_name=character.name,
@@ -104,9 +110,10 @@ async def read_memory_graph(
                 name=world.say("answers.episode", partner=partner),
                 partner_name=partner,
             )
-            for episode in dump.episodes[::-1][:limit]
+            for episode in episodes
             for partner in (world.name_of(episode.partner_id),)
         ],
+        next=f"{left[0]}-{left[1]}" if any(left) else None,
     )
 
 

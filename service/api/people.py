@@ -1,9 +1,10 @@
 """Owns the endpoints of people: characters, NPCs, what anybody remembers, and what an author changes about them."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session
 
 from service.api import views
@@ -11,6 +12,7 @@ from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
+from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
 from service.content.profile import Mood
@@ -35,10 +37,19 @@ History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
 
 
-@router.get("/characters", response_model=list[CharacterOut], responses=describe())
-async def list_characters(deps: Serving, world_id: WorldId) -> list[CharacterOut]:
+@router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())
+async def list_characters(
+    request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
+) -> list[CharacterOut]:
     """All characters as they stand now."""
-    return await deps.read(world_id, lambda s, world: _characters(s, world, deps))
+
+    def work(session: Session, world: WorldView) -> tuple[list[CharacterOut], str | None]:
+        ids, following = cut(list(world.cast.characters), str, after, limit)
+        return _characters(session, world, deps, ids), following
+
+    characters, following = await deps.read(world_id, work)
+    link_next(request, response, following)
+    return characters
 
 
 @router.get("/characters/{character_id}", response_model=CharacterOut, responses=describe(404))
@@ -47,7 +58,7 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
 
     One that has not lived yet is shown as it would begin.
     """
-    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, only=character_id)[0])
+    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
 @router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
@@ -69,13 +80,22 @@ async def change_character(character_id: Slug, body: CharacterIn, deps: Serving,
         amend(session, world_session, character_id, wanted)
 
     await deps.world_runner.command(world_id, work)
-    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, only=character_id)[0])
+    return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
-@router.get("/npcs", response_model=list[NpcOut], responses=describe())
-async def list_npcs(deps: Serving, world_id: WorldId) -> list[NpcOut]:
+@router.get("/npcs", response_model=list[NpcOut], responses=LINKED | describe())
+async def list_npcs(
+    request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
+) -> list[NpcOut]:
     """All NPCs as they stand now."""
-    return await deps.read(world_id, lambda s, world: _npcs(s, world, deps, list(world.cast.npcs)))
+
+    def work(session: Session, world: WorldView) -> tuple[list[NpcOut], str | None]:
+        ids, following = cut(list(world.cast.npcs), str, after, limit)
+        return _npcs(session, world, deps, ids), following
+
+    npcs, following = await deps.read(world_id, work)
+    link_next(request, response, following)
+    return npcs
 
 
 @router.get("/npcs/{npc_id}", response_model=NpcOut, responses=describe(404))
@@ -103,6 +123,7 @@ async def read_person_memory(
     world_id: WorldId,
     about: Annotated[Slug | None, Query(description="About whom; left out: about whatever the query says")] = None,
     query: Looked = "",
+    after: After = None,
     limit: Limit = 20,
     history: History = False,
     at: AsKnownAt = None,
@@ -112,7 +133,7 @@ async def read_person_memory(
 
     How it stands to the one asked about, their last talk, facts, what is on its mind, its day.
     """
-    return await _remembered(deps, world_id, person_id, about, query=query, limit=limit, history=history, at=at)
+    return await _remembered(deps, world_id, person_id, about, query=query, page=(after, limit), history=history, at=at)
 
 
 @router.get("/characters/{character_id}/memory", response_model=MemoryOut, responses=describe(404))
@@ -122,13 +143,16 @@ async def read_memory(
     world_id: WorldId,
     npc_id: Annotated[Slug | None, Query(description="About whom: an NPC, or another character")] = None,
     query: Looked = "",
+    after: After = None,
     limit: Limit = 20,
     history: History = False,
     at: AsKnownAt = None,
 ) -> MemoryOut:
     """The older way to ask a character: as `GET /people/{person_id}/memory`, with `npc_id` for `about`."""
     await deps.read(world_id, lambda _, world: world.character(character_id))
-    memory = await _remembered(deps, world_id, character_id, npc_id, query=query, limit=limit, history=history, at=at)
+    memory = await _remembered(
+        deps, world_id, character_id, npc_id, query=query, page=(after, limit), history=history, at=at
+    )
     return MemoryOut.of(memory, character_id=character_id, npc_id=npc_id)
 
 
@@ -144,18 +168,35 @@ async def forget(character_id: Slug, deps: Serving, world_id: WorldId) -> Respon
 
 
 async def _remembered(
-    deps: ApiDependencies, world_id: str, person_id: str, about: str | None, *, at: str | None, **asked: Any
+    deps: ApiDependencies,
+    world_id: str,
+    person_id: str,
+    about: str | None,
+    *,
+    page: tuple[str | None, int],
+    at: str | None,
+    **asked: Any,
 ) -> PersonMemoryOut:
-    """Raises: NotFound: there is no such person, or nobody to ask about."""
+    """`page`: `after` and `limit` of the facts. One more than those is asked for, so that it is known whether any
+    follow; behind a cursor all are, for the order of one page is that of the whole.
+
+    Raises:
+        NotFound: there is no such person, or nobody to ask about.
+        Invalid: no fact has the id that the cursor names.
+    """
+    after, limit = page
 
     world = await deps.read(world_id, lambda _, world: world)
     for named in filter(None, (person_id, about)):
         world.cast.person(named)
     moment = None if at is None else views.moment(at, "query.at")
+    most = limit + 1 if after is None else sys.maxsize
     memory = await recall(
-        deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, **asked
+        deps.conversation.database, deps.conversation.memory, world, person_id, about, at=moment, limit=most, **asked
     )
     recent = memory.recent
+    reachable = memory.unavailable is None
+    facts, following = cut(memory.facts, lambda found: found.fact.id, after if reachable else None, limit)
     return PersonMemoryOut.of(
         memory,
         person_id=person_id,
@@ -164,10 +205,11 @@ async def _remembered(
         now=world.now,
         relation=None if about is None else _relation(recent),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
-        facts=[views.fact(found, world) for found in memory.facts],
+        facts=[views.fact(found, world) for found in facts],
+        next=following,
         mid_term=recent.mid_term,
         today=[views.today(row, world) for row in recent.today],
-        long_term_available=memory.unavailable is None,
+        long_term_available=reachable,
     )
 
 
@@ -176,12 +218,11 @@ def _relation(recent: RecentMemory) -> RelationOut:
     return RelationOut.of(own, affinity=recent.partners.affinity, conversation_count=own.times_met)
 
 
-def _characters(
-    session: Session, world: WorldView, deps: ApiDependencies, only: str | None = None
-) -> list[CharacterOut]:
+def _characters(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequence[str]) -> list[CharacterOut]:
+    only = ids[0] if len(ids) == 1 else None
     lives = life_states(session, world, models_missing=deps.models_missing, only=only)
     here = positions(session, world)
-    return [_character(session, lives, here, one) for one in ((only,) if only else world.cast.characters)]
+    return [_character(session, lives, here, character_id) for character_id in ids]
 
 
 def _character(session: Session, lives: LifeStates, here: dict[str, Position], character_id: str) -> CharacterOut:
@@ -199,7 +240,7 @@ def _character(session: Session, lives: LifeStates, here: dict[str, Position], c
     )
 
 
-def _npcs(session: Session, world: WorldView, deps: ApiDependencies, npc_ids: list[str]) -> list[NpcOut]:
+def _npcs(session: Session, world: WorldView, deps: ApiDependencies, npc_ids: Sequence[str]) -> list[NpcOut]:
     talking = talking_in(session, world)
     felt = moods(session, world, npc_ids, deps.conversation.settings.memory.mood_cools_hours)
     towards = attitudes_of(session, world.id, npc_ids, world.now)

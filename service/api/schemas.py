@@ -228,9 +228,9 @@ class ConversationDetail(ConversationOut):
 
 
 class Page(Out):
-    """`next` is the cursor of the next page; absent on the last."""
+    """A part of a list. `next` is the cursor of the page that follows; null on the last."""
 
-    next: str | None = None
+    next: str | None = Field(default=None, description="the `after` of the next page; null: this is the last")
 
 
 class ConversationPage(Page):
@@ -259,7 +259,7 @@ else:
 
 
 class EventPage(Page):
-    """Events in the order asked for. `next` is the `after` of the next page, or in descending order its `before`."""
+    """Events in the order asked for."""
 
     items: list[AnyEventOut]
 
@@ -298,8 +298,8 @@ class PersonOut(Out):
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
-class PeopleOut(Out):
-    """Everybody at one moment."""
+class PeopleOut(Page):
+    """Everybody at one moment, characters first."""
 
     at: WorldTimeText
     people: list[PersonOut]
@@ -468,8 +468,9 @@ class RelationOut(Out):
     stance: str
 
 
-class PersonMemoryOut(Out):
+class PersonMemoryOut(Page):
     """What a person, NPC or character, remembers. `long_term_available` false: the memory graph is away, `facts` empty.
+    `next` pages the facts.
 
     `relation` and `last_meeting` are null where nobody was named by `about`.
     """

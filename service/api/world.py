@@ -1,8 +1,9 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session, func, select
 
 from service.api import views
@@ -11,6 +12,7 @@ from service.api.events import LIMIT_MAX, EventQuery, page_of_step
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states
 from service.api.life_schemas import ClockIn, ClockOut
+from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import (
     BudgetOut,
@@ -177,21 +179,28 @@ async def read_people(
     deps: Serving,
     world_id: WorldId,
     at: Annotated[str | None, Query(max_length=19, description="A past or present world time; default now")] = None,
+    after: After = None,
+    limit: AtMost = None,
 ) -> PeopleOut:
     """Where everybody is and, now, what each does; or where everybody was at a past moment."""
 
     def work(session: Session, world: WorldView) -> PeopleOut:
         moment = world.now if at is None else _past(at, world.now)
         lives = life_states(session, world, models_missing=deps.models_missing) if moment == world.now else None
-        return PeopleOut(at=moment, people=_people(session, world, moment, lives))
+        ids, following = cut([*world.cast.characters, *sorted(world.map.posts)], str, after, limit)
+        return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids), next=following)
 
     return await deps.read(world_id, work)
 
 
-@router.get("/usage", response_model=list[UsageOut], responses=describe())
-async def read_usage(deps: Serving, world_id: WorldId) -> list[UsageOut]:
+@router.get("/usage", response_model=list[UsageOut], responses=LINKED | describe())
+async def read_usage(
+    request: Request, response: Response, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
+) -> list[UsageOut]:
     """Model calls and tokens of the world, per world day and role: character, npc, closing, decision."""
-    rows = await deps.conversation.database.read(lambda s: usage_rows(s, world_id))
+    every = await deps.conversation.database.read(lambda s: usage_rows(s, world_id))
+    rows, following = cut(every, lambda row: f"{row.day}.{row.role}", after, limit)
+    link_next(request, response, following)
     return [UsageOut.of(row, day=iso(WorldTime(row.day * MINUTES_PER_DAY))[:10]) for row in rows]
 
 
@@ -250,31 +259,28 @@ def _clock(row: WorldRow | None, language: Language) -> ClockOut:
     return ClockOut.of(kept, mode=kept.clock_mode, speed=kept.clock_speed, pace=kept.clock_pace, stopped=stopped)
 
 
-def _people(session: Session, world: WorldView, at: WorldTime, lives: LifeStates | None) -> list[PersonOut]:
+def _people(
+    session: Session, world: WorldView, at: WorldTime, lives: LifeStates | None, ids: Sequence[str]
+) -> list[PersonOut]:
     talking = lives.talking if lives else {}
-    npcs = [
-        PersonOut(
-            id=npc.id,
-            name=npc.name,
-            kind="npc",
-            position=PositionOut(node_id=node_id, place=world.map.label(node_id)),
-            talking_in=talking.get(npc.id),
+    people = []
+    for person_id in ids:
+        post = world.map.posts.get(person_id)
+        if post is None:
+            position = views.position(world, segment_of(session, world, person_id, at), at)
+        else:
+            position = PositionOut(node_id=post, place=world.map.label(post))
+        people.append(
+            PersonOut(
+                id=person_id,
+                name=world.name_of(person_id),
+                kind="character" if post is None else "npc",
+                position=position,
+                talking_in=talking.get(person_id),
+                activity=lives.activity(person_id) if lives else None,
+            )
         )
-        for npc_id, node_id in sorted(world.map.posts.items())
-        for npc in (world.npc(npc_id),)
-    ]
-    characters = [
-        PersonOut(
-            id=character.id,
-            name=character.name,
-            kind="character",
-            position=views.position(world, segment_of(session, world, character.id, at), at),
-            talking_in=talking.get(character.id),
-            activity=lives.activity(character.id) if lives else None,
-        )
-        for character in world.cast.characters.values()
-    ]
-    return [*characters, *npcs]
+    return people
 
 
 def _past(text: str, now: WorldTime) -> WorldTime:

@@ -40,6 +40,7 @@ def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
         "today": [],
         "long_term_available": True,
         "group_id": "main--sora",
+        "next": None,
     }
 
 

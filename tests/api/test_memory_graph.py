@@ -81,6 +81,7 @@ def test_who_has_met_nobody_has_an_empty_graph(client: TestClient) -> None:
         "facts": [],
         "facts_total": 0,
         "episodes": [],
+        "next": None,
     }
 
 

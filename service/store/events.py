@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy import delete, insert, literal
 from sqlmodel import Session, col, func, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from service.store.event_kinds import (
     IN_A_MINUTE,
@@ -35,11 +36,10 @@ one.
 
 
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
-    """Add an event to the log."""
+    """Add an event to the log, numbered as it is inserted."""
     _hold_log(session, world_id)
-    number = last_event(session, world_id) + 1
-    row = EventRow(world_id=world_id, id=number, at=at, kind=payload.kind, person_id=person_id, data=payload.stored())
-    session.add(row)
+    told = {"world_id": world_id, "at": at, "kind": payload.kind, "person_id": person_id, "data": payload.stored()}
+    session.execute(insert(EventRow).values(id=_newest(world_id).scalar_subquery() + 1, **told))
 
 
 def schedule_event(
@@ -100,7 +100,7 @@ def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
     told = (
         sa.select(
             literal(world_id),
-            literal(last_event(session, world_id)) + func.row_number().over(order_by=order),
+            _newest(world_id).scalar_subquery() + func.row_number().over(order_by=order),
             col(PendingEventRow.at),
             col(PendingEventRow.kind),
             func.nullif(col(PendingEventRow.person_id), ""),
@@ -138,7 +138,11 @@ def payload_in(event: EventRow) -> Payload:
 
 def last_event(session: Session, world_id: str) -> int:
     """The id of the newest event; 0 when nothing has happened."""
-    return session.exec(select(func.max(EventRow.id)).where(EventRow.world_id == world_id)).one() or 0
+    return session.exec(_newest(world_id)).one()
+
+
+def _newest(world_id: str) -> SelectOfScalar[int]:
+    return select(func.coalesce(func.max(EventRow.id), 0)).where(EventRow.world_id == world_id)
 
 
 def _hold_log(session: Session, world_id: str) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.content.load import Cast, Content
@@ -110,20 +111,23 @@ class WorldRepository:
 
         With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
         """
-        of_world = (col(NoticeRow.world_id) == WorldRow.id) & (col(NoticeRow.until) > WorldRow.now)
-        query = select(WorldRow, NoticeRow).outerjoin(NoticeRow, of_world).where(WorldRow.id == world_id)
+        return self.as_world(*self.read(session, world_id, lock=lock))
+
+    def read(self, session: Session, world_id: str, *, lock: bool = False) -> tuple[WorldRow, tuple[NoticeRow, ...]]:
+        """The rows that `open` makes a world of."""
+        query = select(WorldRow, NoticeRow).outerjoin(NoticeRow, is_up()).where(WorldRow.id == world_id)
         query = query.order_by(col(NoticeRow.at), col(NoticeRow.id))
         if lock:
             query = query.with_for_update(of=WorldRow).execution_options(populate_existing=True)
         found = session.exec(query).all()
         if found:
-            return self.as_world(found[0][0], tuple(notice for _, notice in found if notice is not None))
+            return found[0][0], tuple(notice for _, notice in found if notice is not None)
         language = self.settings.language or self.content.default_language
         row = WorldRow(id=world_id, language=language, started_at=self.start, now=self.start)
         if lock:
             session.add(row)
             session.flush()
-        return self.as_world(row)
+        return row, ()
 
     def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
         """A world's row with the content in its language."""
@@ -140,6 +144,11 @@ class WorldRepository:
             weather=row.weather,
             notices=notices,
         )
+
+
+def is_up() -> ColumnElement[bool]:
+    """Of a world's notices: those that are not over."""
+    return (col(NoticeRow.world_id) == WorldRow.id) & (col(NoticeRow.until) > WorldRow.now)
 
 
 def _setting_of(cast: Cast) -> Setting:

@@ -21,7 +21,7 @@ from service.store.event_kinds import Slept
 from service.store.events import note, retract
 from service.store.tables import ConversationRow
 from world import simulation
-from world.actions import BUILT_IN, WAIT
+from world.actions import BUILT_IN, HOLD, WAIT
 from world.errors import Unreachable
 from world.life import Person, State
 from world.movement import Segment, node_at, walking_at
@@ -186,7 +186,10 @@ def _stand(session: Session, world_session: WorldSession, character_id: str) -> 
 
 
 def _hold(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """What was scheduled of it does not happen: it stands where it is."""
+    """What was scheduled of it does not happen: it stands where it is, and who does so already goes on standing."""
+    last = world_session.core.people[character_id].last
+    if last.action_id == HOLD and last.start <= world_session.world.now < last.end:
+        return
     retract(session, world_session.world.id, character_id, world_session.world.now)
     publish(session, world_session, world_session.hold(character_id).events, {}, at_once=world_session.world.now)
 

@@ -16,17 +16,19 @@ _MOVES = Lease(holder=WorldRow.runner, until=WorldRow.lease_until)  # type: igno
 _RUNS_CLOCK = Lease(holder=WorldRow.clock_runner, until=WorldRow.clock_lease_until)  # type: ignore[arg-type]
 
 
-def claim(session: Session, holder_id: str, world_id: str, seconds: float) -> None:
+def require_open(row: WorldRow, holder_id: str) -> None:
     """Raises: WorldMoves: another replica moves it."""
-    if not _MOVES.take(session, holder_id, seconds, col(WorldRow.id) == world_id):
-        raise moves(session.get_one(WorldRow, world_id, populate_existing=True))
+    if row.runner not in (None, holder_id) and row.lease_until >= time.time():
+        raise moves(row)
 
 
 def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: float) -> bool:
-    """The same for a world that may have no row: whether it has. Raises: WorldMoves."""
-    if session.get(WorldRow, world_id, with_for_update=True) is None:
+    """Hold a world that may have no row: whether it has. Raises: WorldMoves: another replica moves it."""
+    row = session.get(WorldRow, world_id, with_for_update=True)
+    if row is None:
         return False
-    claim(session, holder_id, world_id, seconds)
+    require_open(row, holder_id)
+    row.runner, row.lease_until = holder_id, time.time() + seconds
     return True
 
 

@@ -22,7 +22,15 @@ from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.model_calls import Calls, Decisions
 from service.runtime.realtime import RealtimeStep
-from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim, claim_if_there, drop_all, extend, release
+from service.runtime.world_lease import (
+    LEASE_SECONDS,
+    abandoned,
+    claim_if_there,
+    drop_all,
+    extend,
+    release,
+    require_open,
+)
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
 from service.store.events import last_event
 from service.store.idempotency import Once, once
@@ -347,15 +355,14 @@ class WorldRunner:
             nonlocal world_session
             if world_session is not None:
                 kept.world_session = None  # a second try: the first has changed it
-            world = self.deps.conversation.worlds.open(session, world_id, lock=True)
-            claim(session, self.id, world_id, self.lease_seconds)
-            world_session = self._session_of(session, world, kept)
+            worlds = self.deps.conversation.worlds
+            row, notices = worlds.read(session, world_id, lock=True)
+            require_open(row, self.id)  # the row is locked: what is done in one transaction needs no lease
+            world_session = self._session_of(session, worlds.as_world(row, notices), kept)
             if world_session.reached > world_session.world.now:
                 raise _Ahead(world_session.reached)
             answer = work(session, world_session)
-            revision = save(session, world_session)
-            release(session, self.id, world_id)
-            return answer, revision
+            return answer, save(session, world_session)
 
         try:
             answer, revision = await self.deps.conversation.database.write(change)

@@ -193,7 +193,8 @@ def save(session: Session, world_session: WorldSession) -> int:
     gone = world_session.stored - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
-    world.revision += 1
+    if lives or talks or gone:
+        world.revision += 1
     world.reached = world_session.reached
     return world.revision
 

@@ -7,9 +7,18 @@ from functools import partial
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.transcript import count_failure, failure_of, require, turns_of, world_at
+from service.conversation.transcript import (
+    Transcript,
+    count_failure,
+    failure_of,
+    held,
+    pay,
+    read_transcript,
+    require,
+    world_of,
+)
 from service.errors import KataribeError, ModelError, NotFound
-from service.memory.extract import ClosingQuestion, extract, prepare
+from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.store import Remember
@@ -19,7 +28,6 @@ from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
-from service.store.usage import count
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -42,18 +50,21 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
 
     Doing it twice changes nothing: whatever is not `closing` is left as it is. Where the living world holds the
     conversation, it is closed at the world time at which it ended.
+
+    Raises:
+        NotFound: it is no more.
     """
-    row = await deps.database.read(lambda s: s.get_one(ConversationRow, key))
-    if row.phase != Phase.CLOSING:
-        return row
+    said, before = await deps.database.read(lambda s: _read(s, deps, key))
+    if said.row.phase != Phase.CLOSING:
+        return said.row
     try:
-        extracted = await _extract(deps, row)
+        extracted = await _extract(deps, said, before)
     except ModelError as exc:
-        return await _fail(deps, row, exc, exc.usage)
+        return await _fail(deps, said.row, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
-        return await _fail(deps, row, exc, Usage())
+        return await _fail(deps, said.row, exc, Usage())
     remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
-    return await deps.database.write_later(lambda s: _settle(s, deps, row.key, extracted, remember))
+    return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, remember))
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -70,18 +81,25 @@ def reopen(session: Session, row: ConversationRow) -> None:
     row.clock_policy = ClockPolicy.NONE
 
 
-async def _extract(deps: ConversationDependencies, row: ConversationRow) -> _Extracted:
+def _read(session: Session, deps: ConversationDependencies, key: ConversationKey) -> tuple[Transcript, Before]:
+    """What was said, in the world of the closing; and how the two were and stood before it. Raises: NotFound."""
+    said = read_transcript(session, deps.worlds, key)
+    if said is None:
+        raise NotFound(kind="conversation", id=key.conversation_id)
+    said.world = world_of(said.row, said.world, said.row.ended_at)
+    cools = deps.settings.memory.mood_cools_hours
+    return said, read_before(session, said.world, said.row, mood_cools_hours=cools)
+
+
+async def _extract(deps: ConversationDependencies, said: Transcript, before: Before) -> _Extracted:
     """Ask for the extraction.
 
     Raises:
         ModelError: the model failed.
         NotFound: the content no longer has one of the two.
     """
-    settings = deps.settings.memory
-    turns, world = await deps.database.read(
-        lambda s: (turns_of(s, row.key), world_at(s, deps.worlds, row, row.ended_at)),
-    )
-    query = " ".join(turn.text for turn in turns)
+    settings, row, world = deps.settings.memory, said.row, said.world
+    query = " ".join(turn.text for turn in said.turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
     recalled = await asyncio.gather(
         *(
@@ -90,31 +108,35 @@ async def _extract(deps: ConversationDependencies, row: ConversationRow) -> _Ext
         )
     )
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
-    cools = settings.mood_cools_hours
-    question = await deps.database.read(lambda s: prepare(s, world, row, turns, memories, mood_cools_hours=cools))
+    question = prepare(world, row, said.turns, memories, before, mood_cools_hours=settings.mood_cools_hours)
     answer = await extract(deps.models.for_role("closing"), question.context)
     valid = validate_extraction(answer.value, question.context, affinity_step=settings.affinity_step)
-    return _Extracted(usage=answer.usage, turns=turns, question=question, valid=valid)
+    return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
 
 
 def _settle(
     session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
-    row = session.get_one(ConversationRow, key, with_for_update=True)
-    world = world_at(session, deps.worlds, row, row.ended_at)
-    usage = extracted.usage
-    count(session, world.id, world.day, "closing", usage)
-    row.calls += usage.calls
-    row.prompt_tokens += usage.prompt_tokens
-    row.completion_tokens += usage.completion_tokens
+    row, clock = held(session, deps.worlds, key)
+    world = world_of(row, clock, row.ended_at)
     if row.phase != Phase.CLOSING:
+        pay(session, row, world.day, "closing", extracted.usage)
         return row
     row.changes = persist_closing(
-        session, world, row, extracted.turns, extracted.question, extracted.valid, deps.settings.memory, remember
+        session,
+        world,
+        row,
+        extracted.turns,
+        extracted.question,
+        extracted.valid,
+        deps.settings.memory,
+        remember,
+        clock.now,
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
+    pay(session, row, world.day, "closing", extracted.usage)
     closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
-    publish(session, row, _no_earlier(world, row), closed, row.opener_id)
+    publish(session, row, row.closed_at, closed, row.opener_id)
     return row
 
 
@@ -123,12 +145,12 @@ async def _fail(
 ) -> ConversationRow:
     def work(session: Session) -> ConversationRow:
         count_failure(session, deps.worlds, row.key, "closing", usage, row.ended_at)
-        current = session.get_one(ConversationRow, row.key, with_for_update=True)
+        current, clock = held(session, deps.worlds, row.key)
         if current.phase != Phase.CLOSING:
             return current
         current.phase = Phase.CLOSING_FAILED
         current.failure = failure_of(error, "closing")
-        world = world_at(session, deps.worlds, current, current.ended_at)
+        world = world_of(current, clock, current.ended_at)
         failed = ClosingFailed(conversation_id=current.id, partner_id=current.partner_id, error=error.slug)
         publish(session, current, _no_earlier(world, current), failed, current.opener_id)
         return current

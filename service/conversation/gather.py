@@ -1,29 +1,29 @@
 """Owns what the two know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
+from service.content.profile import Mood
 from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.prompt import Record, render_record
-from service.conversation.transcript import goal_of, lines, said_between, world_at
+from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
-from service.memory.recall import RecentMemory, recent_memory, remembered, remembered_as
+from service.memory.recall import RecentMemory, recent_memories, remembered, remembered_as
 from service.memory.self_facts import self_facts
 from service.memory.store import Recalled
-from service.people.attitude import mood
+from service.people.attitude import moods
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
-from service.people.person import person_row
 from service.people.worlds import WorldView
-from service.store.tables import ConversationRow, LifeRow, PromptRow, TurnRow
+from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
@@ -37,33 +37,30 @@ TODAY_TOKENS = 120
 """Nor the day's conversations with others: the newest of them."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Gathered:
     """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts
-    begin.
-
-    `latest` is the world when the last turn was said: of a client's conversation, its clock may have gone on.
+    begin. `world` is as it was when they met.
     """
 
     world: WorldView
-    latest: WorldView
-    conversation: ConversationRow
     contexts: tuple[PromptContext, ...]
     records: tuple[Record, ...]
 
-    def record_row(self, seat: int) -> PromptRow:
-        """How that speaker's prompts begin, to be kept."""
-        row, record = self.conversation, self.records[seat]
-        return PromptRow(
-            world_id=row.world_id,
-            conversation_id=row.id,
-            person_id=row.person_ids[seat],
-            system=record.system,
-            context=record.context,
-        )
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """What SQL holds of the two, read at once: by person id; `earlier` is what they have said to each other before."""
+
+    recent: Mapping[str, RecentMemory]
+    moods: Mapping[str, Mood]
+    lives: Mapping[str, LifeRow]
+    told: Sequence[SelfFactRow]
+    earlier: Sequence[TurnRow]
+    records: Mapping[str, Record]
 
 
-async def gather(deps: ConversationDependencies, conversation: ConversationRow) -> Gathered:
+async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     """Recall for both speakers. The long-term memory being away does not keep them from talking.
 
     Where the living world holds the conversation, all is as it was when it began, whatever the world's clock shows. Who
@@ -72,72 +69,68 @@ async def gather(deps: ConversationDependencies, conversation: ConversationRow) 
     Raises:
         NotFound: the content no longer has one of the two, or the place they stand at.
     """
-    opener_id, partner_id = conversation.person_ids
-    world = await deps.database.read(lambda s: _world_of(s, deps, conversation))
+    row, world = said.row, world_of(said.row, said.world, said.row.started_at)
+    _require_there(world, row)
+    opener_id, partner_id = row.person_ids
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
-    goal = goal_of(conversation) if conversation.goal_given else None
+    goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
     limit = deps.settings.memory.recall_limit
-    own, others, heard = await asyncio.gather(
+    rows, own, others, heard = await asyncio.gather(
+        deps.database.read(lambda s: _rows(s, deps, world, row)),
         remembered(deps.memory, world, opener_id, query, limit=limit, partner_id=partner_id),
         remembered(deps.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
         remembered(deps.memory, world, opener_id, query, limit=limit if query else 0),
     )
-    opener, partner, earlier, kept, latest = await deps.database.read(
-        lambda s: (
-            _context(s, deps, world, conversation, OPENER, own),
-            _context(s, deps, world, conversation, PARTNER, others),
-            said_between(s, world, opener_id, partner_id),
-            _kept(s, conversation),
-            deps.worlds.open(s, conversation.world_id),
-        )
-    )
     known = {one.fact.id for one in own}
     bearing = (remembered_as(world, one) for one in heard if one.bears and one.fact.id not in known)
-    opener = replace(opener, goal=goal, sets_goal=goal is None, heard=_within(bearing, HEARD_TOKENS))
-    contexts = (_with_own_words(opener, world, earlier), _with_own_words(partner, world, earlier))
-    records = tuple(kept.get(context.speaker.id) or render_record(context) for context in contexts)
-    return Gathered(world=world, latest=latest, conversation=conversation, contexts=contexts, records=records)
-
-
-def _with_own_words(context: PromptContext, world: WorldView, earlier: Sequence[TurnRow]) -> PromptContext:
-    """With what the speaker has said to the partner in the turns of earlier conversations."""
-    today, before = list[str](), list[str]()
-    for turn in earlier:
-        if turn.speaker_id == context.speaker.id:
-            (today if world.at(WorldTime(turn.at)).day == world.day else before).append(turn.text)
-    return replace(context, said_today=tuple(today), said_before=tuple(before))
-
-
-def _world_of(session: Session, deps: ConversationDependencies, conversation: ConversationRow) -> WorldView:
-    world = world_at(session, deps.worlds, conversation, conversation.started_at)
-    world.character(conversation.opener_id)
-    world.cast.person(conversation.partner_id)
-    if conversation.node_id not in world.map.nodes:
-        raise NotFound(kind="node", id=conversation.node_id)
-    return world
-
-
-def _kept(session: Session, conversation: ConversationRow) -> dict[str, Record]:
-    """By person id: how the prompts begin of who has spoken already."""
-    query = select(PromptRow).where(
-        PromptRow.world_id == conversation.world_id, PromptRow.conversation_id == conversation.id
+    opener = replace(
+        _context(world, row, rows, OPENER, own), goal=goal, sets_goal=goal is None, heard=_within(bearing, HEARD_TOKENS)
     )
-    return {row.person_id: Record(system=row.system, context=row.context) for row in session.exec(query)}
+    contexts = (opener, _context(world, row, rows, PARTNER, others))
+    records = tuple(rows.records.get(context.speaker.id) or render_record(context) for context in contexts)
+    return Gathered(world=world, contexts=contexts, records=records)
+
+
+def _require_there(world: WorldView, row: ConversationRow) -> None:
+    """Raises: NotFound."""
+    world.character(row.opener_id)
+    world.cast.person(row.partner_id)
+    if row.node_id not in world.map.nodes:
+        raise NotFound(kind="node", id=row.node_id)
+
+
+def _rows(session: Session, deps: ConversationDependencies, world: WorldView, row: ConversationRow) -> _Rows:
+    one, other = row.person_ids
+    lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
+    kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
+    return _Rows(
+        recent=recent_memories(session, world, {one: other, other: one}),
+        moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
+        lives={life.character_id: life for life in session.exec(lives)},
+        told=self_facts(session, world.id, *row.person_ids),
+        earlier=said_between(session, world, one, other),
+        records={own.person_id: Record(system=own.system, context=own.context) for own in session.exec(kept)},
+    )
+
+
+def _own_words(rows: _Rows, world: WorldView, person_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the speaker has said to the partner in earlier conversations: today, and before."""
+    today, before = list[str](), list[str]()
+    for turn in rows.earlier:
+        if turn.speaker_id == person_id:
+            (today if world.at(WorldTime(turn.at)).day == world.day else before).append(turn.text)
+    return tuple(today), tuple(before)
 
 
 def _context(
-    session: Session,
-    deps: ConversationDependencies,
-    world: WorldView,
-    conversation: ConversationRow,
-    seat: int,
-    known: Sequence[Recalled],
+    world: WorldView, conversation: ConversationRow, rows: _Rows, seat: int, known: Sequence[Recalled]
 ) -> PromptContext:
     person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
-    recent = recent_memory(session, world, person_id, partner_id)
+    recent = rows.recent[person_id]
     last = recent.last_summary
-    learned = (row.statement for row in self_facts(session, world.id, person_id) if row.valid_at <= world.now)
+    learned = (row.statement for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
+    said_today, said_before = _own_words(rows, world, person_id)
     return PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
@@ -153,15 +146,17 @@ def _context(
         acquainted=world.cast.are_acquainted(person_id, partner_id),
         affinity=recent.attitude.affinity,
         stance=recent.attitude.stance,
-        mood=mood(session, world, person_id, deps.settings.memory.mood_cools_hours),
+        mood=rows.moods[person_id],
         learned=_newest(tuple(learned), LEARNED_TOKENS),
         known=_within((remembered_as(world, found) for found in known), KNOWN_TOKENS),
         mid_term=tuple(row.content for row in recent.mid_term),
         today=_newest(_today(world, partner_id, recent), TODAY_TOKENS),
         unsettled=lines(recent.unsettled),
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
+        said_today=said_today,
+        said_before=said_before,
         turns_left=conversation.max_turns,
-        **(_living(session, world, person_id) if person_id in world.cast.characters else {}),
+        **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
     )
 
 
@@ -173,15 +168,14 @@ class _Life(TypedDict, total=False):
     doing: str
 
 
-def _living(session: Session, world: WorldView, character_id: str) -> _Life:
+def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> _Life:
     needs = world.setting.catalogue.needs
-    row = session.get(LifeRow, (world.id, character_id))
-    person = read_person(row.person, needs) if row else None
-    levels = levels_of(world, character_id, person)
+    person = read_person(life.person, needs) if life else None
+    levels = levels_of(world, row.person_id, person)
     now = max(world.now, levels.since)
     doing = person.before(world.now).action_id if person else None
     return {
-        "items": tuple(person_row(session, world.id, character_id).items),
+        "items": tuple(row.items),
         "needs": felt_needs(world, needs.at(levels, now), needs.critical(levels, now)),
         "doing": _name_of(world, doing) if doing else "",
     }

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.conversation.context import Goal, Line, PromptContext
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
+from service.store.tables import ConversationKey, PromptRow
 
 TEMPLATES = Templates(__file__)
 _TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
@@ -59,6 +60,10 @@ class Record:
 
     system: str
     context: str
+
+    def row(self, key: ConversationKey, person_id: str) -> PromptRow:
+        """As it is kept."""
+        return PromptRow(**key._asdict(), person_id=person_id, system=self.system, context=self.context)
 
 
 def render_record(context: PromptContext) -> Record:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
 from service.conversation.context import Goal
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase
-from service.people.person import night_of
+from service.people.person import night_of, person_rows
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.event_kinds import ConversationStarted
@@ -89,6 +89,8 @@ def _insert(
     conversation_id: str,
     talk_id: str | None = None,
 ) -> ConversationRow:
+    pair = (wanted.character_id, wanted.partner_id)
+    people = person_rows(session, world.id, pair)
     row = ConversationRow(
         id=conversation_id,
         world_id=world.id,
@@ -109,9 +111,9 @@ def _insert(
                 conversation_id=conversation_id,
                 person_id=person_id,
                 seat=seat,
-                night=night_of(session, world, person_id),
+                night=night_of(world, people[person_id]),
             )
-            for seat, person_id in enumerate((wanted.character_id, wanted.partner_id))
+            for seat, person_id in enumerate(pair)
         ],
     )
     session.add(row)
@@ -123,10 +125,13 @@ def _insert(
 
 def release(session: Session, conversation: ConversationRow) -> None:
     """Both are free again."""
-    for person_id in conversation.person_ids:
-        held = session.get(EngagementRow, (conversation.world_id, person_id))
-        if held is not None and held.conversation_id == conversation.id:
-            session.delete(held)
+    session.execute(
+        delete(EngagementRow).where(
+            col(EngagementRow.world_id) == conversation.world_id,
+            col(EngagementRow.person_id).in_(conversation.person_ids),
+            col(EngagementRow.conversation_id) == conversation.id,
+        )
+    )
 
 
 def require_free(session: Session, world: WorldView, *person_ids: str) -> None:

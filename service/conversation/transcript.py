@@ -1,6 +1,7 @@
 """Owns a conversation's rows: reading them, committing turns one by one, ending it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -8,17 +9,26 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.conversation.context import Goal, Line
-from service.conversation.ending import OPENER, Spoken
+from service.conversation.ending import OPENER, Spoken, next_step
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
-from service.people.worlds import WorldRepository, WorldView
+from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.event_kinds import ConversationEnded
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
-from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, PromptRow, TurnRow, said_in
+from service.store.tables import (
+    ConversationKey,
+    ConversationRow,
+    NoticeRow,
+    ParticipantRow,
+    PromptRow,
+    TurnRow,
+    WorldRow,
+    said_in,
+)
 from service.store.usage import count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime
@@ -121,49 +131,89 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
     )
 
 
-def world_at(session: Session, worlds: WorldRepository, row: ConversationRow, own_time: int | None) -> WorldView:
+@dataclass(kw_only=True)
+class Transcript:
+    """A conversation and what was said in it so far. `world` is as it was when this was read, or last written to."""
+
+    row: ConversationRow
+    turns: list[TurnRow]
+    world: WorldView
+
+    @property
+    def next_step(self) -> int | EndReason:
+        """The seat that speaks next, or why it is over."""
+        return next_step(spoken(self.turns, self.row), self.row.max_turns)
+
+
+def read_transcript(session: Session, worlds: WorldRepository, key: ConversationKey) -> Transcript | None:
+    """The conversation as it stands; None: it is no more."""
+    found = _standing(session, worlds, key)
+    if found is None:
+        return None
+    row, world = found
+    return Transcript(row=row, turns=turns_of(session, key), world=world)
+
+
+def world_of(row: ConversationRow, world: WorldView, own_time: int | None) -> WorldView:
     """The world at `own_time` where turns take world time; else, and for None, as its clock stands."""
-    world = worlds.open(session, row.world_id)
     return world if row.clock_policy == ClockPolicy.NONE or own_time is None else world.at(WorldTime(own_time))
+
+
+def held(session: Session, worlds: WorldRepository, key: ConversationKey) -> tuple[ConversationRow, WorldView]:
+    """The row, held until the transaction ends, and the world as its clock stands.
+
+    Raises:
+        NotFound: there is no such conversation.
+    """
+    found = _standing(session, worlds, key, lock=True)
+    if found is None:
+        raise NotFound(kind="conversation", id=key.conversation_id)
+    return found
 
 
 def commit_turn(
     session: Session,
     worlds: WorldRepository,
+    said: Transcript,
     turn: TurnRow,
     role: Role,
     usage: Usage,
     goal: tuple[str, str] | None,
     at: WorldTime | None = None,
     prompt: PromptRow | None = None,
-) -> WorldView | None:
-    """Add the turn and what it cost; with `goal` (and criteria) the one the character set itself. `at`: see `world_at`.
-    `prompt` is how its speaker's prompts begin, with the first turn of that speaker. The answer is the world as it was
-    when this was said.
+) -> Transcript | None:
+    """Add the turn to what was `said`, and what it cost; where it was the last one, the conversation ends with it.
+
+    `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompt` is how its speaker's
+    prompts begin, with the first turn of that speaker.
 
     None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
-    row = session.get_one(ConversationRow, (turn.world_id, turn.conversation_id), with_for_update=True)
-    world = world_at(session, worlds, row, at)
-    _pay(session, row, world.day, role, usage)
+    row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
+    then = world_of(row, world, at)
+    pay(session, row, then.day, role, usage)
     if row.phase != Phase.RUNNING:
         return None
-    turn.at = world.now
+    turn.at = then.now
     session.add_all([turn, prompt] if prompt is not None else [turn])
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal
-    return world
+    now_said = Transcript(row=row, turns=[*said.turns, turn], world=then)
+    step = now_said.next_step
+    if isinstance(step, EndReason):
+        _end(session, row, world, step, said=len(now_said.turns))
+    return now_said
 
 
 def count_failure(
     session: Session, worlds: WorldRepository, key: ConversationKey, role: Role, usage: Usage, at: int | None = None
 ) -> None:
-    """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_at`."""
+    """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_of`."""
     if usage.calls == 0:
         return
-    row = session.get_one(ConversationRow, key, with_for_update=True)
-    _pay(session, row, world_at(session, worlds, row, at).day, role, usage, failures=1)
+    row, world = held(session, worlds, key)
+    pay(session, row, world_of(row, world, at).day, role, usage, failures=1)
 
 
 def end(
@@ -176,18 +226,32 @@ def end(
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
 
-    Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was
-    not said any more included, and no earlier than a talk lasts at least; later, where the world's clock did not wait
-    for it.
-
     Raises:
         NotFound: this world has no such conversation.
         WrongPhase: it does not run.
     """
-    row = conversation_of(session, world_id, conversation_id, lock=True)
+    row, world = held(session, worlds, ConversationKey(world_id, conversation_id))
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
-    world = worlds.open(session, world_id)
+    _end(session, row, world, reason, said=said, failure=failure)
+    return row
+
+
+def _end(
+    session: Session,
+    row: ConversationRow,
+    world: WorldView,
+    reason: EndReason,
+    *,
+    said: int,
+    failure: dict[str, Any] | None = None,
+) -> None:
+    """End it after so many turns; `world` is as its clock stands.
+
+    Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was
+    not said any more included, and no earlier than a talk lasts at least; later, where the world's clock did not wait
+    for it.
+    """
     if row.clock_policy == ClockPolicy.MINUTE:
         minutes = said + reason.leaves_a_turn_unsaid
         ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))
@@ -201,7 +265,26 @@ def end(
         conversation_id=row.id, partner_id=row.partner_id, reason=reason, goal_achieved=row.goal_achieved
     )
     publish(session, row, world.now, ended, row.opener_id)
-    return row
+
+
+def _standing(
+    session: Session, worlds: WorldRepository, key: ConversationKey, *, lock: bool = False
+) -> tuple[ConversationRow, WorldView] | None:
+    """The row, and its world as the clock stands; None: it is no more."""
+    query = (
+        select(ConversationRow, WorldRow, NoticeRow)
+        .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
+        .outerjoin(NoticeRow, is_up())
+        .where(ConversationRow.world_id == key.world_id, ConversationRow.id == key.conversation_id)
+        .order_by(col(NoticeRow.at), col(NoticeRow.id))
+    )
+    if lock:
+        query = query.with_for_update(of=ConversationRow)
+    found = session.execute(query).unique().all()
+    if not found:
+        return None
+    row, world, _ = found[0]
+    return row, worlds.as_world(world, tuple(notice for *_, notice in found if notice is not None))
 
 
 def require(row: ConversationRow, *phases: Phase) -> None:
@@ -216,7 +299,8 @@ def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
     return {"type": error.slug, "role": role, **{language: error.sentence(language) for language in languages()}}
 
 
-def _pay(session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
+def pay(session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
+    """Count what calls cost, for the conversation and for its world's day."""
     row.calls += usage.calls
     row.prompt_tokens += usage.prompt_tokens
     row.completion_tokens += usage.completion_tokens

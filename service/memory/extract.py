@@ -12,9 +12,17 @@ from service.memory.extraction import REFS, ClosingContext, ClosingExtraction, K
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
 from service.memory.validate import summary_text
-from service.people.attitude import attitudes_between, moods
+from service.people.attitude import attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.worlds import WorldView
-from service.store.tables import ConversationKey, ConversationRow, SelfFactRow, TurnRow, said_in
+from service.store.tables import (
+    AttitudeChangeRow,
+    ConversationKey,
+    ConversationRow,
+    MoodRow,
+    SelfFactRow,
+    TurnRow,
+    said_in,
+)
 from world.time import WorldTime, iso
 
 TEMPLATES = Templates(__file__)
@@ -33,12 +41,38 @@ class ClosingQuestion:
     memory_ids: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Before:
+    """What of the two was there before a closing: what they told about themselves, and the changes that make how they
+    stand to each other and what mood they are in.
+    """
+
+    told: Sequence[SelfFactRow]
+    attitudes: Sequence[AttitudeChangeRow]
+    moods: Sequence[MoodRow]
+
+    def affinity(self, owner_id: str, other_id: str, at: WorldTime) -> int:
+        """The owner's towards the other at `at`."""
+        of_pair = (one for one in self.attitudes if (one.owner_id, one.other_id) == (owner_id, other_id))
+        return sum_of(one for one in of_pair if one.at <= at).affinity
+
+
+def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
+    """As it is in the store at the moment of `world`; moods, as they were when the two parted."""
+    people, then = conversation.person_ids, world.at(parted_at(world, conversation))
+    return Before(
+        told=self_facts(session, world.id, *people),
+        attitudes=attitude_changes(session, world.id, world.now, people, people),
+        moods=mood_changes(session, then, people, mood_cools_hours),
+    )
+
+
 def prepare(
-    session: Session,
     world: WorldView,
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
     memories: Mapping[str, Sequence[Recalled]],
+    before: Before,
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
@@ -50,11 +84,10 @@ def prepare(
         NotFound: the content no longer has one of them.
     """
     then = world.at(parted_at(world, conversation))
-    felt = moods(session, then, memories, mood_cools_hours)
+    felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     one, other = memories
-    stand = attitudes_between(session, world.id, one, other, world.now)
-    affinity = {person_id: attitude.affinity for person_id, attitude in zip(memories, stand, strict=True)}
-    told = {person_id: _told(session, then, person_id) for person_id in memories}
+    affinity = {i: before.affinity(i, partner, world.now) for i, partner in ((one, other), (other, one))}
+    told = {i: [row for row in before.told if row.person_id == i and row.valid_at <= then.now] for i in memories}
     recalled = {
         person_id: [one.fact for one in found if one.fact.created_at <= then.now]
         for person_id, found in memories.items()
@@ -169,10 +202,6 @@ async def extract(model: ChatModel, context: ClosingContext) -> Answer[ClosingEx
 def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
     """When they parted."""
     return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
-
-
-def _told(session: Session, then: WorldView, person_id: str) -> list[SelfFactRow]:
-    return [row for row in self_facts(session, then.id, person_id) if row.valid_at <= then.now]
 
 
 def _authored(world: WorldView, person_id: str) -> Sequence[str]:

@@ -3,7 +3,7 @@
 They are only ever added: what is on somebody's mind at a moment is a filter, and what has expired is told once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlmodel import Session, col, select
 
@@ -11,6 +11,7 @@ from service.content.profile import Importance
 from service.people.worlds import WorldView
 from service.store.event_kinds import MemoryExpired
 from service.store.events import schedule_event
+from service.store.insert import insert_rows
 from service.store.tables import MidTermRow
 from world.time import MINUTES_PER_DAY, WorldTime, day_end
 
@@ -26,11 +27,11 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
     return WorldTime(created_at + _DAYS[importance] * MINUTES_PER_DAY)
 
 
-def mid_term_memories(session: Session, world: WorldView, person_id: str) -> list[MidTermRow]:
-    """Those a person has at the moment of `world`, the most urgent last."""
+def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> list[MidTermRow]:
+    """Those that these persons have at the moment of `world`, the most urgent last."""
     query = select(MidTermRow).where(
         MidTermRow.world_id == world.id,
-        MidTermRow.person_id == person_id,
+        col(MidTermRow.person_id).in_(person_ids),
         MidTermRow.created_at <= world.now,
         MidTermRow.expires_at > world.now,
     )
@@ -45,15 +46,13 @@ def tell_expired(session: Session, world: WorldView, now: WorldTime) -> None:
     _tell(session, session.exec(gone))
 
 
-def add_mid_term(session: Session, rows: Iterable[MidTermRow], now: WorldTime) -> None:
+def add_mid_term(session: Session, rows: Sequence[MidTermRow], now: WorldTime) -> None:
     """Add them when the world's clock shows `now`; the caller commits.
 
     A closing may come so late that one is over before it is written: the clock has passed its end, so it is told here.
     """
-    for row in rows:
-        session.add(row)
-        if row.expires_at <= now:
-            _tell(session, [row])
+    insert_rows(session, rows)
+    _tell(session, (row for row in rows if row.expires_at <= now))
 
 
 def _tell(session: Session, expired: Iterable[MidTermRow]) -> None:

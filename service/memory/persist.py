@@ -7,16 +7,18 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.memory.extract import ClosingQuestion, parted_at
-from service.memory.person_side import PersonSide, SideChanges, persist_side
+from service.memory.extract import ClosingQuestion, parted_at, read_before
+from service.memory.mid_term import add_mid_term
+from service.memory.person_side import PersonSide, SideChanges, remember_side, side_changes
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction
-from service.people.person import hold
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
+from service.store.insert import insert_rows
 from service.store.publish import publish
 from service.store.tables import ConversationRow, TurnRow
+from world.time import WorldTime, iso
 
 
 def persist_closing(
@@ -28,13 +30,13 @@ def persist_closing(
     extraction: ValidExtraction,
     settings: MemorySettings,
     remember: Remember,
+    now: WorldTime,
 ) -> dict[str, Any]:
-    """Write what everybody who took part takes away; the caller commits.
+    """Write what everybody who took part takes away, when the world's clock shows `now`; the caller commits.
 
     The answer is what changed, for people to see: as the one who began sees it, and under ``partner`` the other one's.
     """
-    hold(session, world.id, (one.person_id for one in question.context.participants))
-    first, second = (
+    sides = [
         PersonSide(
             question=question,
             extraction=extraction,
@@ -44,12 +46,22 @@ def persist_closing(
             at=parted_at(world, conversation),
         )
         for valid in extraction.sides
-    )
-    changes, partners = (
-        persist_side(session, world, conversation, side, settings, remember) for side in (first, second)
-    )
+    ]
+    # Memories are locked in one order, so that nobody waits for somebody who waits for it; then all is read anew.
+    remembered = {
+        side.person_id: remember_side(session, conversation, side, remember)
+        for side in sorted(sides, key=lambda side: side.person_id)
+    }
+    before = read_before(session, world, conversation, mood_cools_hours=settings.mood_cools_hours)
+    changes = [
+        side_changes(world, conversation, side, before, remembered[side.person_id][1], settings) for side in sides
+    ]
+    insert_rows(session, (summary for summary, _ in remembered.values()))
+    insert_rows(session, (row for one in changes for row in one.rows))
+    add_mid_term(session, [row for one in changes for row in one.mid_term], now)
+    (first, second), (own, partners) = sides, changes
     _tell_rejected(session, world, conversation, (second, first))
-    return {**_seen(first, changes, second, partners), "partner": _seen(second, partners, first, changes)}
+    return {**_seen(first, own, second, partners), "partner": _seen(second, partners, first, own)}
 
 
 def _tell_rejected(
@@ -82,6 +94,9 @@ def _seen(own: PersonSide, changes: SideChanges, partner: PersonSide, partners: 
         "stance": own.valid.attitude.stance,
         "learned_facts": partners.self_facts,
         "facts": changes.facts,
-        "mid_term": changes.mid_term,
+        "mid_term": [
+            {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
+            for row in changes.mid_term
+        ],
         "rejected": [asdict(one) for one in (*own.valid.rejected, *partner.valid.rejected_self_facts)],
     }

@@ -2,18 +2,18 @@
 now, what it promised and what is on its mind.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlmodel import Session
+from sqlmodel import Session, SQLModel
 
-from service.memory.extract import ClosingQuestion
-from service.memory.mid_term import add_mid_term, expires_at
-from service.memory.self_facts import add_self_facts
+from service.memory.extract import Before, ClosingQuestion
+from service.memory.mid_term import expires_at
+from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
 from service.memory.validate import ValidExtraction, ValidFact, ValidSide
-from service.people.attitude import attitude, mood
+from service.people.attitude import felt_moods
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.ids import derived_id
@@ -25,10 +25,9 @@ from service.store.tables import (
     MoodRow,
     SummaryRow,
     TurnRow,
-    WorldRow,
 )
 from world.errors import BadWorldTime
-from world.time import WorldTime, iso, parse_time
+from world.time import WorldTime, parse_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,43 +52,84 @@ class PersonSide:
 
 @dataclass(frozen=True, kw_only=True)
 class SideChanges:
-    """What the conversation changed for one person, for people to see."""
+    """What the conversation changed for one person: for people to see, and the rows that say so."""
 
     affinity: dict[str, int]
     mood: dict[str, str]
     self_facts: list[dict[str, Any]]
     facts: list[dict[str, Any]]
-    mid_term: list[dict[str, Any]]
+    mid_term: list[MidTermRow]
+    rows: Sequence[SQLModel]
 
 
-def persist_side(
-    session: Session,
+def remember_side(
+    session: Session, conversation: ConversationRow, side: PersonSide, remember: Remember
+) -> tuple[SummaryRow, list[FactDraft]]:
+    """Write the facts that the person takes away; its memory is locked from now on. Answers the summary's row, which is
+    to be inserted, and the facts.
+    """
+    group = Group(world_id=conversation.world_id, person_id=side.person_id)
+    episode = Episode(
+        conversation_id=conversation.id,
+        partner_id=side.partner_id,
+        summary=side.extraction.summary,
+        topics=side.extraction.topics,
+        at=side.at,
+    )
+    facts = [
+        _draft(fact, fact_id(side.person_id, conversation.id, index), side)
+        for index, fact in enumerate(side.valid.facts)
+    ]
+    summary = SummaryRow(
+        world_id=group.world_id,
+        person_id=group.person_id,
+        conversation_id=conversation.id,
+        partner_id=episode.partner_id,
+        summary=episode.summary,
+        topics=list(episode.topics),
+        at=side.at,
+        night=conversation.participants[conversation.seat_of(side.person_id)].night,
+        revision=remember(session, group, episode, facts),
+    )
+    return summary, facts
+
+
+def side_changes(
     world: WorldView,
     conversation: ConversationRow,
     side: PersonSide,
+    before: Before,
+    facts: Sequence[FactDraft],
     settings: MemorySettings,
-    remember: Remember,
 ) -> SideChanges:
-    """Write what the person takes away; the caller commits."""
-    names = side.question.context.names
-    told = add_self_facts(
-        session, world.id, side.person_id, side.valid.self_facts, side.turns, side.question.self_fact_ids, names
+    """What else the person takes away, beside what was there before. What it has told about itself closes what it
+    replaces; nothing else is written yet.
+    """
+    attitude, affinity = _attitude(conversation, side, before)
+    felt, mood = _mood(world, conversation, side, before, settings.mood_cools_hours)
+    told = new_self_facts(
+        [row for row in before.told if row.person_id == side.person_id],
+        side.person_id,
+        side.valid.self_facts,
+        side.turns,
+        side.question.self_fact_ids,
+        side.question.context.names,
     )
-    changes = SideChanges(
-        affinity=_attitude(session, conversation, side),
-        mood=_mood(session, world, conversation, side, settings.mood_cools_hours),
+    return SideChanges(
+        affinity=affinity,
+        mood=mood,
         self_facts=[{"id": row.id, "statement": row.statement, "turn": row.turn} for row in told],
-        facts=_long_term(session, conversation, side, remember),
-        mid_term=_mid_term(session, world, conversation, side),
+        facts=[{"id": fact.id, "statement": fact.statement, "turn": fact.turn} for fact in facts],
+        mid_term=_mid_term(world, conversation, side),
+        rows=[attitude, felt, *told, *_commitments(conversation, side)],
     )
-    session.add_all(_commitments(conversation, side))
-    return changes
 
 
-def _attitude(session: Session, conversation: ConversationRow, side: PersonSide) -> dict[str, int]:
+def _attitude(
+    conversation: ConversationRow, side: PersonSide, before: Before
+) -> tuple[AttitudeChangeRow, dict[str, int]]:
     """A closing may be late, and another one of the same two done meanwhile: affinity moves by what this talk did."""
-    pair = (conversation.world_id, side.person_id, side.partner_id)
-    before, judged = attitude(session, *pair, side.at).affinity, side.valid.attitude
+    pair, judged = (side.person_id, side.partner_id), side.valid.attitude
     change = AttitudeChangeRow(
         world_id=conversation.world_id,
         owner_id=side.person_id,
@@ -104,16 +144,13 @@ def _attitude(session: Session, conversation: ConversationRow, side: PersonSide)
         task_oriented=judged.task_oriented,
         stance=judged.stance,
     )
-    session.add(change)
-    session.flush()
-    return {"before": before, "after": attitude(session, *pair, side.at).affinity}
+    after = replace(before, attitudes=[*before.attitudes, change])
+    return change, {"before": before.affinity(*pair, side.at), "after": after.affinity(*pair, side.at)}
 
 
 def _mood(
-    session: Session, world: WorldView, conversation: ConversationRow, side: PersonSide, cools_hours: int
-) -> dict[str, str]:
-    then = world.at(side.at)
-    before = mood(session, then, side.person_id, cools_hours)
+    world: WorldView, conversation: ConversationRow, side: PersonSide, before: Before, cools_hours: int
+) -> tuple[MoodRow, dict[str, str]]:
     felt = MoodRow(
         world_id=world.id,
         person_id=side.person_id,
@@ -122,15 +159,15 @@ def _mood(
         mood=side.valid.mood,
         conversation_id=conversation.id,
     )
-    session.add(felt)
-    session.flush()
-    return {"before": before, "after": mood(session, then, side.person_id, cools_hours)}
+    moods = (
+        felt_moods(changes, world.at(side.at), [side.person_id], cools_hours)[side.person_id]
+        for changes in (before.moods, [*before.moods, felt])
+    )
+    return felt, dict(zip(("before", "after"), moods, strict=True))
 
 
-def _mid_term(
-    session: Session, world: WorldView, conversation: ConversationRow, side: PersonSide
-) -> list[dict[str, Any]]:
-    rows = [
+def _mid_term(world: WorldView, conversation: ConversationRow, side: PersonSide) -> list[MidTermRow]:
+    return [
         MidTermRow(
             world_id=world.id,
             person_id=side.person_id,
@@ -143,11 +180,6 @@ def _mid_term(
             conversation_id=conversation.id,
         )
         for index, draft in enumerate(side.valid.mid_term)
-    ]
-    add_mid_term(session, rows, WorldTime(session.get_one(WorldRow, world.id).now))
-    return [
-        {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
-        for row in rows
     ]
 
 
@@ -170,38 +202,6 @@ def _commitments(conversation: ConversationRow, side: PersonSide) -> list[Commit
         )
         for index, draft in enumerate(side.valid.commitments)
     ]
-
-
-def _long_term(
-    session: Session, conversation: ConversationRow, side: PersonSide, remember: Remember
-) -> list[dict[str, Any]]:
-    group = Group(world_id=conversation.world_id, person_id=side.person_id)
-    episode = Episode(
-        conversation_id=conversation.id,
-        partner_id=side.partner_id,
-        summary=side.extraction.summary,
-        topics=side.extraction.topics,
-        at=side.at,
-    )
-    facts = [
-        _draft(fact, fact_id(side.person_id, conversation.id, index), side)
-        for index, fact in enumerate(side.valid.facts)
-    ]
-    began = conversation.participants[conversation.seat_of(side.person_id)].night
-    session.add(
-        SummaryRow(
-            world_id=group.world_id,
-            person_id=group.person_id,
-            conversation_id=conversation.id,
-            partner_id=episode.partner_id,
-            summary=episode.summary,
-            topics=list(episode.topics),
-            at=side.at,
-            night=began,
-            revision=remember(session, group, episode, facts),
-        )
-    )
-    return [{"id": fact.id, "statement": fact.statement, "turn": fact.turn} for fact in facts]
 
 
 def _draft(fact: ValidFact, draft_id: str, side: PersonSide) -> FactDraft:

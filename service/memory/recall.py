@@ -1,8 +1,10 @@
 """Owns what a person remembers when it speaks or is asked: what is recent, and of what lasts that which answers."""
 
 import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sqlalchemy import ScalarSelect, or_
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
@@ -10,18 +12,17 @@ from service.errors import GraphUnavailable
 from service.locales.time import ago
 from service.memory.mid_term import mid_term_memories
 from service.memory.store import Group, MemoryStore, Recalled
-from service.people.attitude import STRANGERS, Attitude, attitudes_between
-from service.people.person import night_of
+from service.people.attitude import STRANGERS, Attitude, attitudes_among
+from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
 from service.store.session import Database
 from service.store.tables import (
-    ConversationKey,
     ConversationRow,
     MidTermRow,
     ParticipantRow,
+    PersonRow,
     SummaryRow,
     TurnRow,
-    said_in,
 )
 from world.time import WorldTime
 
@@ -35,11 +36,12 @@ UNSETTLED_LINES = 6
 class RecentMemory:
     """What SQL holds of a person, and of it and a partner.
 
-    `attitude` is how it stands to the partner, `partners` how the partner stands to it. `unsettled`: last lines of the
-    two that no closing has remembered yet, oldest first. Without a partner there is neither of these, nor a
-    `last_summary`.
+    `person` is its row. `attitude` is how it stands to the partner, `partners` how the partner stands to it.
+    `unsettled`: last lines of the two that no closing has remembered yet, oldest first. Without a partner there is none
+    of these three, nor a `last_summary`.
     """
 
+    person: PersonRow
     attitude: Attitude
     partners: Attitude
     last_summary: SummaryRow | None
@@ -113,28 +115,34 @@ async def remembered(
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
     """The SQL part of `recall`."""
-    attitude, partners = STRANGERS, STRANGERS
-    if partner_id is not None:
-        attitude, partners = attitudes_between(session, world.id, person_id, partner_id, world.now)
-    return RecentMemory(
-        attitude=attitude,
-        partners=partners,
-        last_summary=None if partner_id is None else _last_summary(session, world, person_id, partner_id),
-        mid_term=tuple(mid_term_memories(session, world, person_id)),
-        today=tuple(todays_summaries(session, world, person_id)),
-        unsettled=() if partner_id is None else tuple(_unsettled(session, world, person_id, partner_id)),
-    )
+    return recent_memories(session, world, {person_id: partner_id})[person_id]
+
+
+def recent_memories(session: Session, world: WorldView, partners: Mapping[str, str | None]) -> dict[str, RecentMemory]:
+    """The same for several persons, each with the partner that `partners` names."""
+    people = person_rows(session, world.id, partners)
+    pairs = {frozenset((one, other)) for one, other in partners.items() if other is not None}
+    attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
+    unsettled = {pair: tuple(_unsettled(session, world, *pair)) for pair in pairs}
+    summaries = _summaries(session, world, people.values(), partners)
+    mid_term = mid_term_memories(session, world, *partners)
+    return {
+        one: RecentMemory(
+            person=people[one],
+            attitude=attitudes.get((one, str(other)), STRANGERS),
+            partners=attitudes.get((str(other), one), STRANGERS),
+            last_summary=next((row for row in reversed(summaries) if _is_of(row, one, other)), None),
+            mid_term=tuple(row for row in mid_term if row.person_id == one),
+            today=tuple(row for row in summaries if _is_todays(row, world, people[one])),
+            unsettled=unsettled.get(frozenset((one, str(other))), ()),
+        )
+        for one, other in partners.items()
+    }
 
 
 def todays_summaries(session: Session, world: WorldView, person_id: str) -> list[SummaryRow]:
     """The conversations of the day the person lives at the moment of `world`, since it last slept; oldest first."""
-    query = select(SummaryRow).where(
-        SummaryRow.world_id == world.id,
-        SummaryRow.person_id == person_id,
-        SummaryRow.night == night_of(session, world, person_id),
-        SummaryRow.at <= world.now,
-    )
-    return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
+    return _summaries(session, world, person_rows(session, world.id, [person_id]).values(), {})
 
 
 def remembered_as(world: WorldView, recalled: Recalled) -> str:
@@ -144,33 +152,54 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     return f"({since}) {fact.statement}"
 
 
-def _last_summary(session: Session, world: WorldView, person_id: str, partner_id: str) -> SummaryRow | None:
-    query = select(SummaryRow).where(
-        SummaryRow.world_id == world.id,
-        SummaryRow.person_id == person_id,
-        SummaryRow.partner_id == partner_id,
-        SummaryRow.at <= world.now,
+def _summaries(
+    session: Session, world: WorldView, people: Iterable[PersonRow], partners: Mapping[str, str | None]
+) -> list[SummaryRow]:
+    """Of the day each person lives, and its last one with its partner; oldest first."""
+    wanted = [
+        (col(SummaryRow.person_id) == row.person_id)
+        & (
+            (col(SummaryRow.night) == night_of(world, row))
+            | (col(SummaryRow.conversation_id) == _last_with(world, row.person_id, partners.get(row.person_id)))
+        )
+        for row in people
+    ]
+    query = select(SummaryRow).where(SummaryRow.world_id == world.id, SummaryRow.at <= world.now, or_(*wanted))
+    return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
+
+
+def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> ScalarSelect[str]:
+    last = aliased(SummaryRow)
+    query = select(last.conversation_id).where(
+        last.world_id == world.id, last.person_id == person_id, last.partner_id == partner_id, last.at <= world.now
     )
-    return session.exec(query.order_by(col(SummaryRow.at).desc(), col(SummaryRow.conversation_id).desc())).first()
+    return query.order_by(col(last.at).desc(), col(last.conversation_id).desc()).limit(1).scalar_subquery()
 
 
-def _unsettled(session: Session, world: WorldView, person_id: str, partner_id: str) -> list[TurnRow]:
+def _is_of(row: SummaryRow, person_id: str, partner_id: str | None) -> bool:
+    return (row.person_id, row.partner_id) == (person_id, partner_id)
+
+
+def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
+    return row.person_id == person.person_id and row.night == night_of(world, person)
+
+
+def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
+    """The last lines of the last talk of the two that has ended and is not remembered yet."""
     one, other = aliased(ParticipantRow), aliased(ParticipantRow)
-    query = (
+    last = (
         select(ConversationRow.id)
         .where(
             *(table.world_id == world.id for table in (ConversationRow, one, other)),
             one.conversation_id == ConversationRow.id,
-            one.person_id == person_id,
+            one.person_id == one_id,
             other.conversation_id == ConversationRow.id,
-            other.person_id == partner_id,
+            other.person_id == other_id,
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
             col(ConversationRow.ended_at) <= world.now,
         )
         .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
+        .limit(1)
     )
-    conversation_id = session.exec(query.limit(1)).first()
-    if conversation_id is None:
-        return []
-    turns = select(TurnRow).where(*said_in(ConversationKey(world.id, conversation_id)))
+    turns = select(TurnRow).where(TurnRow.world_id == world.id, TurnRow.conversation_id == last.scalar_subquery())
     return list(reversed(session.exec(turns.order_by(col(TurnRow.turn).desc()).limit(UNSETTLED_LINES)).all()))

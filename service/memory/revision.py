@@ -1,8 +1,11 @@
 """Owns the row of a person that remembers: the lock of every write, the revision it bears, the epoch."""
 
 import time
+from functools import cache
 
-from sqlmodel import Session, select
+from sqlalchemy import Executable
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, SQLModel, select
 
 from service.memory.index import State
 from service.memory.store import Group
@@ -20,9 +23,10 @@ def state_of(session: Session, group: Group) -> State | None:
 
 def next_revision(session: Session, group: Group) -> int:
     """Lock the person's memory until the transaction ends, and count its revision up."""
-    owner = _locked(session, group)
-    owner.revision += 1
-    return owner.revision
+    counted = _counting_up(session.get_bind().dialect.name)
+    row = {"world_id": group.world_id, "person_id": group.person_id, "revision": 1, "epoch": _now()}
+    revision: int = session.execute(counted, row).scalar_one()
+    return revision
 
 
 def next_epoch(session: Session, group: Group) -> int:
@@ -46,6 +50,17 @@ def _locked(session: Session, group: Group) -> MemoryOwnerRow:
         session.add(row)
         session.flush()
     return row
+
+
+@cache
+def _counting_up(dialect: str) -> Executable:
+    """The statement that makes the row, or counts its revision up, and answers it."""
+    table = SQLModel.metadata.tables[str(MemoryOwnerRow.__tablename__)]
+    insert = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    counted = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_={"revision": table.c.revision + 1}
+    )
+    return counted.returning(table.c.revision)
 
 
 def _now() -> int:

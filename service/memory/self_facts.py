@@ -10,28 +10,26 @@ from service.store.ids import derived_id
 from service.store.tables import SelfFactRow, TurnRow
 
 
-def self_facts(session: Session, world_id: str, person_id: str, *, history: bool = False) -> list[SelfFactRow]:
-    """What the person told about itself so far, oldest first; with `history` the closed ones too."""
-    query = select(SelfFactRow).where(SelfFactRow.world_id == world_id, SelfFactRow.person_id == person_id)
+def self_facts(session: Session, world_id: str, *person_ids: str, history: bool = False) -> list[SelfFactRow]:
+    """What the persons told about themselves so far, oldest first; with `history` the closed ones too."""
+    query = select(SelfFactRow).where(SelfFactRow.world_id == world_id, col(SelfFactRow.person_id).in_(person_ids))
     if not history:
         query = query.where(col(SelfFactRow.invalid_at).is_(None))
     return list(session.exec(query.order_by(col(SelfFactRow.valid_at), col(SelfFactRow.id))))
 
 
-def add_self_facts(
-    session: Session,
-    world_id: str,
+def new_self_facts(
+    known: Sequence[SelfFactRow],
     person_id: str,
     told: Sequence[ValidSelfFact],
     turns: Mapping[int, TurnRow],
     ids: Mapping[str, str],
     names: frozenset[str],
 ) -> list[SelfFactRow]:
-    """Add what the person told in `turns`; `ids` are those behind the refs. The answer is what was added.
+    """What the person told in `turns` that is new; `ids` are those behind the refs. It closes what it replaces.
 
-    It is held against what holds by now: another closing may have written since this one's prompt.
+    It is held against what holds by now (`known`): another closing may have written since this one's prompt.
     """
-    known = self_facts(session, world_id, person_id)
     rows: list[SelfFactRow] = []
     for index, fact in enumerate(told):
         claim = fact.claim
@@ -39,7 +37,7 @@ def add_self_facts(
             continue
         said = turns[claim.turn]
         row = SelfFactRow(
-            world_id=world_id,
+            world_id=said.world_id,
             person_id=person_id,
             id=derived_id(said.conversation_id, person_id, "self_fact", index),
             statement=claim.statement,
@@ -55,7 +53,6 @@ def add_self_facts(
             if old.id in replaced or contradict(old.statement, claim.statement, names):
                 _supersede(old, row)
         rows.append(row)
-    session.add_all(rows)
     return rows
 
 

@@ -5,8 +5,9 @@ its change where it belongs: affinity is a sum, and the last word in world time 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, get_args
 
 from sqlmodel import Session, col, select
@@ -86,16 +87,23 @@ def felt_mood(feeling: Feeling | None, authored: Mood, now: WorldTime, cools_hou
 
 def attitude(session: Session, world_id: str, owner_id: str, other_id: str, at: WorldTime) -> Attitude:
     """How the owner stands to the other at `at`."""
-    found = _attitudes(session, world_id, at, [owner_id], [other_id])
-    return found.get((owner_id, other_id), STRANGERS)
+    return sum_of(attitude_changes(session, world_id, at, [owner_id], [other_id]))
 
 
 def attitudes_between(
     session: Session, world_id: str, one: str, other: str, at: WorldTime
 ) -> tuple[Attitude, Attitude]:
     """How `one` stands to `other` at `at`, and how `other` stands to `one`."""
-    found = _attitudes(session, world_id, at, [one, other], [one, other])
-    return found.get((one, other), STRANGERS), found.get((other, one), STRANGERS)
+    found = attitudes_among(session, world_id, [one, other], at)
+    return found[one, other], found[other, one]
+
+
+def attitudes_among(
+    session: Session, world_id: str, person_ids: Collection[str], at: WorldTime
+) -> dict[tuple[str, str], Attitude]:
+    """How each of these persons stands to each other one at `at`, by owner and other."""
+    found = _by_pair(attitude_changes(session, world_id, at, person_ids, person_ids))
+    return {pair: sum_of(found[pair]) for pair in permutations(person_ids, 2)}
 
 
 def attitudes_of(
@@ -103,8 +111,8 @@ def attitudes_of(
 ) -> dict[str, dict[str, Attitude]]:
     """How each of the owners stands at `at` to everybody it has had to do with, by owner and by other."""
     by_owner: dict[str, dict[str, Attitude]] = {owner_id: {} for owner_id in owner_ids}
-    for (owner_id, other_id), found in _attitudes(session, world_id, at, list(by_owner), None).items():
-        by_owner[owner_id][other_id] = found
+    for (owner_id, other_id), changes in _by_pair(attitude_changes(session, world_id, at, by_owner)).items():
+        by_owner[owner_id][other_id] = sum_of(changes)
     return by_owner
 
 
@@ -129,49 +137,68 @@ def mood(session: Session, world: WorldView, person_id: str, cools_hours: int) -
     return moods(session, world, [person_id], cools_hours)[person_id]
 
 
-def moods(session: Session, world: WorldView, person_ids: Iterable[str], cools_hours: int) -> dict[str, Mood]:
+def moods(session: Session, world: WorldView, person_ids: Collection[str], cools_hours: int) -> dict[str, Mood]:
     """The mood of each at the moment of `world`. Raises: NotFound."""
-    authored = {person_id: world.cast.person(person_id).mood for person_id in person_ids}
-    rows = select(MoodRow.person_id, MoodRow.mood, MoodRow.at).where(
+    return felt_moods(mood_changes(session, world, person_ids, cools_hours), world, person_ids, cools_hours)
+
+
+def mood_changes(session: Session, world: WorldView, person_ids: Collection[str], cools_hours: int) -> list[MoodRow]:
+    """The moods these persons were put in that are not cool yet at the moment of `world`."""
+    rows = select(MoodRow).where(
         MoodRow.world_id == world.id,
-        col(MoodRow.person_id).in_(list(authored)),
+        col(MoodRow.person_id).in_(person_ids),
         MoodRow.at <= world.now,
         MoodRow.at > world.now - cools_hours * MINUTES_PER_HOUR,
     )
+    return list(session.exec(rows))
+
+
+def felt_moods(
+    changes: Iterable[MoodRow], world: WorldView, person_ids: Collection[str], cools_hours: int
+) -> dict[str, Mood]:
+    """The mood of each at the moment of `world`, after those changes of them that came by then. Raises: NotFound."""
     felt: dict[str, Feeling] = {}
-    for person_id, name, at in session.exec(rows.order_by(col(MoodRow.at), col(MoodRow.id))):
-        known: Mood = next(one for one in get_args(Mood) if one == name)
-        felt[person_id] = Feeling(mood=known, since=WorldTime(at))
-    return {
-        person_id: felt_mood(felt.get(person_id), own, world.now, cools_hours) for person_id, own in authored.items()
-    }
+    for change in sorted(changes, key=lambda one: (one.at, one.id)):
+        if change.at <= world.now:
+            known: Mood = next(one for one in get_args(Mood) if one == change.mood)
+            felt[change.person_id] = Feeling(mood=known, since=WorldTime(change.at))
+    return {i: felt_mood(felt.get(i), world.cast.person(i).mood, world.now, cools_hours) for i in person_ids}
 
 
-def _attitudes(
-    session: Session, world_id: str, at: WorldTime, owners: list[str], others: list[str] | None
-) -> dict[tuple[str, str], Attitude]:
+def attitude_changes(
+    session: Session,
+    world_id: str,
+    at: WorldTime,
+    owner_ids: Collection[str],
+    other_ids: Collection[str] | None = None,
+) -> list[AttitudeChangeRow]:
+    """What changed by `at` about how the owners stand to the others (None: to anybody)."""
     changes = select(AttitudeChangeRow).where(
         AttitudeChangeRow.world_id == world_id,
-        col(AttitudeChangeRow.owner_id).in_(owners),
+        col(AttitudeChangeRow.owner_id).in_(owner_ids),
         AttitudeChangeRow.at <= at,
     )
-    if others is not None:
-        changes = changes.where(col(AttitudeChangeRow.other_id).in_(others))
-    of_pair: defaultdict[tuple[str, str], list[AttitudeChangeRow]] = defaultdict(list)
-    for row in session.exec(changes.order_by(col(AttitudeChangeRow.at), col(AttitudeChangeRow.id))):
-        of_pair[row.owner_id, row.other_id].append(row)
-    return {pair: _sum_of(rows) for pair, rows in of_pair.items()}
+    if other_ids is not None:
+        changes = changes.where(col(AttitudeChangeRow.other_id).in_(other_ids))
+    return list(session.exec(changes))
 
 
-def _sum_of(changes: Iterable[AttitudeChangeRow]) -> Attitude:
-    """The attitude that changes in the order of their world time make."""
+def sum_of(changes: Iterable[AttitudeChangeRow]) -> Attitude:
+    """The attitude that changes of one owner towards one other make, in the order of their world time."""
     affinity = times_met = 0
     latest: dict[str, Any] = {}
-    for change in changes:
+    for change in sorted(changes, key=lambda one: (one.at, one.id)):
         affinity += change.affinity_delta
         times_met += change.met
         latest |= _judged(change)
     return Attitude(affinity=bounded_affinity(affinity), times_met=times_met, **latest)
+
+
+def _by_pair(changes: Iterable[AttitudeChangeRow]) -> defaultdict[tuple[str, str], list[AttitudeChangeRow]]:
+    found: defaultdict[tuple[str, str], list[AttitudeChangeRow]] = defaultdict(list)
+    for change in changes:
+        found[change.owner_id, change.other_id].append(change)
+    return found
 
 
 def _judged(change: AttitudeChangeRow) -> Mapping[str, Any]:

@@ -1,8 +1,8 @@
 """Owns a person's row in the store: how it decides, what it carries, and which of its days it lives."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
-from sqlmodel import Session
+from sqlmodel import Session, col, select
 
 from service.people.worlds import WorldView
 from service.store.tables import PersonRow
@@ -22,16 +22,13 @@ def person_row(session: Session, world_id: str, person_id: str, *, lock: bool = 
     return row
 
 
-def hold(session: Session, world_id: str, person_ids: Iterable[str]) -> None:
-    """Nobody else writes about these persons until the transaction ends. Held in one order, so that nobody waits
-    for somebody who waits for it.
-    """
-    for person_id in sorted(person_ids):
-        person_row(session, world_id, person_id, lock=True)
+def person_rows(session: Session, world_id: str, person_ids: Collection[str]) -> dict[str, PersonRow]:
+    """The rows of several persons, by their ids; fresh ones where nothing has changed yet."""
+    query = select(PersonRow).where(PersonRow.world_id == world_id, col(PersonRow.person_id).in_(person_ids))
+    known = {row.person_id: row for row in session.exec(query)}
+    return {i: known.get(i) or PersonRow(world_id=world_id, person_id=i) for i in person_ids}
 
 
-def night_of(session: Session, world: WorldView, person_id: str) -> int:
+def night_of(world: WorldView, row: PersonRow) -> int:
     """Which of its days a person lives: a character's nights are counted; who never sleeps has the world's days."""
-    if person_id not in world.cast.characters:
-        return world.day
-    return person_row(session, world.id, person_id).sleeps
+    return row.sleeps if row.person_id in world.cast.characters else world.day

@@ -329,7 +329,8 @@ def test_a_talk_with_somebody_the_author_took_out_ends_and_frees_the_other(
     room: ConversationDependencies, script: ScriptedModel, village: Content, gone: dict[str, str]
 ) -> None:
     conversation_id = meet(room)
-    row = asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(main(conversation_id)))
+    asyncio.run(Engine(_revised(room, _without(village, **gone))).converse(main(conversation_id)))
+    row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.CONTENT_CHANGED)
     assert row.failure is not None
     assert next(iter(gone.values())) in row.failure["ja"]

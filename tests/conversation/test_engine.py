@@ -304,7 +304,8 @@ def test_a_talk_ended_while_the_model_speaks_keeps_what_was_said_and_no_more(
 
     script.enqueue(says(HELLO), ended)
     conversation_id = meet(room)
-    row = asyncio.run(Engine(room).converse(main(conversation_id)))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    row = talk(room, conversation_id)
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT)
     assert _texts(room, conversation_id) == [HELLO]
     assert talk(room, conversation_id).calls == 2  # what was paid is counted all the same

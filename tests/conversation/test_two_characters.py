@@ -102,7 +102,9 @@ def test_both_speak_as_characters_in_turn(room: ConversationDependencies, script
 
 def test_a_failure_of_the_partner_is_one_of_a_character(room: ConversationDependencies, script: ScriptedModel) -> None:
     script.enqueue(says(ASKS), ModelTimeout(model="m", seconds=60))
-    row = asyncio.run(Engine(room).converse(main(_meet(room))))
+    conversation_id = _meet(room)
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    row = talk(room, conversation_id)
     assert row.failure is not None
     assert (row.end_reason, row.failure["role"]) == (EndReason.MODEL_FAILURE, "character")
 
@@ -114,7 +116,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(
     first = meet(room)
     asyncio.run(Engine(room).converse(main(first)))
     asyncio.run(close(room, main(first)))
-    room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi"), "items", ["a stolen letter"]))
+    room.database.write_now(lambda s: setattr(person_row(s, "main", "aoi", lock=True), "items", ["a stolen letter"]))
     script.enqueue(says(ASKS), replies(GREEN, leaves=True))
     asyncio.run(Engine(room).converse(main(_meet(room))))
     own, heard = script.history[-2:]

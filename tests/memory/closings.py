@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from service.memory.extract import ClosingQuestion, prepare
+from service.memory.extract import ClosingQuestion, prepare, read_before
 from service.memory.extraction import ClosingExtraction
 from service.memory.persist import persist_closing
 from service.memory.sql import write
@@ -94,7 +94,8 @@ def prepared(
 ) -> ClosingQuestion:
     """The closing's question; `memories` are the character's."""
     remembered = {row.opener_id: memories, row.partner_id: ()}
-    return prepare(session, world, row, _turns(session, row), remembered, mood_cools_hours=6)
+    before = read_before(session, world, row, mood_cools_hours=6)
+    return prepare(world, row, _turns(session, row), remembered, before, mood_cools_hours=6)
 
 
 def closed(
@@ -109,7 +110,8 @@ def closed(
     """Validate the answer and persist it, as the closing does."""
     question = question or prepared(session, world, row, memories)
     valid = validate_extraction(answered, question.context, affinity_step=20)
-    changes = persist_closing(session, world, row, _turns(session, row), question, valid, MemorySettings(), remember)
+    turns = _turns(session, row)
+    changes = persist_closing(session, world, row, turns, question, valid, MemorySettings(), remember, world.now)
     session.flush()
     return valid, changes
 

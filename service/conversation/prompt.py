@@ -73,6 +73,11 @@ def render_record(context: PromptContext) -> Record:
     return Record(system=_render(context, "system"), context=f"{told}\n\n{opening}" if opening else told)
 
 
+def was_told(record: Record, notes: Sequence[str], text: str) -> bool:
+    """Whether a speaker whose prompts begin so, and who was shown these notes, was told the text."""
+    return any(_data(text) in _data(block) for block in (record.context, *notes))
+
+
 def render_note(context: PromptContext) -> str:
     """Render what is new before this turn; "" mostly."""
     return _render(context, "note")

@@ -9,7 +9,7 @@ from typing import Any
 from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered
-from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt
+from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
@@ -126,11 +126,11 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
         return now
     own = [turn for turn in turns if turn.speaker_id == context.speaker.id]
     since = own[-1].at if own else known.world.now
-    told = "\n".join([known.records[seat].context, *(turn.note for turn in own)])
+    record, notes = known.records[seat], [turn.note for turn in own]
     return replace(
         now,
         clock=said.world.label if said.world.now - since >= TIME_PASSES_MINUTES else "",
-        news=tuple(text for text in said.world.announced if text not in told),
+        news=tuple(text for text in said.world.announced if not was_told(record, notes, text)),
     )
 
 

@@ -2,15 +2,17 @@
 
 import asyncio
 from itertools import pairwise
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.transcript import prompt_of
 from service.errors import NotFound
-from service.llm.chat import Message
+from service.llm.chat import Message, Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Embedded, Episode, FactDraft, Group
 from service.people.person import person_row
@@ -141,6 +143,41 @@ def test_in_a_clients_conversation_what_the_world_does_meanwhile_is_a_note(
     told = "(It is now Wed 1 Apr, 8:30.)\n(Announced: The bridge is closed)"
     assert notes == ["", "", told, told, ""]
     assert [m[-1].content for m in _sent_to(script, "character")[1:]] == [f"{FAMILY}\n\n{told}", SINGS]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_is_announced_between_two_turns_is_told_to_whoever_speaks_next_and_once(
+    room: ConversationDependencies, script: ScriptedModel, *, restarted: bool
+) -> None:
+    """Though the clock stands, and in the minute of the speaker's own last words."""
+    script.enqueue(says(HELLO), replies(FAMILY), says(MORE), replies(SINGS), says(THANKS), replies(FAREWELL))
+    conversation_id = meet(room, max_turns=6)
+
+    async def run() -> None:
+        engine = Engine(room)
+        for turn in range(6):
+            if turn == 2:
+                room.database.write_now(_announce)
+            engine = Engine(room) if restarted else engine
+            await engine.turn(main(conversation_id), turn, None)
+
+    asyncio.run(run())
+    told = "(Announced: The bridge is closed)"
+    assert [told in turn.note for turn in turns(room, conversation_id)] == [False, False, True, True, False, False]
+
+
+def test_what_is_announced_while_somebody_speaks_reaches_the_next_one(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    def interrupted(_: Prompt[Any]) -> BaseModel:
+        room.database.write_now(_announce)
+        return replies(FAMILY)
+
+    script.enqueue(says(HELLO), interrupted, says(MORE), replies(SINGS, leaves=True))
+    conversation_id = meet(room)
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    told = "(Announced: The bridge is closed)"
+    assert [turn.note for turn in turns(room, conversation_id)] == ["", "", told, told]
 
 
 def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opener_alone(

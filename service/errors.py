@@ -27,6 +27,7 @@ KataribeError
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
 ├── Stopping                503   the service stops while a request still waits
+├── Unexpected              500   something that has no name here went wrong whenever it was tried
 ├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
@@ -244,6 +245,12 @@ class DatabaseGone(KataribeError):
     """Facts: `file`, `setting`."""
 
     status, slug = 503, "database-gone"
+
+
+class Unexpected(KataribeError):
+    """Facts: `tries`, `reason`."""
+
+    slug = "unexpected"
 
 
 class ModelError(KataribeError):

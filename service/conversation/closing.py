@@ -9,7 +9,6 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import (
     Transcript,
-    count_failure,
     failure_of,
     held,
     pay,
@@ -31,6 +30,7 @@ from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
+NOTHING_SPENT = Usage()
 MEMORIES_SHOWN = 10
 """How many known facts the extraction is shown, so that it can say which of them changed."""
 
@@ -60,11 +60,32 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
     try:
         extracted = await _extract(deps, said, before)
     except ModelError as exc:
-        return await _fail(deps, said.row, exc, exc.usage)
+        return await fail(deps, key, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
-        return await _fail(deps, said.row, exc, Usage())
+        return await fail(deps, key, exc)
     remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
     return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, remember))
+
+
+async def fail(
+    deps: ConversationDependencies, key: ConversationKey, error: KataribeError, usage: Usage = NOTHING_SPENT
+) -> ConversationRow:
+    """Leave a closing that is due as failed, and say why; `usage` is what was spent on it. Answers the row."""
+
+    def work(session: Session) -> ConversationRow:
+        row, clock = held(session, deps.worlds, key)
+        world = world_of(row, clock, row.ended_at)
+        if usage.calls:
+            pay(session, row, world.day, "closing", usage, failures=1)
+        if row.phase != Phase.CLOSING:
+            return row
+        row.phase = Phase.CLOSING_FAILED
+        row.failure = failure_of(error, "closing")
+        failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
+        publish(session, row, _no_earlier(world, row), failed, row.opener_id)
+        return row
+
+    return await deps.database.write(work)
 
 
 def reopen(session: Session, row: ConversationRow) -> None:
@@ -138,24 +159,6 @@ def _settle(
     closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
     publish(session, row, row.closed_at, closed, row.opener_id)
     return row
-
-
-async def _fail(
-    deps: ConversationDependencies, row: ConversationRow, error: KataribeError, usage: Usage
-) -> ConversationRow:
-    def work(session: Session) -> ConversationRow:
-        count_failure(session, deps.worlds, row.key, "closing", usage, row.ended_at)
-        current, clock = held(session, deps.worlds, row.key)
-        if current.phase != Phase.CLOSING:
-            return current
-        current.phase = Phase.CLOSING_FAILED
-        current.failure = failure_of(error, "closing")
-        world = world_of(current, clock, current.ended_at)
-        failed = ClosingFailed(conversation_id=current.id, partner_id=current.partner_id, error=error.slug)
-        publish(session, current, _no_earlier(world, current), failed, current.opener_id)
-        return current
-
-    return await deps.database.write(work)
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

@@ -4,16 +4,27 @@ Whoever carries a conversation calls these: a runner holds it from end to end, t
 turn. What is asked for twice, because somebody stopped in between, is answered from the rows.
 """
 
-from service.conversation.closing import close
+import logging
+from collections import Counter
+
+from sqlalchemy.exc import OperationalError
+
+from service.conversation.closing import close, fail
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered, gather
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
 from service.conversation.transcript import Transcript, failure_of, read_transcript
-from service.errors import NotFound
+from service.errors import KataribeError, NotFound, Unexpected
+from service.llm.chat import Role
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey
 from world.time import WorldTime
+
+_log = logging.getLogger(__name__)
+
+TRIES = 3
+"""Of a turn, or a closing, that fails in a way nobody expects: whoever carries the conversation comes by again."""
 
 
 class Engine:
@@ -22,6 +33,7 @@ class Engine:
     def __init__(self, deps: ConversationDependencies) -> None:
         self._deps = deps
         self._gathered: dict[ConversationKey, Gathered] = {}
+        self._tries: Counter[ConversationKey] = Counter()
 
     async def converse(self, key: ConversationKey) -> None:
         """Hold the conversation to its end, from the turns that are committed already.
@@ -65,6 +77,8 @@ class Engine:
             row = await close(self._deps, key)
         except NotFound:  # it was forgotten meanwhile
             return
+        except Exception as exc:  # noqa: BLE001
+            row = await fail(self._deps, key, self._given_up(key, exc))
         if row.phase != Phase.RUNNING:
             self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
 
@@ -83,12 +97,34 @@ class Engine:
         if isinstance(seat, EndReason):  # its last turn was committed, and not its end
             await finish(self._deps, said.row, seat)
             return None
+        role: Role = "character"
         try:
             known = await self._known(said)
+            role = known.contexts[seat].speaker.kind
+            now_said = await speak(self._deps, known, said, seat, at)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
             await finish(self._deps, said.row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
             return None
-        return await speak(self._deps, known, said, seat, at)
+        except Exception as exc:  # noqa: BLE001
+            error = self._given_up(said.row.key, exc)
+            await finish(self._deps, said.row, EndReason.MODEL_FAILURE, failure_of(error, role))
+            return None
+        self._tries.pop(said.row.key, None)
+        return now_said
+
+    def _given_up(self, key: ConversationKey, error: Exception) -> Unexpected:
+        """What is said of an error that nobody expects, and that came again whenever it was tried.
+
+        Raises:
+            Exception: `error` itself, while it is to be tried again: `TRIES` times in all, and for ever where the store
+                is away.
+        """
+        self._tries[key] += 1
+        if self._tries[key] < TRIES or isinstance(error, (OperationalError, KataribeError)):
+            raise error
+        _log.error("given up after %d tries: conversation %s", TRIES, key.conversation_id, exc_info=error)
+        del self._tries[key]
+        return Unexpected(tries=TRIES, reason=f"{type(error).__name__}: {error}")
 
     async def _known(self, said: Transcript) -> Gathered:
         known = self._gathered.get(said.row.key)

@@ -13,7 +13,7 @@ from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, rend
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
-from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, WrongPhase
+from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role
 from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import ConversationRow, TurnRow
@@ -68,10 +68,10 @@ async def speak(
 async def finish(
     deps: ConversationDependencies, row: ConversationRow, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
-    """End it, unless the client did so in the same moment."""
+    """End it, unless the client did so, or somebody forgot it, in the same moment."""
     try:
         await deps.database.write(lambda s: end(s, deps.worlds, row.world_id, row.id, reason, failure))
-    except WrongPhase:
+    except (WrongPhase, NotFound):
         return
     deps.stream.tell(row.key, Ended(reason=reason))
 

@@ -88,6 +88,50 @@ def _stops(prompt: Prompt[Any]) -> BaseModel:
     raise KeyboardInterrupt  # as near to a kill as one process gets: nothing of ours may catch it
 
 
+def _crashes(prompt: Prompt[Any]) -> BaseModel:
+    raise ZeroDivisionError("nobody thought of this")
+
+
+def _carried(room: ConversationDependencies, conversation_id: str) -> ConversationRow:
+    async def run() -> None:
+        async with _running(room) as runner, asyncio.timeout(20):
+            await runner.wait(main(conversation_id))
+
+    asyncio.run(run())
+    return talk(room, conversation_id)
+
+
+def test_a_turn_that_fails_as_nobody_expects_is_tried_three_times_and_ends_the_talk(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(says(HELLO), _crashes, _crashes, _crashes, recollection())
+    row = _carried(room, meet(room))
+    assert (row.phase, row.end_reason) == (Phase.CLOSED, EndReason.MODEL_FAILURE)
+    assert row.failure is not None
+    assert (row.failure["type"], row.failure["role"]) == ("unexpected", "npc")
+    assert all("ZeroDivisionError: nobody thought of this" in row.failure[language] for language in ("en", "ja"))
+    assert script.unused == 0
+
+
+def test_a_closing_that_fails_as_nobody_expects_is_tried_three_times_and_has_failed(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(says(HELLO), replies(FAMILY, leaves=True), _crashes, _crashes, _crashes)
+    row = _carried(room, meet(room))
+    assert (row.phase, (row.failure or {}).get("type")) == (Phase.CLOSING_FAILED, "unexpected")
+    assert script.unused == 0
+
+
+def test_what_fails_twice_as_nobody_expects_and_then_goes_well_leaves_no_trace(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    first, second, *rest = talk_of_family()
+    script.enqueue(first, _crashes, _crashes, second, _crashes, _crashes, *rest)
+    row = _carried(room, meet(room))
+    assert (row.phase, row.failure) == (Phase.CLOSED, None)
+    assert _texts(room, row.id) == WHOLE
+
+
 def test_a_conversation_is_carried_from_its_start_to_the_long_term_memory(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:

@@ -30,7 +30,7 @@ from service.run.play import run_world
 from service.run.watch import Run
 from service.settings import Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.upkeep import adopt, purge
+from service.upkeep import adopt, purge, reembed
 
 
 def _own_language() -> Language:
@@ -172,6 +172,13 @@ def memory_purge(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> No
     world_id = world_name(world)
     count = asyncio.run(purge(_settings(data=data), world_id))
     typer.echo(_say("cli.purged", world=world_id, count=count))
+
+
+@memory.command(name="reembed", help=_help("cli.help.reembed"))
+def memory_reembed(data: DataOption = None) -> None:
+    """Embed anew what another embedder has embedded. No service may run on the data meanwhile."""
+    done = asyncio.run(reembed(_settings(data=data)))
+    typer.echo(_say("cli.reembedded", space=done.space, texts=done.texts, people=done.people))
 
 
 @cli.command(help=_help("cli.help.init"))

@@ -44,6 +44,7 @@ KataribeError
 │   └── ModelOutOfCharacter 502   the speaker stepped out of its role, twice
 └── GraphUnavailable        503   the long-term memory cannot be reached
     ├── MemoryMissing       503   it does not hold what a world has been through
+    ├── EmbedderChanged     503   it was embedded by another model than the one that is set
     └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
 
@@ -354,3 +355,9 @@ class MemoryOfAnother(GraphUnavailable):
     """Facts: `group_id`, `world_id`, and those of GraphUnavailable."""
 
     slug = "memory-of-another"
+
+
+class EmbedderChanged(GraphUnavailable):
+    """Facts: `group_id`, `before` and `now` (a model and the width of its vectors), and those of GraphUnavailable."""
+
+    slug = "embedder-changed"

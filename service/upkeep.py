@@ -1,4 +1,6 @@
-"""Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed."""
+"""Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed, and what
+another embedder has embedded is embedded anew.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -6,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from service.app import opened_database
 from service.errors import Misconfigured
 from service.locales import Phrase
-from service.memory.choose import choose_graphiti
+from service.memory.choose import choose_graphiti, choose_sql
+from service.memory.embedding.choose import choose_embedder
+from service.memory.indexed import Reembedded
 from service.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,6 +37,21 @@ async def purge(settings: Settings, world_id: str) -> int:
         GraphUnavailable: some may be left; the same call may be made again.
     """
     return await _on_neo4j(settings, lambda graph: graph.purge(world_id))
+
+
+async def reembed(settings: Settings) -> Reembedded:
+    """Give what another embedder has embedded the vectors of the one that is set.
+
+    Raises:
+        Misconfigured: no embedder is set, or a service runs on the data.
+        GraphUnavailable: what was done until then stays; the same call goes on from there.
+    """
+    if choose_embedder(settings) is None:
+        raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.nothing_embeds"))
+    if settings.memory.backend == "graphiti":
+        return await _on_neo4j(settings, lambda graph: graph.reembed())
+    with opened_database(settings) as database:
+        return await choose_sql(settings, database).reembed()
 
 
 async def _on_neo4j(settings: Settings, work: Callable[["GraphitiMemory"], Awaitable[T]]) -> T:

@@ -155,6 +155,8 @@ def upgrade() -> None:
         sa.Column("person_id", sa.String(), nullable=False),
         sa.Column("revision", sa.Integer(), nullable=False),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
+        sa.Column("embedder", sa.String(), nullable=False),
+        sa.Column("dimensions", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "person_id", name=op.f("pk_memory_owners")),
     )
     op.create_table(

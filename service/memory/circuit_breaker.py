@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from sqlmodel import Session
 
-from service.errors import GraphUnavailable, MemoryOfAnother
+from service.errors import EmbedderChanged, GraphUnavailable, MemoryOfAnother
 from service.memory.store import (
     FACTS,
     Delivery,
@@ -126,7 +126,7 @@ class CircuitBreaker:
             raise GraphUnavailable(**self._away.facts)
         try:
             answer = await ask()
-        except MemoryOfAnother:  # so one group is; the store is there for the others
+        except (MemoryOfAnother, EmbedderChanged):  # so one group is; the store is there for the others
             raise
         except GraphUnavailable as exc:
             self._away, self._rests_until = exc, self._seconds() + self._rest_seconds

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from service.memory.embedding.embedder import Vectors
+from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.lexical import normal, query_tokens, says_little, tokens
 from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
 from world.time import WorldTime
@@ -90,7 +90,7 @@ class Question:
 class PersonIndex:
     """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
 
-    `states`: how far each source of the store has been read.
+    `states`: how far each source of the store has been read. `space`: which vectors the memory has.
     """
 
     def __init__(self) -> None:
@@ -100,6 +100,7 @@ class PersonIndex:
     def clear(self) -> None:
         """Let go of everything, to read it anew."""
         self.states: dict[str, State] = {}
+        self.space: VectorSpace = NO_VECTORS
         self._items: list[Item] = []
         self._places: dict[tuple[Kind, str], int] = {}
         self._names: dict[str, int] = {}

@@ -5,24 +5,36 @@ ranked.
 import asyncio
 import logging
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from service.errors import KataribeError
-from service.memory.embedding.embedder import Embedder, Vectors
+from service.errors import EmbedderChanged, KataribeError
+from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.index import IndexCache, PersonIndex, Question, key_of, text_of
 from service.memory.store import FACTS, Embedded, Group, Item, Kind, Recalled
 from world.time import WorldTime
 
 FILL_BATCH = 64
 
+EMBEDDER_SETTINGS = "KATARIBE_EMBEDDING__PROVIDER, KATARIBE_EMBEDDING__MODEL"
+
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reembedded:
+    """How many people's memories were embedded anew, how many texts, and which vectors they have now."""
+
+    people: int
+    texts: int
+    space: VectorSpace
 
 
 class IndexedMemory:
     """The common part of the stores.
 
     Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: what is remembered is
-    written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time, as is what
-    another model has embedded.
+    written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time. A memory whose
+    vectors another embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
     """
 
     def __init__(self, embedder: Embedder | None, indexes: IndexCache | None) -> None:
@@ -59,11 +71,66 @@ class IndexedMemory:
             partner_id=partner_id,
             limit=limit,
             history=history,
-            vector=await self._query(query),
+            vector=await self._comparable(index, query),
         )
         if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
             index = await self._current(group, at, kinds)
         return await asyncio.to_thread(index.rank, asked)
+
+    async def reembed(self) -> Reembedded:
+        """Give what another embedder has embedded the vectors of the one that is set, a person at a time. Begun again,
+        it goes on where it stopped.
+
+        Raises:
+            GraphUnavailable: the embedder, or the store; what was done until then stays.
+        """
+        vector = (await self._vectors_of(["a"]))["a"]
+        space, people, texts = VectorSpace(self._model, vector.size), 0, 0
+        for group, _ in await self._embedded_otherwise(space):
+            texts += await self._reembed(group, space)
+            people += 1
+        return Reembedded(people=people, texts=texts, space=space)
+
+    async def _require_own_embedder(self) -> None:
+        """Raises: EmbedderChanged: somebody's memory has another embedder's vectors."""
+        if self._embedder is not None:
+            for group, before in await self._embedded_otherwise(self._space):
+                raise self._changed(group, before)
+
+    def _changed(self, group: Group, before: VectorSpace) -> EmbedderChanged:
+        return EmbedderChanged(
+            backend="embedding",
+            reason="another embedder",
+            setting=EMBEDDER_SETTINGS,
+            group_id=self.group_id(group),
+            before=str(before),
+            now=str(self._space),
+        )
+
+    @property
+    def _space(self) -> VectorSpace:
+        """Which vectors the embedder makes."""
+        return NO_VECTORS if self._embedder is None else VectorSpace(self._model, self._embedder.dimensions)
+
+    async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+        """Whose memories have other vectors than these, and which."""
+        raise NotImplementedError
+
+    async def _reembed(self, group: Group, space: VectorSpace) -> int:
+        """Replace every vector of the memory by one of `space`; answers how many texts were embedded."""
+        raise NotImplementedError
+
+    async def _vectors_of(self, texts: Collection[str]) -> dict[str, Vectors]:
+        """A vector for each text.
+
+        Raises:
+            GraphUnavailable: the embedder fails.
+        """
+        assert self._embedder is not None  # noqa: S101 - who embeds anew has set one
+        wanted = list(dict.fromkeys(texts))
+        batches = [wanted[start : start + FILL_BATCH] for start in range(0, len(wanted), FILL_BATCH)]
+        vectors = [vector for batch in batches for vector in await self._embedder.passages(batch)]
+        return dict(zip(wanted, vectors, strict=True))
 
     async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
         """The person's index with all that was written by now; `kinds` are those that will be asked for."""
@@ -93,6 +160,15 @@ class IndexedMemory:
             log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
             return Embedded()
         return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
+
+    async def _comparable(self, index: PersonIndex, query: str) -> Vectors | None:
+        """The query's vector; None where the memory's own are another embedder's."""
+        if not index.space.takes(self._space):
+            return None
+        vector = await self._query(query)
+        if vector is None or not index.space.takes(VectorSpace(self._model, vector.size)):
+            return None
+        return vector
 
     async def _query(self, query: str) -> Vectors | None:
         """The query's vector. Who is asked about several things at once has the same query embedded once."""

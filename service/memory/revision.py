@@ -1,4 +1,6 @@
-"""Owns the row of a person that remembers: the lock of every write, the revision it bears, the epoch."""
+"""Owns the row of a person that remembers: the lock of every write, the revision it bears, the epoch, whose vectors it
+has.
+"""
 
 import time
 from functools import cache
@@ -7,6 +9,7 @@ from sqlalchemy import Executable
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, select
 
+from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
 from service.memory.index import State
 from service.memory.store import Group
 from service.store.tables import MemoryOwnerRow
@@ -41,6 +44,26 @@ def read_anew(session: Session, group: Group) -> None:
     """`next_epoch` for a person who may remember nothing yet."""
     if session.get(MemoryOwnerRow, (group.world_id, group.person_id)) is not None:
         next_epoch(session, group)
+
+
+def space_of(session: Session, group: Group) -> VectorSpace:
+    """Which vectors the person's memory has."""
+    row = session.get(MemoryOwnerRow, (group.world_id, group.person_id))
+    return NO_VECTORS if row is None else VectorSpace(row.embedder, row.dimensions)
+
+
+def claim_space(session: Session, group: Group, space: VectorSpace) -> bool:
+    """Whether such vectors may be written into the person's memory; the first ones say which may from then on."""
+    owner = _locked(session, group)
+    if not owner.embedder:
+        owner.embedder, owner.dimensions = space
+    return VectorSpace(owner.embedder, owner.dimensions) == space
+
+
+def set_space(session: Session, group: Group, space: VectorSpace) -> None:
+    """All vectors of the person's memory are of another embedder now, or gone."""
+    owner = _locked(session, group)
+    owner.embedder, owner.dimensions = space
 
 
 def _locked(session: Session, group: Group) -> MemoryOwnerRow:

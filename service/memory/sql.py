@@ -11,12 +11,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, col, delete, select
 
 from service.errors import GraphUnavailable
-from service.memory.embedding.embedder import Embedder, Vectors
+from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.episodes import read_episodes, read_turns
-from service.memory.index import IndexCache, Packed, PersonIndex
+from service.memory.index import IndexCache, Packed, PersonIndex, key_of, text_of
 from service.memory.indexed import IndexedMemory
-from service.memory.revision import next_revision, read_anew, state_of
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Kind
+from service.memory.revision import claim_space, next_epoch, next_revision, read_anew, set_space, space_of, state_of
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
 from world.time import WorldTime
@@ -53,6 +53,8 @@ class SqlMemory(IndexedMemory):
         session.execute(delete(VectorRow).where(*vectors))
         session.execute(delete(FactRow).where(*facts))
         read_anew(session, group)
+        if partner_id is None and space_of(session, group) != NO_VECTORS:
+            set_space(session, group, NO_VECTORS)
 
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
@@ -71,6 +73,7 @@ class SqlMemory(IndexedMemory):
             raise GraphUnavailable(
                 backend=self.name, reason=type(exc).__name__, setting="KATARIBE_DATABASE_URL"
             ) from exc
+        await self._require_own_embedder()
 
     async def aclose(self) -> None:
         """Nothing is held that must be given back; the database is its maker's to close."""
@@ -81,6 +84,19 @@ class SqlMemory(IndexedMemory):
         await self._database.read(lambda s: _catch_up(s, group, index, self._model))
         self._indexes.shrink(group)
         return index
+
+    async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+        """See IndexedMemory."""
+        return await self._database.read(lambda s: _embedded_otherwise(s, space))
+
+    async def _reembed(self, group: Group, space: VectorSpace) -> int:
+        """See IndexedMemory."""
+        dump = await self.export(group)
+        items: list[Item] = [*dump.episodes, *dump.facts]
+        vectors = await self._vectors_of([text_of(item) for item in items])
+        rows = [(*key_of(item), vectors[text_of(item)]) for item in items]
+        await self._database.write(lambda s: _replace(s, group, space, rows))
+        return len(rows)
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
         """See IndexedMemory."""
@@ -102,6 +118,7 @@ def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) ->
         index.take(read_episodes(session, group, after=after))
         index.take(read_turns(session, group, after=after))
         index.take_vectors(_read_vectors(session, group, model, after))
+        index.space = space_of(session, group)
         index.states[SqlMemory.name] = now
 
 
@@ -116,7 +133,8 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
     texts = [(Kind.SUMMARY, episode.conversation_id, episode.summary)]
     texts += [(Kind.FACT, draft.id, draft.statement) for draft in facts]
     vectors = [(kind, key, embedded.vectors[text]) for kind, key, text in texts if text in embedded.vectors]
-    session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
+    if vectors and claim_space(session, group, embedded.space):
+        session.add_all(_vector_row(group, *one, embedded.model, revision) for one in vectors)
     return revision
 
 
@@ -157,10 +175,34 @@ def _close(session: Session, group: Group, replaced: str, by: FactDraft, at: Wor
 def _fill_in(session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]]) -> None:
     """Write vectors that were missing; what was forgotten meanwhile gets none."""
     revision = next_revision(session, group)
+    if claim_space(session, group, VectorSpace(model, rows[0][2].size)):
+        _put_vectors(session, group, model, rows, revision)
+
+
+def _replace(session: Session, group: Group, space: VectorSpace, rows: Sequence[tuple[Kind, str, Vectors]]) -> None:
+    """These vectors, in the place of all that the memory has."""
+    revision = next_epoch(session, group)
+    set_space(session, group, space)
+    session.execute(delete(VectorRow).where(*_of(VectorRow, group)))
+    _put_vectors(session, group, space.model, rows, revision)
+
+
+def _put_vectors(
+    session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]], revision: int
+) -> None:
     for kind, key, vector in rows:
         table: type[FactRow | SummaryRow] = FactRow if kind is Kind.FACT else SummaryRow
         if session.get(table, (group.world_id, group.person_id, key)) is not None:
             session.merge(_vector_row(group, kind, key, vector, model, revision))
+
+
+def _embedded_otherwise(session: Session, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+    row = MemoryOwnerRow
+    query = select(row.world_id, row.person_id, row.embedder, row.dimensions).where(
+        col(row.embedder) != "", (col(row.embedder) != space.model) | (col(row.dimensions) != space.dimensions)
+    )
+    found = [(Group(world_id=w, person_id=p), VectorSpace(e, d)) for w, p, e, d in session.exec(query)]
+    return [(group, had) for group, had in found if not had.takes(space)]
 
 
 def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str, revision: int) -> VectorRow:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from sqlmodel import Session
 
-from service.memory.embedding.embedder import Vectors
+from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.store.ids import derived_id
 from world.time import WorldTime
 
@@ -156,6 +156,11 @@ class Embedded:
     model: str = ""
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
 
+    @property
+    def space(self) -> VectorSpace:
+        """Which vectors these are."""
+        return VectorSpace(self.model, next(iter(self.vectors.values())).size) if self.vectors else NO_VECTORS
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupDump:
@@ -272,7 +277,8 @@ class MemoryStore(Protocol):
 
     async def check(self) -> None:
         """Raises: GraphUnavailable: with the setting to look at; as MemoryOfAnother, where the memory of somebody in
-        a world of ours was written by another installation.
+        a world of ours was written by another installation, and as EmbedderChanged, where it has vectors of another
+        embedder than the one that is set.
         """
         ...
 

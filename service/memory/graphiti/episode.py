@@ -19,7 +19,7 @@ from pydantic import SecretStr, ValidationError
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelRefused, ModelTimeout, ModelUnreachable
 from service.llm.failure import failure
 from service.locales import Phrase
-from service.memory.embedding.embedder import Embedder
+from service.memory.embedding.embedder import Embedder, VectorSpace
 from service.memory.extract import context_of_found
 from service.memory.extraction import ClosingContext
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
@@ -144,6 +144,7 @@ class EpisodeGraphitiMemory(GraphitiMemory):
         """See Delivery. An episode that Graphiti has read already is not read again.
 
         Raises:
+            EmbedderChanged: the group has another embedder's vectors.
             GraphUnavailable.
             ModelError: the model or its server failed; the same call may be made again.
         """
@@ -155,6 +156,11 @@ class EpisodeGraphitiMemory(GraphitiMemory):
             if await self.holds(group, episode.conversation_id):
                 return
             own = self._groups.of(group)
+            held_space = (await self._reader(group).state()).space
+            if not held_space.takes(
+                self._space
+            ):  # Graphiti compares vectors itself, and fails where their widths differ
+                raise self._changed(group, held_space)
             rows = await self._connection.read(_EXTRACTED, uuid=episode_uuid(own, episode.conversation_id))
             if not rows or not rows[0]["extracted"]:
                 await _announce(self._connection, own, episode)
@@ -268,6 +274,8 @@ class _Adoption:
                 "marks": episode_marks(self._group, self._episode, write.revision, self._embedded),
             }
             found = {row["uuid"]: row for row in await run(tx, _FOUND, **given)}
+            for row in found.values():
+                write.claim(VectorSpace(self._model, len(row["embedding"])))
             valid = validate_found([_found(row) for row in found.values()], context, context.participants[0])
             drafts = [self._draft(found[key], fact, said) for key, fact in valid.items()]
             await run(tx, _TAKE_OUT, refused=[key for key in found if key not in valid], **given)

@@ -9,13 +9,13 @@ from collections.abc import Collection, Sequence
 
 from sqlmodel import Session, select
 
-from service.memory.embedding.embedder import Embedder, Vectors
+from service.memory.embedding.embedder import Embedder, Vectors, VectorSpace
 from service.memory.episodes import read_turns
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.read import GroupReader, GroupState
 from service.memory.graphiti.write import GroupWriter
-from service.memory.index import IndexCache, Packed, PersonIndex, State
+from service.memory.index import IndexCache, Packed, PersonIndex, State, key_of, text_of
 from service.memory.indexed import IndexedMemory
 from service.memory.outbox import leave_episode, leave_forgetting
 from service.memory.revision import state_of
@@ -105,6 +105,7 @@ class GraphitiMemory(IndexedMemory):
         """See MemoryStore."""
         await self._connection.check()
         await self._groups.require_own(await self._database.read(_worlds))
+        await self._require_own_embedder()
 
     async def adopt(self, world_id: str) -> int:
         """Make the groups of the world that another installation wrote ours; answers how many.
@@ -149,6 +150,7 @@ class GraphitiMemory(IndexedMemory):
         if Kind.TURN in kinds:
             await self._database.read(lambda s: _catch_up_turns(s, group, index))
         await self._catch_up(reader, found, index)
+        index.space = found.space
         self._indexes.shrink(group)
         return index
 
@@ -164,7 +166,24 @@ class GraphitiMemory(IndexedMemory):
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
         """See IndexedMemory."""
-        await self._writer(group).add_vectors(vectors, self._model)
+        await self._writer(group).add_vectors(vectors, VectorSpace(self._model, vectors[0][2].size))
+
+    async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+        """See IndexedMemory."""
+        return await self._groups.embedded_otherwise(await self._database.read(_worlds), space)
+
+    async def _reembed(self, group: Group, space: VectorSpace) -> int:
+        """See IndexedMemory. Entities have vectors too: Graphiti searches those."""
+        writer, dump = self._writer(group), await self.export(group)
+        items: list[Item] = [*dump.episodes, *dump.facts]
+        names = await writer.names()
+        vectors = await self._vectors_of([*(text_of(item) for item in items), *names.values()])
+        await writer.replace_vectors(
+            [(*key_of(item), vectors[text_of(item)]) for item in items],
+            [(key, vectors[name]) for key, name in names.items()],
+            space,
+        )
+        return len(items) + len(names)
 
 
 def _worlds(session: Session) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 from neo4j import AsyncManagedTransaction
 
 from service.errors import MemoryOfAnother
+from service.memory.embedding.embedder import VectorSpace
 from service.memory.graphiti.connection import Neo4jConnection, run
 from service.memory.store import Group
 from service.store.ids import new_id
@@ -24,7 +25,16 @@ _TAKE_OVER = """
     MATCH (g:KataribeGroup {id: $group}) SET g.installation = $installation, g.epoch = $epoch
 """
 
-QUERIES: Mapping[str, str] = {"groups of others": _OF_OTHERS}
+_EMBEDDED_OTHERWISE = """
+    UNWIND $starts AS start
+    MATCH (g:KataribeGroup) WHERE g.id STARTS WITH start AND g.id = start + g.person_id
+        AND g.installation = $installation AND g.embedder <> ''
+        AND (g.embedder <> $embedder OR g.dimensions <> $dimensions)
+    RETURN g.world_id AS world_id, g.person_id AS person_id, g.embedder AS embedder, g.dimensions AS dimensions
+    ORDER BY g.id
+"""
+
+QUERIES: Mapping[str, str] = {"groups of others": _OF_OTHERS, "embedded otherwise": _EMBEDDED_OTHERWISE}
 """Every reading query by name; a test asks Neo4j for their plans."""
 
 
@@ -71,9 +81,24 @@ class Groups:
         Raises:
             GraphUnavailable.
         """
-        starts = [_start(self._prefix, world) for world in worlds]
-        rows = await self._connection.read(_OF_OTHERS, starts=starts, installation=self._installation)
+        rows = await self._read(_OF_OTHERS, worlds)
         return [self.of(Group(world_id=row["world_id"], person_id=row["person_id"])) for row in rows]
+
+    async def embedded_otherwise(self, worlds: Iterable[str], space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+        """Whose memories in these worlds have other vectors than these, and which.
+
+        Raises:
+            GraphUnavailable.
+        """
+        rows = await self._read(_EMBEDDED_OTHERWISE, worlds, embedder=space.model, dimensions=space.dimensions)
+        found = [
+            (
+                Group(world_id=row["world_id"], person_id=row["person_id"]),
+                VectorSpace(row["embedder"], row["dimensions"]),
+            )
+            for row in rows
+        ]
+        return [(group, had) for group, had in found if not had.takes(space)]
 
     async def require_own(self, worlds: Iterable[str]) -> None:
         """Raises: MemoryOfAnother: one of these worlds' groups is another installation's."""
@@ -91,6 +116,10 @@ class Groups:
 
         await self._connection.write(work)
         return groups
+
+    async def _read(self, query: str, worlds: Iterable[str], **given: Any) -> Sequence[Mapping[str, Any]]:
+        starts = [_start(self._prefix, world) for world in worlds]
+        return await self._connection.read(query, starts=starts, installation=self._installation, **given)
 
 
 def another(group: GraphGroup) -> MemoryOfAnother:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import EPISODE_COLUMNS, FACT_COLUMNS, episode_uuid, read_episode, read_fact
@@ -14,6 +15,7 @@ from service.memory.store import Episode, Fact, GroupDump, Item, Kind
 _STATE = """
     OPTIONAL MATCH (g:KataribeGroup {id: $group})
     RETURN g.epoch AS epoch, g.revision AS revision, g.installation AS installation,
+        g.embedder AS embedder, g.dimensions AS dimensions,
         COUNT { MATCH ()-[:RELATES_TO]->() } AS facts, COUNT { MATCH (:Episodic) } AS episodes
 """
 # Every edge of the group is counted, and every one with an id of ours: others write some and take some away.
@@ -49,10 +51,12 @@ class GroupState:
     """How far a group is; `state` None: this service has not written to it.
 
     `everywhere`: how many facts and episodes the whole database has. While that stays the same, nobody has written.
+    `space`: which vectors the group has.
     """
 
     state: State | None
     everywhere: tuple[int, int]
+    space: VectorSpace
 
 
 class GroupReader:
@@ -70,11 +74,12 @@ class GroupReader:
             GraphUnavailable.
         """
         (row,) = await self._rows(_STATE)
-        state = None
+        state, space = None, NO_VECTORS
         if row["revision"] is not None:
             self._group.require_own(row["installation"])
             state = State(row["epoch"], row["revision"])
-        return GroupState(state=state, everywhere=(row["facts"], row["episodes"]))
+            space = VectorSpace(row["embedder"], row["dimensions"])
+        return GroupState(state=state, everywhere=(row["facts"], row["episodes"]), space=space)
 
     async def is_ours(self) -> bool:
         """Whether the group holds the facts that this service knows of, no more and no fewer."""

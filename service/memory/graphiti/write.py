@@ -12,7 +12,7 @@ from typing import Any
 
 from neo4j import AsyncManagedTransaction
 
-from service.memory.embedding.embedder import Vectors
+from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.graphiti.connection import Neo4jConnection, run
 from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import (
@@ -38,11 +38,20 @@ DELETE_BATCH = 5_000
 _LOCK = """
     MERGE (g:KataribeGroup {id: $group})
     ON CREATE SET g.world_id = $world, g.person_id = $person, g.installation = $installation,
-        g.epoch = $epoch, g.revision = 0, g.facts = 0
+        g.epoch = $epoch, g.revision = 0, g.facts = 0, g.embedder = '', g.dimensions = 0
     SET g.revision = g.revision
-    RETURN g.revision AS revision, g.facts AS facts, g.installation AS installation
+    RETURN g.revision AS revision, g.facts AS facts, g.installation AS installation,
+        g.embedder AS embedder, g.dimensions AS dimensions
 """
-_UNLOCK = "MATCH (g:KataribeGroup {id: $group}) SET g.revision = $revision, g.facts = $facts"
+_UNLOCK = """
+    MATCH (g:KataribeGroup {id: $group})
+    SET g.revision = $revision, g.facts = $facts, g.embedder = $embedder, g.dimensions = $dimensions
+"""
+_NAMES = "MATCH (n:Entity {group_id: $group}) RETURN n.uuid AS uuid, n.name AS name"
+_ADD_NAME_VECTORS = """
+    UNWIND $rows AS row MATCH (n:Entity {uuid: row.uuid})
+    CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.vector)
+"""
 _ENTITIES_THERE = "MATCH (n:Entity) WHERE n.uuid IN $uuids RETURN n.uuid AS uuid"
 _EPISODE_THERE = "MATCH (n:Episodic {uuid: $uuid}) RETURN n.uuid AS uuid"
 _MARK_EPISODE = "MATCH (n:Episodic {uuid: $marks.uuid}) SET n += $marks"
@@ -130,34 +139,46 @@ class GroupWriter:
             write = await self.lock(tx)
             if await run(tx, _EPISODE_THERE, uuid=episode_uuid(self._group, episode.conversation_id)):
                 return
-            await write.add_episode(episode, drafts, embedded)
-            await write.add_facts(episode, drafts, embedded)
+            fitting = embedded if write.claim(embedded.space) else Embedded()
+            await write.add_episode(episode, drafts, fitting)
+            await write.add_facts(episode, drafts, fitting)
             await write.close(drafts, episode)
             await write.unlock()
 
         await self._connection.write(work)
 
-    async def add_vectors(self, vectors: Sequence[tuple[Kind, str, Vectors]], model: str) -> None:
-        """Give facts and episodes the vectors they lack; what was forgotten meanwhile gets none."""
-        facts = [
-            {"id": key, "packed": pack(vector), "vector": vector.tolist()}
-            for kind, key, vector in vectors
-            if kind is Kind.FACT
-        ]
-        episodes = [
-            {"uuid": episode_uuid(self._group, key), "packed": pack(vector)}
-            for kind, key, vector in vectors
-            if kind is Kind.SUMMARY
-        ]
+    async def add_vectors(self, vectors: Sequence[tuple[Kind, str, Vectors]], space: VectorSpace) -> None:
+        """Give facts and episodes the vectors they lack, if they are of the group's; what was forgotten meanwhile gets
+        none.
+        """
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await self.lock(tx)
-            given = {"group": self._group.id, "model": model, "revision": write.revision}
-            await run(tx, _ADD_FACT_VECTORS, rows=facts, **given)
-            await run(tx, _ADD_EPISODE_VECTORS, rows=episodes, **given)
+            if write.claim(space):
+                await write.add_vectors(vectors)
+                await write.unlock()
+
+        await self._connection.write(work)
+
+    async def replace_vectors(
+        self, vectors: Sequence[tuple[Kind, str, Vectors]], names: Sequence[tuple[str, Vectors]], space: VectorSpace
+    ) -> None:
+        """Give facts, episodes and entities (by their uuids) these vectors in the place of those they have."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await self.lock(tx)
+            write.space = space
+            await write.add_vectors(vectors)
+            await run(tx, _ADD_NAME_VECTORS, rows=[{"uuid": key, "vector": one.tolist()} for key, one in names])
+            await write.begin_epoch()
             await write.unlock()
 
         await self._connection.write(work)
+
+    async def names(self) -> dict[str, str]:
+        """The names of the group's entities by their uuids."""
+        rows = await self._connection.read(_NAMES, group=self._group.id)
+        return {row["uuid"]: row["name"] for row in rows}
 
     async def adopt(self, at: WorldTime) -> None:
         """Make facts that others wrote into the group ours, known since `at`; notice what others closed or removed."""
@@ -221,7 +242,9 @@ class GroupWriter:
         )
         group.require_own(row["installation"])
         graphiti = await self._connection.graphiti()
-        return Write(tx, graphiti, group, revision=row["revision"] + 1, facts=row["facts"])
+        write = Write(tx, graphiti, group, revision=row["revision"] + 1, facts=row["facts"])
+        write.space = VectorSpace(row["embedder"], row["dimensions"])
+        return write
 
 
 class Write:
@@ -235,6 +258,7 @@ class Write:
         self._group = group
         self.revision = revision
         self.facts = facts
+        self.space = NO_VECTORS
 
     async def count_facts(self) -> int:
         """How many edges with an id of ours there are."""
@@ -247,7 +271,35 @@ class Write:
 
     async def unlock(self) -> None:
         """Make the write known to who holds the group in memory."""
-        await self._run(_UNLOCK, revision=self.revision, facts=self.facts)
+        await self._run(
+            _UNLOCK,
+            revision=self.revision,
+            facts=self.facts,
+            embedder=self.space.model,
+            dimensions=self.space.dimensions,
+        )
+
+    def claim(self, space: VectorSpace) -> bool:
+        """Whether such vectors may be written into the group; the first ones say which may from then on."""
+        if not self.space.model:
+            self.space = space
+        return self.space == space
+
+    async def add_vectors(self, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
+        """Vectors of the group's own space for facts and episodes."""
+        facts = [
+            {"id": key, "packed": pack(vector), "vector": vector.tolist()}
+            for kind, key, vector in vectors
+            if kind is Kind.FACT
+        ]
+        episodes = [
+            {"uuid": episode_uuid(self._group, key), "packed": pack(vector)}
+            for kind, key, vector in vectors
+            if kind is Kind.SUMMARY
+        ]
+        given = {"model": self.space.model, "revision": self.revision}
+        await self._run(_ADD_FACT_VECTORS, rows=facts, **given)
+        await self._run(_ADD_EPISODE_VECTORS, rows=episodes, **given)
 
     async def add_node(self, node: EpisodicNode) -> None:
         """An episode as Graphiti knows it."""

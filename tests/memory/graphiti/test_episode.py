@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.content.load import Content
-from service.errors import ModelRejected
+from service.errors import EmbedderChanged, ModelRejected
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.graphiti.rows import moment
 from service.memory.store import Episode, Group
@@ -18,6 +18,7 @@ from service.store.session import Database
 from tests.memory.contract import MONDAY, TUESDAY, draft, episode, statements
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import connection_to, empty, query
+from tests.memory.graphiti.test_graph import graph_on as directly_on
 from tests.memory.memories import put_conversation
 from tests.servers.fake_openai import FakeOpenAI, failing
 from tests.servers.neo4j import Neo4jServer
@@ -180,6 +181,21 @@ def test_what_an_npc_remembers_is_written_directly(graph_on: Made) -> None:
             assert model.requests == []
             assert [fact.statement for fact in (await graph.export(taro)).facts] == ["Aoi binds books"]
             await graph.aclose()
+
+    run(work)
+
+
+def test_graphiti_reads_nothing_into_a_group_of_another_embedder(graph_on: Made, neo4j_server: Neo4jServer) -> None:
+    async def work() -> None:
+        with FakeOpenAI(answer=Extraction(BEES)) as model:
+            graph = graph_on(model)
+            other = directly_on(neo4j_server, FakeEmbedder("other", 32))
+            await other.deliver(AOI, heard_of(1), [draft(heard_of(1), 0, BEES)])
+            with pytest.raises(EmbedderChanged, match="other"):
+                await graph.deliver(AOI, heard_of(2), [])
+            assert model.requests == []
+            for one in (graph, other):
+                await one.aclose()
 
     run(work)
 

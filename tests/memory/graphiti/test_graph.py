@@ -234,6 +234,8 @@ def test_no_query_scans_the_graph(server: Neo4jServer, name: str) -> None:
         "uuid": "u",
         "starts": ["main--"],
         "installation": "ours",
+        "embedder": "m",
+        "dimensions": 64,
     }
     with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
         summary = driver.execute_query(f"EXPLAIN {ALL_QUERIES[name]}", given, database_=server.database).summary

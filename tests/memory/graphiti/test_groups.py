@@ -4,13 +4,14 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from service.errors import MemoryOfAnother
+from service.errors import EmbedderChanged, MemoryOfAnother
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.store import Group
 from service.store.installation import installation_id
 from service.store.session import Database
 from service.store.tables import WorldRow
-from tests.memory.contract import MONDAY, TARO, TARO_ELSEWHERE, TUESDAY, draft, episode, statements, tell
+from tests.memory.contract import FAMILY, MONDAY, TARO, TARO_ELSEWHERE, TOWN, TUESDAY, draft, episode, statements, tell
+from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import To, empty, graph_on, query, run
 from tests.servers.neo4j import Neo4jServer
 
@@ -147,6 +148,46 @@ def test_a_prefix_keeps_two_installations_apart_on_one_server(neo4j_server: Neo4
     run(work)
     ids = {row["id"] for row in query(neo4j_server, "MATCH (g:KataribeGroup) RETURN g.id AS id")}
     assert ids == {"main--taro", "main--main", "main--main--main"}
+
+
+def widths(server: Neo4jServer) -> set[int]:
+    """Of all vectors in Graphiti's own properties."""
+    rows = query(
+        server,
+        "MATCH ()-[e:RELATES_TO]->() WHERE e.fact_embedding IS NOT NULL RETURN size(e.fact_embedding) AS wide "
+        "UNION ALL MATCH (n:Entity) WHERE n.name_embedding IS NOT NULL RETURN size(n.name_embedding) AS wide",
+    )
+    return {row["wide"] for row in rows}
+
+
+def test_a_changed_embedder_is_told_and_no_width_stands_beside_another_until_all_is_embedded_anew(
+    neo4j_server: Neo4jServer, database: Database
+) -> None:
+    async def work() -> None:
+        old, new = (
+            graph_on(neo4j_server, embedder, database)
+            for embedder in (FakeEmbedder("old", 32), FakeEmbedder("new", 64))
+        )
+        await tell(To(old), TARO, "c1", MONDAY, *TOWN)
+        with pytest.raises(
+            EmbedderChanged, match=r"main--taro was embedded by old \(32\), and new \(64\) is set"
+        ) as refused:
+            await new.check()
+        assert "kataribe memory reembed" in refused.value.sentence("ja")
+        await tell(To(new), TARO, "c2", TUESDAY, "風車が燃えた", subject="風車", obj="火")
+        assert statements(await new.recall(TARO, "太郎の家族", at=TUESDAY))[0] == FAMILY
+        assert widths(neo4j_server) == {32}
+        assert (await new.reembed()).people == 1
+        await new.check()
+        assert widths(neo4j_server) == {64}
+        assert statements(await new.recall(TARO, "太郎の家族", at=TUESDAY))[0] == FAMILY
+        assert (await new.reembed()).people == 0
+        with pytest.raises(EmbedderChanged):
+            await old.check()
+        for one in (old, new):
+            await one.aclose()
+
+    run(work)
 
 
 def test_an_installation_keeps_its_id_and_two_have_two(

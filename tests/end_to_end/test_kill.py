@@ -16,7 +16,13 @@ from tests.end_to_end.process import KATARIBE, Service, environment
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.postgres import PostgresServer
 
-TALK = {"character_id": "sora", "npc_id": "baker", "goal": "Ask after her sister", "success_criteria": "Any news"}
+TALK = {
+    "character_id": "sora",
+    "npc_id": "baker",
+    "goal": "Ask after her sister",
+    "success_criteria": "Any news",
+    "max_turns": 4,
+}
 REHEARSAL = {
     "KATARIBE_LLM__PROVIDER": "rehearsal",
     "KATARIBE_LLM__REHEARSAL_PACE_SECONDS": "0.15",
@@ -164,7 +170,7 @@ def test_the_database_going_away_is_a_problem_and_the_conversation_goes_on_after
     with PostgresServer(postgres_binaries) as server:
         settings = {
             **REHEARSAL,
-            "KATARIBE_LLM__REHEARSAL_PACE_SECONDS": "0.5",
+            "KATARIBE_LLM__REHEARSAL_PACE_SECONDS": "0.3",
             "KATARIBE_DATABASE_URL": server.create_database(),
         }
         with Service(tmp_path, content, settings) as service:

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from service.content.files import bundled_content
+from tests.api.play import write_village
 from tests.end_to_end.process import Service
 from tests.servers.postgres import PostgresServer
 
@@ -22,7 +22,7 @@ def clock(client: httpx.Client) -> str:
 def test_a_clock_whose_process_is_killed_goes_on_within_thirty_seconds(
     tmp_path: Path, postgres_server: PostgresServer, postgres_template: str
 ) -> None:
-    content = bundled_content()
+    content = write_village(tmp_path / "content")
     settings = {
         "KATARIBE_DATABASE_URL": postgres_server.create_database(like=postgres_template),
         "KATARIBE_LLM__PROVIDER": "rehearsal",

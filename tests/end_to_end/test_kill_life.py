@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.content.files import bundled_content
+from tests.api.play import write_village
 from tests.end_to_end.process import Service
 
 HOURS = 5
@@ -45,7 +45,7 @@ def story(client: httpx.Client) -> tuple[list[Any], list[Any]]:
 
 @pytest.mark.server  # it starts several processes: CI runs it, a desk need not at every run
 def test_killed_again_and_again_a_living_world_tells_the_same_story(tmp_path: Path) -> None:
-    content = bundled_content()
+    content = write_village(tmp_path / "content")
     with Service(tmp_path, content, REHEARSAL, data="unharmed") as service:
         told = service.client.post("/world/tick", json={"ticks": HOURS * 60}, timeout=240).json()
         unharmed = story(service.client)

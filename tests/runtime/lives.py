@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,18 @@ from service.store.tables import (
     TurnRow,
     UsageRow,
 )
+
+HAMLET = ("aoi", "mio", "nagi", "ren")
+"""Enough people to meet, to talk and to get into each other's way; each more costs every test its decisions."""
+
+
+def hamlet(content: Content) -> Content:
+    """The same village with four characters only."""
+    casts = {
+        language: replace(cast, characters={one: cast.characters[one] for one in HAMLET})
+        for language, cast in content.casts.items()
+    }
+    return replace(content, casts=casts)
 
 
 def rehearsal(seed: int = 7) -> OfflineModel:

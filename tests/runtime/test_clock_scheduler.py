@@ -19,7 +19,7 @@ from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
 from service.runtime.forget import forget_world
 from service.store.tables import WorldRow
-from tests.runtime.lives import House, Slow, house, rehearsal, unpaid
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 
 pytestmark = pytest.mark.anyio
 
@@ -27,6 +27,12 @@ PATIENCE_SECONDS = 30
 FAST = 6000.0
 """World minutes a real minute."""
 PACES: tuple[Pace, ...] = ("exact", "realtime")
+
+
+@pytest.fixture(scope="session")
+def village(village: Content) -> Content:
+    """With few characters."""
+    return hamlet(village)
 
 
 @pytest.fixture

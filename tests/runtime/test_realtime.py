@@ -21,7 +21,7 @@ from service.runtime.client_actions import take_control
 from service.runtime.realtime import still_possible
 from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
-from tests.runtime.lives import House, Slow, rehearsal
+from tests.runtime.lives import House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
 from world.actions import HOLD
 from world.life import State
@@ -31,11 +31,17 @@ from world.time import WorldTime
 pytestmark = pytest.mark.anyio
 
 PATIENCE_SECONDS = 30
-ALL = 8
-"""Characters of the village, and calls at once."""
+ALL = 4
+"""Characters of the hamlet, and calls at once."""
 AT_THE_MARKET = "fish_market"
 CLOSES_IN = 2 * 60
 """Minutes from the beginning until the market does."""
+
+
+@pytest.fixture(scope="session")
+def village(village: Content) -> Content:
+    """With few characters."""
+    return hamlet(village)
 
 
 @pytest.fixture

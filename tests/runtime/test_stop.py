@@ -21,7 +21,7 @@ from service.runtime.world_runner import PATIENCE_SECONDS
 from service.runtime.world_session import WorldSession
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging, Steady
-from tests.runtime.lives import House, Slow, house, rehearsal, unpaid
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio
@@ -108,12 +108,13 @@ async def test_a_stop_lets_calls_go_and_nothing_goes_on_not_even_after_a_restart
 
 async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_path: Path) -> None:
     minutes = 300
-    async with house(village, tmp_path / "whole", rehearsal()) as home:
+    async with house(hamlet(village), tmp_path / "whole", rehearsal()) as home:
         await home.live(minutes)
         whole = home.story()
     rng = random.Random(5)
     stops = 0
-    async with house(village, tmp_path / "stopped", Slow(rehearsal(), seed=5, longest_seconds=0.02)) as home:
+    model = Slow(rehearsal(), seed=5, longest_seconds=0.02)
+    async with house(hamlet(village), tmp_path / "stopped", model) as home:
         while (left := village.start + minutes - (row(home).now if stops else village.start)) > 0:
             step = await home.world_runner.tick("main", left)
             await asyncio.sleep(rng.random() * 0.3)
@@ -137,17 +138,17 @@ async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same
     """
     minutes, log = 300, list[WorldTime]()
     slow = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
-    async with house(village, tmp_path / "moving", slow, patience_seconds=60) as home:
+    async with house(hamlet(village), tmp_path / "moving", slow, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", minutes)
         for n in range(4):
             await come_past(home, max([village.start, *log]) + 30)
             log.append(await home.world_runner.command("main", change(n)))
             assert row(home).target == step.after, "it goes on"
-    async with house(village, tmp_path / "moving", rehearsal()) as home:
+    async with house(hamlet(village), tmp_path / "moving", rehearsal()) as home:
         await home.world_runner.wait("main", step.after)
         moving = home.story()
     assert sorted(log) == log
-    async with house(village, tmp_path / "in-order", rehearsal(), at_once=1) as home:
+    async with house(hamlet(village), tmp_path / "in-order", rehearsal(), at_once=1) as home:
         for n, minute in enumerate(log):
             await home.live(minute - (row(home).now if n else village.start))
             assert await home.world_runner.command("main", change(n)) == minute

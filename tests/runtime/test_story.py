@@ -10,18 +10,24 @@ from typing import Any
 import pytest
 
 from service.content.load import Content
-from tests.runtime.lives import Slow, house, rehearsal
+from tests.runtime.lives import Slow, hamlet, house, rehearsal
 
-HALF_A_DAY = 12 * 60
+MORNING = 6 * 60
+
+
+@pytest.fixture(scope="session")
+def village(village: Content) -> Content:
+    """With few characters."""
+    return hamlet(village)
 
 
 @pytest.fixture(scope="module")
 def told_in_order(village: Content, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """Half a day, one call at a time, all answers at once."""
+    """A morning, one call at a time, all answers at once."""
 
     async def live() -> dict[str, list[Any]]:
         async with house(village, tmp_path_factory.mktemp("in-order"), rehearsal(), at_once=1) as home:
-            await home.live(HALF_A_DAY)
+            await home.live(MORNING)
             return home.story()
 
     return asyncio.run(live())
@@ -55,7 +61,7 @@ def test_latencies_and_ticks_do_not_change_the_story(
         rng = random.Random(seed)
         model = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
         async with house(village, tmp_path, model, at_once=rng.choice((2, 5, 16))) as home:
-            left = HALF_A_DAY
+            left = MORNING
             while left:
                 ticks = min(left, rng.choice((1, 7, 60, 240)))
                 await home.live(ticks)
@@ -71,17 +77,17 @@ def test_latencies_and_ticks_do_not_change_the_story(
 def test_a_stop_in_the_middle_does_not_change_the_story(
     seed: int, village: Content, tmp_path: Path, told_in_order: dict[str, list[Any]]
 ) -> None:
-    """The model dies at a call drawn at random, again and again, until the half day is over."""
+    """The model dies at a call drawn at random, again and again, until the morning is over."""
 
     async def live() -> dict[str, list[Any]]:
         rng = random.Random(seed)
         stops = 0
         while True:
-            model = Slow(rehearsal(), seed=seed, longest_seconds=0.005, fail_at=rng.randint(5, 120))
+            model = Slow(rehearsal(), seed=seed, longest_seconds=0.005, fail_at=rng.randint(5, 60))
             async with house(village, tmp_path, model) as home:
                 try:
                     if not stops:
-                        await home.world_runner.tick("main", HALF_A_DAY)
+                        await home.world_runner.tick("main", MORNING)
                     await home.world_runner.wait("main", _end(village))
                 except RuntimeError:
                     stops += 1
@@ -101,4 +107,4 @@ def _unpaid(rows: list[Any]) -> list[Any]:
 
 
 def _end(village: Content) -> Any:
-    return village.start + HALF_A_DAY
+    return village.start + MORNING

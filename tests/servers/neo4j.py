@@ -141,4 +141,4 @@ def neo4j_server() -> Iterator[Neo4jServer]:
         try:
             yield server
         finally:
-            server.stop()
+            server.kill()  # its data goes with it

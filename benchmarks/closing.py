@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import SecretStr
 from sqlmodel import Session
 
-from benchmarks.neo4j import neo4j_server
+from benchmarks.neo4j import Neo4j, neo4j_server
 from benchmarks.recall import TableEmbedder
 from service.content.files import bundled_content
 from service.content.load import load_content
@@ -89,9 +89,9 @@ class CountingEmbedder(TableEmbedder):
         return await super().passages(texts)
 
 
-def run(*, conversations: int = CONVERSATIONS) -> dict[str, float]:
+def run(*, conversations: int = CONVERSATIONS, on: Neo4j = neo4j_server) -> dict[str, float]:
     """Figures per closed conversation: ``direct_…`` and ``episode_…`` calls, embedding_calls, prompt_tokens, ms."""
-    with neo4j_server() as server:
+    with on() as server:
         direct, episode = (asyncio.run(_measure(way, server, conversations)) for way in ("direct", "episode"))
         return {**direct, **episode}
 

@@ -2,11 +2,14 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from tests.servers.neo4j import PROJECT, Neo4jServer
+
+Neo4j = Callable[[], AbstractContextManager[Neo4jServer]]
+"""Opens the server that is measured: one of its own, or one that runs already."""
 
 
 class NotHere(Exception):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import SecretStr
 
-from benchmarks.neo4j import NotHere, neo4j_server
+from benchmarks.neo4j import Neo4j, NotHere, neo4j_server
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
@@ -86,14 +86,16 @@ class Scale:
     queries: int = QUERIES
 
 
-def run(scale: Scale | None = None, *, backends: Collection[str] = BACKENDS) -> dict[str, float]:
+def run(
+    scale: Scale | None = None, *, backends: Collection[str] = BACKENDS, on: Neo4j = neo4j_server
+) -> dict[str, float]:
     """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
     beside.
     """
     figures: dict[str, float] = {}
     for name in backends:
         try:
-            with _OPEN[name]() as bench:
+            with _open(name, on) as bench:
                 figures |= asyncio.run(_measure(name, bench, scale or Scale()))
         except NotHere as exc:
             print(f"recall: {name} is left out, {exc}", file=sys.stderr)
@@ -130,9 +132,9 @@ def _postgresql() -> Iterator[Bench]:
 
 
 @contextmanager
-def _neo4j() -> Iterator[Bench]:
+def _neo4j(on: Neo4j) -> Iterator[Bench]:
     with (
-        neo4j_server() as server,
+        on() as server,
         tempfile.TemporaryDirectory() as directory,
         _opened(f"sqlite:///{directory}/kataribe.db") as database,
     ):
@@ -145,11 +147,11 @@ def _neo4j() -> Iterator[Bench]:
         )
 
 
-_OPEN: Mapping[str, Callable[[], AbstractContextManager[Bench]]] = {
-    "sqlite": _sqlite,
-    "postgresql": _postgresql,
-    "neo4j": _neo4j,
-}
+def _open(name: str, on: Neo4j) -> AbstractContextManager[Bench]:
+    return _neo4j(on) if name == "neo4j" else _OPEN[name]()
+
+
+_OPEN: Mapping[str, Callable[[], AbstractContextManager[Bench]]] = {"sqlite": _sqlite, "postgresql": _postgresql}
 
 
 @contextmanager

@@ -4,13 +4,16 @@ import json
 import math
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import closing, footprint, offline, recall, rush, size, start, turn, world
-from tests.servers.neo4j import require_neo4j
+from benchmarks.neo4j import Neo4j
+from tests.memory.graphiti.test_graph import empty
+from tests.servers.neo4j import Neo4jServer
 
 Run = Callable[[], Mapping[str, float]]
 
@@ -27,9 +30,9 @@ SMALLEST: Mapping[str, Run] = {
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "footprint": lambda: footprint.run(times=1),
 }
-WITH_NEO4J: Mapping[str, Run] = {
-    "closing": lambda: closing.run(conversations=1),
-    "recall": lambda: recall.run(FEW_FACTS),
+WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
+    "closing": lambda neo4j: closing.run(conversations=1, on=neo4j),
+    "recall": lambda neo4j: recall.run(FEW_FACTS, backends=("postgresql", "neo4j"), on=neo4j),
 }
 
 
@@ -46,9 +49,9 @@ def test_it_starts(name: str) -> None:
 
 @pytest.mark.server
 @pytest.mark.parametrize("name", WITH_NEO4J)
-def test_it_starts_with_neo4j(name: str) -> None:
-    require_neo4j()
-    figures = WITH_NEO4J[name]()
+def test_it_starts_with_neo4j(name: str, neo4j_server: Neo4jServer) -> None:
+    empty(neo4j_server)
+    figures = WITH_NEO4J[name](lambda: nullcontext(neo4j_server))
     assert any(figure.startswith(("neo4j", "episode")) for figure in figures)
     assert all(math.isfinite(value) for value in figures.values())
 

@@ -66,7 +66,7 @@ def playing(tmp_path: Path, language: Language, llm: LlmSettings | None = None) 
     return Settings(
         _env_file=None,
         data_dir=tmp_path,
-        llm=llm or LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.15),
+        llm=llm or LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.01),
         embedding=EmbeddingSettings(provider="none"),
         world=WorldSettings(language=language, decision="routine"),
     )
@@ -112,7 +112,8 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(
     chromium_browser: Browser, tmp_path: Path, language: Language
 ) -> None:
     words = WORDS[language]
-    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+    growing = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.1)
+    with serving(playing(tmp_path, language, growing)) as address, looking(chromium_browser) as page:
         page.goto(address)
         expect(page.locator("html")).to_have_attribute("lang", language)
         expect(page.locator("#badges")).to_contain_text(words["rehearsal"])

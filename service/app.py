@@ -14,6 +14,7 @@ from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
 from service.api.key import router as login
+from service.api.request_id import HEADER, RequestId
 from service.content.files import bundled_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -43,7 +44,8 @@ DESCRIPTION = """A life and a memory for a game's characters.
 A world clock moves characters over a map; fixed NPCs stand at their posts. Two language models hold a conversation with
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id`, or `world_id` in the query, chooses a world (default `main`). Errors are RFC 9457 problems, in the
-language of `Accept-Language`.
+language of `Accept-Language`. Every answer bears an `X-Request-Id`, as problems and the log do: the client's own, where
+it sends one, else a new one.
 
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long).
@@ -129,8 +131,13 @@ def create_app(
     app.add_middleware(Guard, settings=settings, key=key)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(
-            CORSMiddleware, allow_origins=settings.cors_origins, allow_methods=["*"], allow_headers=["*"]
+            CORSMiddleware,
+            allow_origins=settings.cors_origins,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=[HEADER],
         )
+    app.add_middleware(RequestId)  # outside all others: who is refused is told its id too
     return app
 
 

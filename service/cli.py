@@ -2,11 +2,11 @@
 
 import asyncio
 import io
-import logging
 import os
 import signal
 import sys
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from service.errors import KataribeError
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, language_named, languages, sentence
+from service.logs import write_logs
 from service.own_prompts import check_prompts
 from service.run.cost import Prices
 from service.run.play import run_world
@@ -44,6 +45,22 @@ _help = partial(sentence, _own_language())
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
 memory = typer.Typer(no_args_is_help=True)
 cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kataribe {version('kataribe')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def kataribe(
+    asked: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help=_help("cli.help.version"))
+    ] = False,
+) -> None:
+    """A life and a memory for a game's characters."""
+
 
 LanguageOption = Annotated[
     str | None, typer.Option(help=_help("cli.help.language", languages=Listed(languages(), last="common.or")))
@@ -208,9 +225,7 @@ def check(
 
 def main() -> None:
     """The command ``kataribe``: our errors are told in one line, in the user's language."""
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    for talkative in ("httpx", "httpx2", "openai", "alembic"):
-        logging.getLogger(talkative).setLevel(logging.WARNING)
+    write_logs("text", "info")  # until the settings say more
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Japanese letters is no reason to stop
@@ -240,7 +255,7 @@ def _settings(
 ) -> Settings:
     """The environment's settings with what the command line says on top."""
     settings = read_settings()
-    logging.getLogger("service").setLevel(settings.log_level.upper())
+    write_logs(settings.log_format, settings.log_level)
     if rehearsal:
         settings.llm.provider = "rehearsal"
     if content is not None:

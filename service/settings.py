@@ -184,6 +184,7 @@ class Settings(BaseSettings):
     content_dir: Path | None = None
     database_url: str | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["text", "json"] = "text"
     max_turns: int = Field(default=10, ge=1, le=50)
     api_key: SecretStr | None = None
     allowed_hosts: list[str] = []

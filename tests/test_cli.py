@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -310,3 +311,7 @@ def test_a_key_in_the_environment_does_not_lock_the_demo_out(
     monkeypatch.setattr(uvicorn.Server, "serve", SERVE)
     cli.cli(["demo", "--language", "en", "--content", str(write_village(tmp_path / "game"))], standalone_mode=False)
     assert "remembered" in capsys.readouterr().out
+
+
+def test_the_version_is_told(main: Main) -> None:
+    assert main("--version")[:2] == (0, f"kataribe {version('kataribe')}\n")

@@ -13,8 +13,10 @@ from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+from service.api.request_id import HEADER
 from service.errors import KataribeError
 from service.locales import Language, language_named, room, sentence
+from service.logs import REQUEST_ID
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
@@ -42,6 +44,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     facts: dict[str, Any] | None = None
+    request_id: str | None = Field(default=None, description="As in the header X-Request-Id and in the log")
     errors: list[FieldError] | None = None
 
 
@@ -159,5 +162,7 @@ async def _bug(request: Request, _: Exception) -> JSONResponse:
 
 
 def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    body = problem.model_dump(exclude_none=True)
-    return JSONResponse(body, problem.status, headers, media_type=MEDIA_TYPE)
+    request_id = REQUEST_ID.get()
+    body = problem.model_copy(update={"request_id": request_id}).model_dump(exclude_none=True)
+    bearing = {HEADER: request_id} if request_id else {}  # a bug is answered outside of what would set it
+    return JSONResponse(body, problem.status, {**bearing, **(headers or {})}, media_type=MEDIA_TYPE)

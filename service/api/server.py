@@ -38,6 +38,7 @@ class Server(uvicorn.Server):
             host=host,
             port=port,
             lifespan=lifespan,
+            log_config=None,  # its lines go where ours go
             log_level=log_level,
             timeout_graceful_shutdown=grace_seconds,
         )

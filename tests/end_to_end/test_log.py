@@ -1,5 +1,6 @@
 """Owns the test of what the running service logs of its model calls."""
 
+import json
 import re
 from pathlib import Path
 
@@ -21,7 +22,18 @@ def test_a_model_call_is_one_line_of_ours_at_debug_and_none_of_the_sdk(tmp_path:
             talk(service.client)
             told = service.log.splitlines()
     line = re.compile(
-        r"DEBUG service\.llm\.logged: (character|npc|closing) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, answered"
+        r"DEBUG service\.llm\.logged: (character|npc|closing) openai:fake-model: \d+ ms, \d+ \+ \d+ tokens, answered \[[0-9a-f]{32}\]"
     )
     assert len([each for each in told if line.fullmatch(each)]) == len(model.requests) == 5
     assert [each for each in told if "HTTP Request" in each or "httpx" in each or "openai._base" in each] == []
+
+
+def test_the_log_is_json_lines_where_the_setting_says_so(tmp_path: Path) -> None:
+    settings = {"KATARIBE_LOG_FORMAT": "json", "KATARIBE_LLM__PROVIDER": "rehearsal"}
+    with Service(tmp_path, write_village(tmp_path / "game"), settings) as service:
+        service.client.get("/world", headers={"X-Request-Id": "from-the-game"}).raise_for_status()
+        lines = [json.loads(line) for line in service.log.splitlines()]
+    assert {line["level"] for line in lines} == {"info"}
+    (asked,) = [line for line in lines if line.get("request_id") == "from-the-game"]
+    assert asked["logger"] == "uvicorn.access"
+    assert '"GET /world HTTP/1.1" 200' in asked["message"]

@@ -12,7 +12,8 @@ import httpx
 import pytest
 
 from service.app import create_app
-from tests.api.play import listen, serve, settings_for, write_village
+from service.content.files import bundled_content
+from tests.api.play import listen, serve, settings_for
 
 pytestmark = pytest.mark.server
 
@@ -24,22 +25,24 @@ def client(smollm2: str, tmp_path: Path) -> Iterator[httpx.Client]:
     """A client of the service that speaks through the real model."""
     llm = {"base_url": smollm2, "temperature": 0, "timeout_seconds": 180}
     with (
-        serve(create_app(settings_for(tmp_path, write_village(tmp_path / "content"), llm=llm))) as url,
+        serve(create_app(settings_for(tmp_path, bundled_content(), llm=llm))) as url,
         httpx.Client(base_url=url, timeout=600, trust_env=False) as http,
     ):
         yield http
 
 
 def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client: httpx.Client) -> None:
+    walk = client.post("/characters/kohei/actions", json={"type": "move", "npc_id": "npc_umekichi"}).json()
+    client.post("/world/tick", json={"ticks": walk["minutes"]})
     begun = time.monotonic()
     started = client.post(
         "/conversations/start",
         json={
-            "character_id": "sora",
-            "npc_id": "baker",
+            "character_id": "kohei",
+            "npc_id": "npc_umekichi",
             "goal": "Hear three rumours of the village, one after the other",
             "success_criteria": "Everything is told",
-            "max_turns": 2,
+            "max_turns": 4,
         },
     )
     assert started.status_code == 202
@@ -55,9 +58,9 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
     assert all(name in (MODEL, "openai:auto") for name in told["models"].values())
     assert told["rehearsal"] is False
 
-    assert 1 <= len(told["turns"]) <= 2
+    assert 1 <= len(told["turns"]) <= 4
     speakers = [t["speaker_id"] for t in told["turns"]]
-    assert speakers == ["sora", "baker"][: len(speakers)]
+    assert speakers == ["kohei", "npc_umekichi", "kohei", "npc_umekichi"][: len(speakers)]
     assert all(t["text"].strip() and t["model"] == MODEL for t in told["turns"])
     assert all(t["prompt_tokens"] > 100 and t["completion_tokens"] > 5 for t in told["turns"])
 
@@ -77,10 +80,10 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
     changes = told["changes"]
     said = {t["turn"]: t for t in told["turns"]}
     assert changes["summary"].strip()
-    assert all(said[fact["turn"]]["speaker_id"] == "baker" for fact in changes["learned_facts"])
+    assert all(said[fact["turn"]]["speaker_id"] == "npc_umekichi" for fact in changes["learned_facts"])
     assert all(fact["turn"] in said for fact in changes["facts"])
     assert abs(changes["affinity"]["after"]) <= 20
-    memory = client.get("/characters/sora/memory?npc_id=baker&limit=100").json()
+    memory = client.get("/characters/kohei/memory?npc_id=npc_umekichi&limit=100").json()
     assert {fact["id"] for fact in memory["facts"]} == {fact["id"] for fact in changes["facts"]}
     assert {fact["conversation_id"] for fact in memory["facts"]} <= {told["id"]}
     assert memory["last_meeting"]["summary"] == changes["summary"]

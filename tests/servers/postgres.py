@@ -89,6 +89,15 @@ class PostgresServer:
             connection.execute(command)
         return self._url("postgresql+psycopg", name)
 
+    def create_login(self, name: str, password: str) -> str:
+        """A user with a database of its own, both of that name; answers the URL without the password."""
+        login = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(password))
+        owned = sql.SQL("CREATE DATABASE {0} OWNER {0}").format(sql.Identifier(name))
+        with psycopg.connect(self._url("postgresql", "postgres"), autocommit=True) as connection:
+            connection.execute(login)
+            connection.execute(owned)
+        return f"postgresql+psycopg://{name}@127.0.0.1:{self.port}/{name}"
+
     @property
     def _data(self) -> Path:
         return self.home / "data"

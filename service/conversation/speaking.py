@@ -200,10 +200,9 @@ async def _commit(
         duration_ms=spoken.duration_ms,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
-    has_spoken = any(turn.speaker_id == speaker.id for turn in said.turns)
-    prompt = None if has_spoken else known.records[seat].row(row.key, speaker.id)
+    prompts = () if said.turns else [known.records[i].row(row.key, who) for i, who in enumerate(row.person_ids)]
     return await deps.database.write(
-        lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompt)
+        lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts)
     )
 
 

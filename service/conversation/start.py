@@ -1,5 +1,6 @@
 """Owns the start of a conversation: whether the two can talk now, and the one short transaction that makes it run."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlmodel import Session, col, delete, select
@@ -13,6 +14,7 @@ from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
+from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
@@ -51,10 +53,7 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         world.npc(wanted.partner_id)
     require_free(session, world, wanted.character_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
-    row = _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id())
-    for person_id in row.person_ids:
-        session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
-    return row
+    return _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id(), engaged=())
 
 
 def start_talk(
@@ -72,11 +71,21 @@ def start_talk(
     The core has decided that the two talk: nothing is checked. Whoever a client's conversation engages already stays
     engaged there.
     """
-    row = _insert(session, world, wanted, node_id, models, ClockPolicy.MINUTE, conversation_id, talk.id)
-    for person_id in row.person_ids:
-        if session.get(EngagementRow, (world.id, person_id)) is None:
-            session.add(EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id))
-    return row
+    pair = (wanted.character_id, wanted.partner_id)
+    engaged = select(EngagementRow.person_id).where(
+        EngagementRow.world_id == world.id, col(EngagementRow.person_id).in_(pair)
+    )
+    return _insert(
+        session,
+        world,
+        wanted,
+        node_id,
+        models,
+        ClockPolicy.MINUTE,
+        conversation_id,
+        talk.id,
+        engaged=session.exec(engaged).all(),
+    )
 
 
 def _insert(
@@ -88,7 +97,10 @@ def _insert(
     clock_policy: ClockPolicy,
     conversation_id: str,
     talk_id: str | None = None,
+    *,
+    engaged: Collection[str],
 ) -> ConversationRow:
+    """`engaged` are those who talk elsewhere already, and stay engaged there."""
     pair = (wanted.character_id, wanted.partner_id)
     people = person_rows(session, world.id, pair)
     row = ConversationRow(
@@ -105,19 +117,23 @@ def _insert(
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
-        participants=[
-            ParticipantRow(
-                world_id=world.id,
-                conversation_id=conversation_id,
-                person_id=person_id,
-                seat=seat,
-                night=night_of(world, people[person_id]),
-            )
-            for seat, person_id in enumerate(pair)
-        ],
     )
-    session.add(row)
-    session.flush()
+    row.participants = [
+        ParticipantRow(
+            world_id=world.id,
+            conversation_id=conversation_id,
+            person_id=person_id,
+            seat=seat,
+            night=night_of(world, people[person_id]),
+        )
+        for seat, person_id in enumerate(pair)
+    ]
+    engagements = [
+        EngagementRow(world_id=world.id, person_id=person_id, conversation_id=conversation_id)
+        for person_id in pair
+        if person_id not in engaged
+    ]
+    insert_rows(session, [row, *row.participants, *engagements])
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=node_id)
     publish(session, row, world.now, began, row.opener_id)
     return row

@@ -17,6 +17,7 @@ from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.event_kinds import ConversationEnded
+from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.publish import publish
 from service.store.tables import (
@@ -180,12 +181,12 @@ def commit_turn(
     usage: Usage,
     goal: tuple[str, str] | None,
     at: WorldTime | None = None,
-    prompt: PromptRow | None = None,
+    prompts: Sequence[PromptRow] = (),
 ) -> Transcript | None:
     """Add the turn to what was `said`, and what it cost; where it was the last one, the conversation ends with it.
 
-    `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompt` is how its speaker's
-    prompts begin, with the first turn of that speaker.
+    `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompts` are how
+    everybody's begin, with the first turn.
 
     None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
     """
@@ -195,7 +196,7 @@ def commit_turn(
     if row.phase != Phase.RUNNING:
         return None
     turn.at = then.now
-    session.add_all([turn, prompt] if prompt is not None else [turn])
+    insert_rows(session, [turn, *prompts])
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal

@@ -29,6 +29,7 @@ from tests.conversation.talks import (
     GOAL,
     HELLO,
     THANKS,
+    begin,
     begin_living,
     hold_living,
     limited,
@@ -44,6 +45,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.store.conversations import main
+from tests.store.statements import statements
 from world.time import MINUTES_PER_DAY
 
 AGAIN = "Hello! I am sorry to bother you. May I ask about your family, Taro?"
@@ -421,3 +423,21 @@ def test_each_knows_what_it_said_to_the_other_today_and_before(
     assert [one.said_before for one in asked[0::2]] == [(), (), (first, later), ()]
     assert [one.said_today for one in asked[1::2]] == [(), (FAREWELL,), (), ()]
     assert not any(first in message.content for message in script.history[-2].messages)
+
+
+def test_a_conversation_of_three_turns_and_its_closing_ask_the_database_for_little(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    """What is needed of both people is read at once, and what is written into a table goes there in one statement."""
+    script.enqueue(says(HELLO), replies(FAMILY), says(THANKS, leaves=True), recollection())
+    place(room)
+
+    async def run(key: ConversationKey) -> None:
+        await Engine(room).converse(key)
+        await Engine(room).close(key)
+
+    with statements(room.database.engine) as asked:
+        asyncio.run(run(main(begin(room))))
+    words = [statement.split(None, 1)[0] for statement in asked]
+    assert words.count("SELECT") <= 33
+    assert sum(word in ("INSERT", "UPDATE", "DELETE") for word in words) <= 28

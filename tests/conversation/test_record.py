@@ -208,7 +208,7 @@ def test_a_conversation_that_was_read_in_has_no_prompts(room: ConversationDepend
     script.enqueue(says(HELLO, leaves=True))
     conversation_id = meet(room)
     asyncio.run(Engine(room).converse(main(conversation_id)))
-    assert len(rows(room, PromptRow)) == 1
+    assert len(rows(room, PromptRow)) == 2
     room.database.write_now(lambda s: s.delete(s.get_one(PromptRow, ("main", conversation_id, "aoi"))))
     with pytest.raises(NotFound):
         _asked(room, conversation_id, 0)

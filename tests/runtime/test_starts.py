@@ -2,12 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, event
 from sqlmodel import Session
 
 from service.content.load import Content, load_content
@@ -18,6 +15,7 @@ from service.runtime.client_actions import talk
 from service.runtime.world_session import WorldSession
 from tests.content.village import in_pairs
 from tests.runtime.lives import House, house, rehearsal
+from tests.store.statements import statements
 
 PAIRS = 20
 
@@ -26,19 +24,6 @@ PAIRS = 20
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Content:
     """Pairs of characters at one place."""
     return load_content(in_pairs(PAIRS).write(tmp_path_factory.mktemp("crowd")))
-
-
-@contextmanager
-def statements(engine: Engine) -> Iterator[list[str]]:
-    """What the database is asked meanwhile."""
-    asked: list[str] = []
-
-    def hear(*told: object) -> None:
-        asked.append(str(told[2]))
-
-    event.listen(engine, "before_cursor_execute", hear)
-    yield asked
-    event.remove(engine, "before_cursor_execute", hear)
 
 
 async def start(home: House, number: int) -> str:
@@ -75,7 +60,7 @@ def test_a_start_asks_the_database_no_more_when_many_talk_already(crowd: Content
 
     few, many, after_a_refusal = asyncio.run(live())
     assert few == many == after_a_refusal
-    assert sum(statement.startswith("SELECT") for statement in many) <= 15
+    assert sum(statement.startswith("SELECT") for statement in many) <= 9
 
 
 def test_starts_wait_for_one_another_longer_than_for_a_world_that_moves(crowd: Content, tmp_path: Path) -> None:

@@ -263,13 +263,12 @@ def _recollection(n: int) -> dict[str, Any]:
             "turn": t,
             "mode": "asserted",
             "importance": 5,
-            "valid_on": "",
             "replaces": "",
         }
         for s, r, o, f, t in _FACTS
     ]
     told = f"Talk {n}: Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it."
-    judged = {"stance": "fond of him", "power": 0, "intimacy": 0, "task_oriented": 0}
+    judged = {"stance": "fond", "power": 0, "intimacy": 0, "task_oriented": 0}
     side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
     return {
         "summary": [{"text": told, "turns": [1]}],

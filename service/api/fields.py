@@ -38,7 +38,8 @@ class Out(BaseModel):
     @classmethod
     def of(cls, source: object, **more: Any) -> Self:
         """What is called the same in `source`, and `more`, which wins."""
-        own = {name: getattr(source, name) for name in cls.model_fields.keys() - more if hasattr(source, name)}
+        names = {field.validation_alias or name for name, field in cls.model_fields.items() if name not in more}
+        own = {name: getattr(source, name) for name in map(str, names) if hasattr(source, name)}
         return cls.model_validate(own | more)
 
 

@@ -9,6 +9,7 @@ from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, C
 from service.content.profile import Decides, Importance, Mood
 from service.conversation.prompt import Emotion
 from service.locales import Language
+from service.memory.extraction import Mode
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
 from service.store.phase import EndReason, Phase
 
@@ -384,8 +385,9 @@ class _Fact(Out):
 
 
 class LearnedFactOut(_Fact):
-    """A fact an NPC told about itself."""
+    """A fact an NPC told about itself, in its own words."""
 
+    statement: str = Field(validation_alias="words", description="what it said, and what it was asked before")
     turn: int
 
 
@@ -443,6 +445,15 @@ class LastMeetingOut(Out):
 class RememberedFact(_Fact):
     """What is said of a remembered fact wherever it is shown."""
 
+    statement: str = Field(
+        validation_alias="shown",
+        description="what may be said of it: the fact itself where it is `stated`, else the words it was said in",
+    )
+    words: str = Field(description="who said it, what was asked before, and what was said")
+    stated: bool = Field(validation_alias="held", description="the words hold the fact by itself, by a strict check")
+    mode: Mode = Field(description="how it was meant")
+    importance: int = Field(description="from 1, small talk, to 10, what changes a life")
+    tellings: int = Field(description="how often it was told")
     subject: str
     relation: str
     object: str

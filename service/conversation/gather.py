@@ -129,7 +129,7 @@ def _context(
     person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
     recent = rows.recent[person_id]
     last = recent.last_summary
-    learned = (row.statement for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
+    learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
     return PromptContext(
         language=world.language,
@@ -149,7 +149,7 @@ def _context(
         mood=rows.moods[person_id],
         learned=_newest(tuple(learned), LEARNED_TOKENS),
         known=_within((remembered_as(world, found) for found in known), KNOWN_TOKENS),
-        mid_term=tuple(row.content for row in recent.mid_term),
+        mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
         today=_newest(_today(world, partner_id, recent), TODAY_TOKENS),
         unsettled=lines(recent.unsettled),
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",

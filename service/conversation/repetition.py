@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from service.memory.grounding import jaccard, squeezed
+from service.memory.comparison import jaccard, squeezed
 
 GRAM = 3
 TOO_SHORT = 8

@@ -11,7 +11,7 @@ from service.llm.prompt import Templates
 from service.memory.extraction import REFS, ClosingContext, ClosingExtraction, KnownFact, Participant, SpokenLine
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
-from service.memory.validate import summary_text
+from service.memory.summary import joined
 from service.people.attitude import attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.worlds import WorldView
 from service.store.tables import (
@@ -100,11 +100,10 @@ def prepare(
             name=world.name_of(person_id),
             affinity=affinity[person_id],
             mood=felt[person_id],
-            facts=_facts(refs[person_id], world.cast.person(person_id).facts, told[person_id]),
-            memories=tuple(
-                KnownFact(ref=f"{refs[person_id]}m{i}", statement=fact.statement)
-                for i, fact in enumerate(recalled[person_id], 1)
+            facts=_facts(
+                refs[person_id], world.name_of(person_id), world.cast.person(person_id).facts, told[person_id]
             ),
+            memories=tuple(_known(f"{refs[person_id]}m{i}", fact) for i, fact in enumerate(recalled[person_id], 1)),
         )
         for person_id in memories
     )
@@ -141,7 +140,7 @@ def context_of_found(
     """
     key = ConversationKey(group.world_id, episode.conversation_id)
     turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
-    known = tuple(KnownFact(ref=fact.id, statement=fact.statement) for fact in memories)
+    known = tuple(_known(fact.id, fact) for fact in memories)
     return ClosingContext(
         language=world.language,
         participants=tuple(
@@ -151,7 +150,7 @@ def context_of_found(
                 name=world.name_of(person_id),
                 affinity=0,
                 mood="neutral",
-                facts=_facts(ref, _authored(world, person_id), ()),
+                facts=_facts(ref, world.name_of(person_id), _authored(world, person_id), ()),
                 memories=known if person_id == group.person_id else (),
             )
             for ref, person_id in zip(REFS, (group.person_id, episode.partner_id), strict=False)
@@ -210,13 +209,23 @@ def _authored(world: WorldView, person_id: str) -> Sequence[str]:
     return found.facts if found else ()
 
 
-def _facts(ref: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tuple[KnownFact, ...]:
-    statements = [(fact, True) for fact in authored] + [(row.statement, False) for row in told]
-    return tuple(KnownFact(ref=f"{ref}{i}", statement=s, authored=own) for i, (s, own) in enumerate(statements, 1))
+def _facts(ref: str, name: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tuple[KnownFact, ...]:
+    written = [
+        KnownFact(ref=f"{ref}{i}", statement=one, subject=name, authored=True) for i, one in enumerate(authored, 1)
+    ]
+    later = [
+        KnownFact(ref=f"{ref}{i}", statement=row.statement, subject=name, words=row.words, held=row.held)
+        for i, row in enumerate(told, len(written) + 1)
+    ]
+    return (*written, *later)
+
+
+def _known(ref: str, fact: Fact) -> KnownFact:
+    return KnownFact(ref=ref, statement=fact.statement, subject=fact.subject, words=fact.words, held=fact.held)
 
 
 def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:
-    return "" if summary_text(answered, context.language) else "the summary is blank"
+    return "" if joined([one.text.strip() for one in answered.summary], context.language) else "the summary is blank"
 
 
 def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:

@@ -19,6 +19,11 @@ Sentence = Annotated[str, Field(min_length=1, max_length=200)]
 Degree = Annotated[int, Field(ge=-3, le=3)]
 Mode = Literal["asserted", "planned", "hypothetical", "joking", "hearsay", "asked"]
 """How something said was meant."""
+Stance = Literal[
+    "fond", "kind", "grateful", "respectful", "curious", "neutral", "reserved", "uneasy", "hurt", "annoyed", "afraid",
+    "hostile",
+]  # fmt: skip
+"""How somebody stands to somebody: words of ours, each a sentence of its own in `people.stance` of the locales."""
 Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 
@@ -38,13 +43,23 @@ class SpokenLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnownFact:
-    """Something known before the conversation, under the short id the model may cite; `authored`: its author wrote
-    it.
+    """Something known before the conversation, under the short id the model may cite.
+
+    `authored`: its author wrote it. Else `statement` is the key of remembered words and `words` are those; `held`: the
+    statement is a fact by itself (see strict.py). `subject` is whom it is about.
     """
 
     ref: str
     statement: str
+    subject: str = ""
+    words: str = ""
+    held: bool = False
     authored: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What may be said of it."""
+        return self.statement if self.authored or self.held or not self.words else self.words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +130,9 @@ class SelfClaim(_Bounded):
 
 
 class Claim(_Bounded):
-    """Something a person now knows. `valid_on` is the day since when it is true (YYYY-MM-DD), or "" for now."""
+    """Something a person now knows from what was said in `turn`. `replaces` is the ref of the memory it changes, or
+    "".
+    """
 
     subject: Short
     relation: Short
@@ -124,14 +141,15 @@ class Claim(_Bounded):
     turn: Turn
     mode: Mode
     importance: Weight
-    valid_on: str = Field(max_length=10)
     replaces: Ref
 
 
 class MidTermDraft(_Bounded):
-    """Something that affects a person's next days."""
+    """Something that affects a person's next days, and the turn it was said in."""
 
     content: Sentence
+    turn: Turn
+    mode: Mode
     importance: Importance
 
 
@@ -143,12 +161,13 @@ class CommitmentDraft(_Bounded):
     where: str = Field(max_length=80)
     when: str = Field(max_length=16)
     turn: Turn
+    mode: Mode
 
 
 class AttitudeDraft(_Bounded):
-    """How a person stands to the other now: in a few words, and on three scales from -3 to 3."""
+    """How a person stands to the other now: in a word, and on three scales from -3 to 3."""
 
-    stance: str = Field(max_length=120)
+    stance: Stance
     power: Degree
     intimacy: Degree
     task_oriented: Degree

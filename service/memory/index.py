@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from service.locales import languages, sentence
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.lexical import normal, query_tokens, says_little, tokens
 from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
@@ -407,6 +408,14 @@ def key_of(item: Item) -> tuple[Kind, str]:
     return Kind.SUMMARY, item.conversation_id
 
 
+_FRAME = frozenset(
+    token
+    for language in languages()
+    for key in ("remembered.said", "remembered.asked_and_said")
+    for token in tokens(sentence(language, key, name="", asked="", said=""))
+)
+
+
 def text_of(item: Item) -> str:
     """What an item says; what is embedded."""
     if isinstance(item, Fact):
@@ -415,14 +424,16 @@ def text_of(item: Item) -> str:
 
 
 def words_of(item: Item) -> list[str]:
-    """The tokens an item is found by. Of a fact also subject and object, where the statement does not name them.
+    """The tokens an item is found by. Of a fact also its words, subject and object, where the statement has them not.
 
-    Never its relation: with "said" in the index every fact answers a question that says something.
+    Never its relation, nor what frames the words: with "said" in the index every fact answers a question that says
+    something.
     """
     found = tokens(text_of(item))
     if isinstance(item, Fact):
-        said = set(found)
-        found += [token for name in (item.subject, item.object) for token in tokens(name) if token not in said]
+        for more in (item.words, item.subject, item.object):
+            said = _FRAME.union(found)
+            found += [token for token in tokens(more) if token not in said]
     elif isinstance(item, Episode):
         found += [token for topic in item.topics for token in tokens(topic)]
     return found

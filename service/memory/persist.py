@@ -91,12 +91,14 @@ def _seen(own: PersonSide, changes: SideChanges, partner: PersonSide, partners: 
         "topics": list(own.extraction.topics),
         "affinity": partners.affinity,
         "mood": partners.mood,
-        "stance": own.valid.attitude.stance,
+        "stance": changes.stance,
         "learned_facts": partners.self_facts,
         "facts": changes.facts,
         "mid_term": [
             {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
             for row in changes.mid_term
         ],
-        "rejected": [asdict(one) for one in (*own.valid.rejected, *partner.valid.rejected_self_facts)],
+        "rejected": [
+            asdict(one) for one in (*own.extraction.rejected, *own.valid.rejected, *partner.valid.rejected_self_facts)
+        ],
     }

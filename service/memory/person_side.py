@@ -9,10 +9,11 @@ from typing import Any
 from sqlmodel import Session, SQLModel
 
 from service.memory.extract import Before, ClosingQuestion
+from service.memory.extraction import Claim
 from service.memory.mid_term import expires_at
 from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
-from service.memory.validate import ValidExtraction, ValidFact, ValidSide
+from service.memory.validate import ValidClaim, ValidExtraction, ValidSide
 from service.people.attitude import felt_moods
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
@@ -56,6 +57,7 @@ class SideChanges:
 
     affinity: dict[str, int]
     mood: dict[str, str]
+    stance: str
     self_facts: list[dict[str, Any]]
     facts: list[dict[str, Any]]
     mid_term: list[MidTermRow]
@@ -105,7 +107,7 @@ def side_changes(
     """What else the person takes away, beside what was there before. What it has told about itself closes what it
     replaces; nothing else is written yet.
     """
-    attitude, affinity = _attitude(conversation, side, before)
+    attitude, affinity = _attitude(world, conversation, side, before)
     felt, mood = _mood(world, conversation, side, before, settings.mood_cools_hours)
     told = new_self_facts(
         [row for row in before.told if row.person_id == side.person_id],
@@ -118,15 +120,20 @@ def side_changes(
     return SideChanges(
         affinity=affinity,
         mood=mood,
-        self_facts=[{"id": row.id, "statement": row.statement, "turn": row.turn} for row in told],
-        facts=[{"id": fact.id, "statement": fact.statement, "turn": fact.turn} for fact in facts],
+        stance=attitude.stance,
+        self_facts=[{"id": row.id, "statement": row.words, "turn": row.turn} for row in told],
+        facts=[
+            {"id": fact.id, "statement": fact.statement if fact.held else fact.words, "turn": fact.turn}
+            for fact in facts
+            if fact.retells is None
+        ],
         mid_term=_mid_term(world, conversation, side),
         rows=[attitude, felt, *told, *_commitments(conversation, side)],
     )
 
 
 def _attitude(
-    conversation: ConversationRow, side: PersonSide, before: Before
+    world: WorldView, conversation: ConversationRow, side: PersonSide, before: Before
 ) -> tuple[AttitudeChangeRow, dict[str, int]]:
     """A closing may be late, and another one of the same two done meanwhile: affinity moves by what this talk did."""
     pair, judged = (side.person_id, side.partner_id), side.valid.attitude
@@ -142,7 +149,7 @@ def _attitude(
         power=judged.power,
         intimacy=judged.intimacy,
         task_oriented=judged.task_oriented,
-        stance=judged.stance,
+        stance=world.say(f"people.stance.{judged.stance}"),
     )
     after = replace(before, attitudes=[*before.attitudes, change])
     return change, {"before": before.affinity(*pair, side.at), "after": after.affinity(*pair, side.at)}
@@ -172,7 +179,7 @@ def _mid_term(world: WorldView, conversation: ConversationRow, side: PersonSide)
             world_id=world.id,
             person_id=side.person_id,
             id=derived_id(conversation.id, side.person_id, "mid_term", index),
-            content=draft.content,
+            content=draft.words,
             importance=draft.importance,
             created_at=side.at,
             expires_at=expires_at(draft.importance, side.at, day_starts=world.settings.day_starts_minutes),
@@ -204,22 +211,22 @@ def _commitments(conversation: ConversationRow, side: PersonSide) -> list[Commit
     ]
 
 
-def _draft(fact: ValidFact, draft_id: str, side: PersonSide) -> FactDraft:
-    claim = fact.claim
-    said_at = WorldTime(side.turns[claim.turn].at)
+def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraft:
+    claim, ids = fact.claim, side.question.memory_ids
     return FactDraft(
         id=draft_id,
         subject=claim.subject,
         relation=claim.relation,
         object=claim.object,
-        statement=claim.statement,
-        words=side.turns[claim.turn].text,
-        mode=claim.mode,
+        statement=fact.statement,
+        words=fact.words,
+        mode=fact.mode,
         importance=claim.importance,
+        held=fact.held,
         turn=claim.turn,
-        # The day it names, if that is past and readable, else when it was said.
-        valid_at=min(_time(claim.valid_on) or said_at, said_at),
-        replaces=tuple(side.question.memory_ids[ref] for ref in fact.replaces),
+        valid_at=WorldTime(side.turns[claim.turn].at),
+        replaces=tuple(ids[ref] for ref in fact.replaces),
+        retells=None if fact.retells is None else ids[fact.retells],
     )
 
 

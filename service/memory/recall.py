@@ -149,7 +149,7 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     """A fact as a speaker is told it: with when it was learned."""
     fact = recalled.fact
     since = ago(fact.created_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    return f"({since}) {fact.statement}"
+    return f"({since}) {fact.shown}"
 
 
 def _summaries(

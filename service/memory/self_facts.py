@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from sqlmodel import Session, col, select
 
-from service.memory.grounding import are_same, contradict
-from service.memory.validate import ValidSelfFact
+from service.memory.comparison import are_same
+from service.memory.exclusive import excludes
+from service.memory.extraction import SelfClaim
+from service.memory.validate import ValidClaim
 from service.store.ids import derived_id
 from service.store.tables import SelfFactRow, TurnRow
 
@@ -21,7 +23,7 @@ def self_facts(session: Session, world_id: str, *person_ids: str, history: bool 
 def new_self_facts(
     known: Sequence[SelfFactRow],
     person_id: str,
-    told: Sequence[ValidSelfFact],
+    told: Sequence[ValidClaim[SelfClaim]],
     turns: Mapping[int, TurnRow],
     ids: Mapping[str, str],
     names: frozenset[str],
@@ -32,28 +34,36 @@ def new_self_facts(
     """
     rows: list[SelfFactRow] = []
     for index, fact in enumerate(told):
-        claim = fact.claim
-        if any(are_same(claim.statement, old.statement, names) for old in known):
+        claim, said = fact.claim, turns[fact.claim.turn]
+        same = next((old for old in known if are_same(fact.statement, old.statement, names)), None)
+        if same is not None:
+            same.tellings += 1
             continue
-        said = turns[claim.turn]
         row = SelfFactRow(
             world_id=said.world_id,
             person_id=person_id,
             id=derived_id(said.conversation_id, person_id, "self_fact", index),
-            statement=claim.statement,
-            words=said.text,
+            statement=fact.statement,
+            words=fact.words,
             conversation_id=said.conversation_id,
             turn=claim.turn,
-            mode=claim.mode,
+            mode=fact.mode,
             importance=claim.importance,
+            held=fact.held,
             valid_at=said.at,
         )
         replaced = {ids.get(ref) for ref in fact.replaces}
         for old in known:
-            if old.id in replaced or contradict(old.statement, claim.statement, names):
+            if old.id in replaced or _exclude(old, row):
                 _supersede(old, row)
         rows.append(row)
     return rows
+
+
+def _exclude(old: SelfFactRow, new: SelfFactRow) -> bool:
+    """Whether both cannot be true. Which was told later may be found out later: either may be the one that ends."""
+    one, other = new.statement, old.statement
+    return new.held and old.held and (excludes(one, other) or excludes(other, one))
 
 
 def _supersede(old: SelfFactRow, new: SelfFactRow) -> None:

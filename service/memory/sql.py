@@ -125,6 +125,7 @@ def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) ->
 def write(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> int:
     """Write facts and vectors of an episode, and close what they replace; the caller commits. Answers the revision."""
     revision = next_revision(session, group)
+    facts = [draft for draft in facts if not _is_retold(session, group, draft, revision)]
     session.add_all(_new_row(group, episode, draft, revision) for draft in facts)
     session.flush()
     for draft in facts:
@@ -151,9 +152,10 @@ def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) ->
         relation=draft.relation,
         object=draft.object,
         statement=draft.statement,
-        words=draft.words,
+        words=draft.rendered,
         mode=draft.mode,
         importance=draft.importance,
+        held=draft.held,
         partner_id=episode.partner_id,
         conversation_id=episode.conversation_id,
         turn=draft.turn,
@@ -161,6 +163,15 @@ def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) ->
         created_at=episode.at,
         revision=revision,
     )
+
+
+def _is_retold(session: Session, group: Group, draft: FactDraft, revision: int) -> bool:
+    """Count the telling where the fact that was told again is still open."""
+    old = None if draft.retells is None else session.get(FactRow, (group.world_id, group.person_id, draft.retells))
+    if old is None or old.invalid_at is not None:
+        return False
+    old.tellings, old.revision = old.tellings + 1, revision
+    return True
 
 
 def _close(session: Session, group: Group, replaced: str, by: FactDraft, at: WorldTime, revision: int) -> None:

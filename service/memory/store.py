@@ -69,9 +69,11 @@ class HeardTurn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactDraft:
-    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes.
+    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes,
+    `retells` is that of a fact which it tells once more.
 
-    `words` are those it was said in, `mode` how it was meant, `importance` is 1 to 10.
+    `words` are those it was said in, as they are shown; `statement` is the key by which they are found, and a fact by
+    itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10.
     """
 
     id: str
@@ -84,12 +86,23 @@ class FactDraft:
     words: str = ""
     mode: str = "asserted"
     importance: int = DEFAULT_IMPORTANCE
+    held: bool = False
     replaces: tuple[str, ...] = ()
+    retells: str | None = None
+
+    @property
+    def rendered(self) -> str:
+        """The words; of what nobody said, the statement."""
+        return self.words or self.statement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fact:
-    """A remembered fact with its two times and its provenance (fact -> conversation -> turn)."""
+    """A remembered fact with its two times and its provenance (fact -> conversation -> turn).
+
+    `words`, `statement`, `held`, `mode` and `importance` are those of its draft; `tellings` counts how often it was
+    told.
+    """
 
     id: str
     subject: str
@@ -104,6 +117,16 @@ class Fact:
     partner_id: str
     conversation_id: str
     turn: int | None
+    words: str = ""
+    held: bool = False
+    mode: str = "asserted"
+    importance: int = DEFAULT_IMPORTANCE
+    tellings: int = 1
+
+    @property
+    def shown(self) -> str:
+        """What may be said of it: the statement where it is held, else the words."""
+        return self.statement if self.held or not self.words else self.words
 
     @property
     def told(self) -> tuple[WorldTime, WorldTime, int, str]:
@@ -233,7 +256,8 @@ class MemoryStore(Protocol):
         Answers the memory's revision, which the episode's row (SummaryRow) is to bear; the caller writes that one.
         A fact in `replaces` that is still open is closed: its `invalid_at` becomes the new fact's `valid_at` (never
         before its own) and its `expired_at` the episode's `at` (never before its `created_at`). Ids in `replaces` that
-        the person does not hold are passed over.
+        the person does not hold are passed over. A fact that `retells` an open one is not written: that one's
+        `tellings` go up.
         """
         ...
 

@@ -1,18 +1,22 @@
 """Owns what may be learned from a conversation: the rules between what a model extracted and what is stored. Pure.
 
-Everybody who took part is judged from its own view, by the same rules. What a person told about itself must cite a turn
-of its own, and be carried by what it stated there about itself: not by what it asked, gave back, or said of its
-listener. What it knows from others must have been said by them. What the author wrote about anybody there wins;
-duplicates are merged; a later contradiction of something known closes it.
+What is remembered are the words that were said (words.py); what the model made of them is the key by which they are
+found, and is shown as a fact only where the strict check holds it (strict.py). So nothing true is lost, and nothing
+invented is stated. What the author wrote about anybody there wins.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from service.content.profile import Mood
+from service.content.profile import Importance, Mood
 from service.locales import Language
+from service.memory.claim import share
+from service.memory.claim import words as telling_words
+from service.memory.comparison import are_same, contradict, occurs, squeezed
+from service.memory.cues import bears
+from service.memory.exclusive import excludes
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
@@ -21,19 +25,29 @@ from service.memory.extraction import (
     CommitmentDraft,
     KnownFact,
     MidTermDraft,
+    Mode,
     Participant,
     SelfClaim,
     SideExtraction,
+    SpokenLine,
 )
-from service.memory.grounding import are_same, contradict, is_grounded, occurs, squeezed, states
 from service.memory.store import DEFAULT_IMPORTANCE
-from service.memory.utterance import of_itself
+from service.memory.strict import is_held
+from service.memory.summary import checked_summary
+from service.memory.utterance import sentences
+from service.memory.words import Words, best_sentence, one_line, words_of
 from service.people.attitude import moved_affinity
 from service.store.event_kinds import RejectionReason
 
-ClaimT = TypeVar("ClaimT", SelfClaim, Claim, CommitmentDraft)
+CARRIED = 0.3
+"""Share of a statement's telling words that the words it rests on must hold for it to be of use as their key."""
+
+ELSEWHERE = 0.6
+"""Share that another turn must hold of what the cited one does not carry, to be taken for the one that was meant."""
+
+ClaimT = TypeVar("ClaimT", SelfClaim, Claim)
+DraftT = TypeVar("DraftT", SelfClaim, Claim, CommitmentDraft, MidTermDraft)
 ValidT = TypeVar("ValidT")
-DraftT = TypeVar("DraftT", SelfClaim, Claim, CommitmentDraft, MidTermDraft, AttitudeDraft)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,19 +60,29 @@ class Rejected:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ValidSelfFact:
-    """A fact a person told about itself. `replaces` are refs of such facts that it closes."""
+class ValidClaim(Generic[ClaimT]):
+    """Something to be remembered, in the `words` it was said in, as they are shown.
 
-    claim: SelfClaim
+    `statement` is the key by which they are found; where `held`, it is a fact by itself. `mode` is how they were meant,
+    as the model says or as their form shows. `replaces` are refs of what is known no longer, `retells` is the ref of
+    what is known already and was told again.
+    """
+
+    claim: ClaimT
+    words: str
+    statement: str
+    mode: Mode
+    held: bool
     replaces: tuple[str, ...] = ()
+    retells: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ValidFact:
-    """A fact a person takes away. `replaces` are refs of memories it closes."""
+class ValidMidTerm:
+    """Something that affects a person's next days, in the words it was said in."""
 
-    claim: Claim
-    replaces: tuple[str, ...] = ()
+    words: str
+    importance: Importance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,9 +95,9 @@ class ValidSide:
     affinity: int
     mood: Mood
     attitude: AttitudeDraft
-    self_facts: tuple[ValidSelfFact, ...]
-    facts: tuple[ValidFact, ...]
-    mid_term: tuple[MidTermDraft, ...]
+    self_facts: tuple[ValidClaim[SelfClaim], ...]
+    facts: tuple[ValidClaim[Claim], ...]
+    mid_term: tuple[ValidMidTerm, ...]
     commitments: tuple[CommitmentDraft, ...]
     rejected_self_facts: tuple[Rejected, ...]
     rejected: tuple[Rejected, ...]
@@ -86,33 +110,34 @@ class ValidSide:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidExtraction:
-    """What may be stored, for each of those who took part, in their order."""
+    """What may be stored, for each of those who took part, in their order. `rejected` are sentences of the summary."""
 
     summary: str
     topics: tuple[str, ...]
     sides: tuple[ValidSide, ...]
+    rejected: tuple[Rejected, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
         """What is remembered for long, as it is embedded."""
-        return (self.summary, *(fact.claim.statement for side in self.sides for fact in side.facts))
+        return (self.summary, *(fact.statement for side in self.sides for fact in side.facts))
 
 
-def validate_extraction(extraction: ClosingExtraction, scene: ClosingContext, *, affinity_step: int) -> ValidExtraction:
+def validate_extraction(
+    extraction: ClosingExtraction, context: ClosingContext, *, affinity_step: int
+) -> ValidExtraction:
     """What of the extraction may be stored. It has an entry for everybody who took part."""
+    summary, left_out = checked_summary(extraction.summary, context)
     return ValidExtraction(
-        summary=summary_text(extraction, scene.language),
-        topics=_topics(extraction.topics),
+        summary=summary,
+        topics=_topics(extraction.topics, context),
         sides=tuple(
-            _side(extraction.side_of(owner.ref), _View(scene, owner), affinity_step) for owner in scene.participants
+            _side(extraction.side_of(owner.ref), _View(context, owner), affinity_step) for owner in context.participants
+        ),
+        rejected=tuple(
+            Rejected(statement=text, turn=None, reason=RejectionReason.NOT_IN_THE_TURN) for text in left_out
         ),
     )
-
-
-def summary_text(extraction: ClosingExtraction, language: Language) -> str:
-    """The summary's sentences as one text on one line."""
-    sentences = (_one_line(sentence.text) for sentence in extraction.summary)
-    return ("" if language == "ja" else " ").join(filter(None, sentences))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,56 +151,65 @@ class FoundFact:
     statement: str
 
 
-def validate_found(found: Sequence[FoundFact], scene: ClosingContext, owner: Participant) -> dict[str, ValidFact]:
+def validate_found(
+    found: Sequence[FoundFact], context: ClosingContext, owner: Participant
+) -> dict[str, ValidClaim[Claim]]:
     """What of it the owner may remember, by key: the rules are those of `validate_extraction`.
 
-    Each fact is held against the turns, the last first, and then cites the one that carries it.
+    Each fact cites the turn that holds most of its words; one that no turn carries is left out.
     """
-    view = _View(scene, owner)
-    valid: dict[str, ValidFact] = {}
-    for line in reversed(scene.lines):
-        for one in found:
-            verdict = None if one.key in valid else _found(view, one, line.turn, tuple(valid.values()))
-            if verdict is not None:
-                valid[one.key] = verdict
+    view = _View(context, owner)
+    valid: dict[str, ValidClaim[Claim]] = {}
+    for one in found:
+        verdict = _found(view, one, tuple(valid.values()))
+        if verdict is not None:
+            valid[one.key] = verdict
     return valid
 
 
 class _View:
     """The conversation as one of those who took part sees it."""
 
-    def __init__(self, scene: ClosingContext, owner: Participant) -> None:
-        self.scene = scene
+    def __init__(self, context: ClosingContext, owner: Participant) -> None:
+        self.language: Language = context.language
         self.owner = owner
-        self.names = scene.names
-        self.others = frozenset(one.name for one in scene.participants if one is not owner)
-        self.settled = tuple(written for one in scene.participants for written in one.authored)
-        self._lines = {line.turn: line for line in scene.lines}
+        self.names = context.names
+        self.lines: dict[int, SpokenLine] = {line.turn: line for line in context.lines}
+        self._authored = {squeezed(one.name): one.authored for one in context.participants}
 
     @property
     def everything(self) -> str:
         """All that was said."""
-        return " ".join(line.text for line in self.scene.lines)
+        return " ".join(line.text for line in self.lines.values())
 
-    def speaker(self, turn: int) -> str | None:
-        """Who spoke the turn; None: there is none."""
-        return self._lines[turn].speaker_id if turn in self._lines else None
+    def authored_about(self, subject: str) -> tuple[str, ...]:
+        """What the author wrote about that person, where it took part."""
+        return self._authored.get(squeezed(subject), ())
 
-    def said(self, turn: int) -> str:
-        """What was said in the turn."""
-        return self._lines[turn].text if turn in self._lines else ""
+    def is_by_owner(self, turn: int) -> bool:
+        """Whether the owner spoke it."""
+        return self.lines[turn].speaker_id == self.owner.person_id
+
+    def words(self, turn: int, statement: str) -> Words:
+        """The words of the turn that carry the statement."""
+        return words_of(self.lines, turn, statement, self.names)
+
+    def carries(self, turn: int, statement: str) -> float:
+        """Which share of the statement's telling words the turn and its question hold; 1 where it has none."""
+        wanted = telling_words(statement, self.names)
+        return share(wanted, self.words(turn, statement).both) if wanted else 1.0
 
 
 def _side(side: SideExtraction, view: _View, affinity_step: int) -> ValidSide:
     self_facts, no_self_facts = _sift(side.self_facts, partial(_self_fact, view))
     facts, no_facts = _sift(side.facts, partial(_fact, view))
+    mid_term, no_mid_term = _sift(side.mid_term, partial(_mid_term, view))
     commitments, no_commitments = _sift(side.commitments, partial(_commitment, view))
-    mid_term, no_mid_term = _mid_term(side.mid_term, view)
     return ValidSide(
         participant=view.owner,
         affinity=moved_affinity(view.owner.affinity, side.affinity, affinity_step),
         mood=side.mood,
-        attitude=_clean(side.attitude),
+        attitude=side.attitude,
         self_facts=self_facts,
         facts=facts,
         mid_term=mid_term,
@@ -185,140 +219,189 @@ def _side(side: SideExtraction, view: _View, affinity_step: int) -> ValidSide:
     )
 
 
-def _self_fact(view: _View, claim: SelfClaim, later: Sequence[ValidSelfFact]) -> ValidSelfFact | RejectionReason:
-    speaker = view.speaker(claim.turn)
-    if speaker is None:
+def _self_fact(
+    view: _View, claim: SelfClaim, kept: Sequence[ValidClaim[SelfClaim]]
+) -> ValidClaim[SelfClaim] | RejectionReason:
+    if claim.turn not in view.lines:
         return RejectionReason.NO_SUCH_TURN
-    if speaker != view.owner.person_id:
+    claim = _where_it_was_said(view, claim)
+    if not view.is_by_owner(claim.turn):
         return RejectionReason.NOT_SAID_BY_ITSELF
-    said, before = view.said(claim.turn), view.said(claim.turn - 1)
-    if not is_grounded(claim.statement, said, view.names, before=before):
-        return RejectionReason.NOT_IN_THE_TURN
-    claimed = states(before, claim.statement, view.names)
-    own = of_itself(said, view.others, claimed=claimed)
-    if not is_grounded(claim.statement, own, view.names, before=before):
-        return RejectionReason.NOT_OF_ITSELF
-    denied = _denied(claim, view.owner.facts, view.names)
-    if any(known.authored for known in denied):
-        return RejectionReason.CONTRADICTS_AUTHOR
-    if verdict := _repeats(claim.statement, view.owner.facts, [one.claim.statement for one in later], view.names):
-        return verdict
-    return ValidSelfFact(claim=claim, replaces=tuple(known.ref for known in denied))
+    return _judged(view, claim, view.owner.name, view.owner.facts, kept)
 
 
-def _fact(view: _View, claim: Claim, later: Sequence[ValidFact]) -> ValidFact | RejectionReason:
-    speaker = view.speaker(claim.turn)
-    if speaker is None:
+def _fact(view: _View, claim: Claim, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | RejectionReason:
+    if claim.turn not in view.lines:
         return RejectionReason.NO_SUCH_TURN
-    if speaker == view.owner.person_id and squeezed(claim.subject) != squeezed(view.owner.name):
+    claim = _where_it_was_said(view, claim)
+    if view.is_by_owner(claim.turn) and squeezed(claim.subject) != squeezed(view.owner.name):
         return RejectionReason.NOT_HEARD
-    if not is_grounded(claim.statement, view.said(claim.turn), view.names, before=view.said(claim.turn - 1)):
-        return RejectionReason.NOT_IN_THE_TURN
-    if any(contradict(written, claim.statement, view.names) for written in view.settled):
+    return _judged(view, claim, claim.subject, view.owner.memories, kept)
+
+
+def _judged(
+    view: _View, claim: ClaimT, subject: str, known: Sequence[KnownFact], kept: Sequence[ValidClaim[ClaimT]]
+) -> ValidClaim[ClaimT] | RejectionReason:
+    words = view.words(claim.turn, claim.statement)
+    if _is_no_claim(claim, words, view.names):
+        return RejectionReason.NOT_MEANT
+    if _is_settled(view, claim, subject, known):
         return RejectionReason.CONTRADICTS_AUTHOR
-    known = view.owner.memories
-    if verdict := _repeats(claim.statement, known, [one.claim.statement for one in later], view.names):
-        return verdict
-    return ValidFact(claim=claim, replaces=tuple(one.ref for one in _denied(claim, known, view.names)))
+    if any(one.authored and are_same(one.statement, claim.statement, view.names) for one in known):
+        return RejectionReason.KNOWN_ALREADY
+    if any(are_same(one.statement, claim.statement, view.names) for one in kept):
+        return RejectionReason.KNOWN_ALREADY
+    mode = _meant(claim, words, view.names)
+    held = is_held(claim.statement, words, mode, subject=subject, names=view.names)
+    shown = words.rendered(view.language, mode)
+    return ValidClaim(
+        claim=claim,
+        words=shown,
+        statement=claim.statement if view.carries(claim.turn, claim.statement) >= CARRIED else shown,
+        mode=mode,
+        held=held,
+        replaces=tuple(one.ref for one in known if held and _ends(one, claim, subject)),
+        retells=next((one.ref for one in known if are_same(one.statement, claim.statement, view.names)), None),
+    )
 
 
-def _found(view: _View, found: FoundFact, turn: int, later: Sequence[ValidFact]) -> ValidFact | None:
-    """The fact as that turn carries it; None: it does not, or the fact has not the form of a claim."""
+def _where_it_was_said(view: _View, claim: ClaimT) -> ClaimT:
+    """The claim with the turn that carries it: the cited one, unless it says nothing of it and another of the same
+    speaker does.
+    """
+    if view.carries(claim.turn, claim.statement) >= CARRIED:
+        return claim
+    speaker = view.lines[claim.turn].speaker_id
+    others = [turn for turn, line in view.lines.items() if line.speaker_id == speaker]
+    best = max(others, key=lambda turn: view.carries(turn, claim.statement))
+    return claim.model_copy(update={"turn": best}) if view.carries(best, claim.statement) >= ELSEWHERE else claim
+
+
+def _is_no_claim(claim: ClaimT, words: Words, names: frozenset[str]) -> bool:
+    """Whether it was only asked, supposed or said in jest: the model says so, and a sign of form agrees.
+
+    Either alone errs too often: a truth would be lost for it.
+    """
+    if claim.mode not in ("asked", "joking", "hypothetical"):
+        return False
+    return bears(claim.mode, words.said if claim.mode == "joking" else _sentence(claim, words, names))
+
+
+def _meant(claim: ClaimT, words: Words, names: frozenset[str]) -> Mode:
+    """How it was meant: as the model says, or as hearsay or a plan where its sentence has the form of one."""
+    if claim.mode != "asserted":
+        return claim.mode
+    said = _sentence(claim, words, names)
+    signs: tuple[Mode, ...] = ("hearsay", "planned")
+    return next((sign for sign in signs if bears(sign, said)), "asserted")
+
+
+def _sentence(claim: ClaimT, words: Words, names: frozenset[str]) -> str:
+    """The sentence of the words that holds most of the claim."""
+    said = sentences(words.said)
+    return said[best_sentence(said, claim.statement, names)]
+
+
+def _is_settled(view: _View, claim: ClaimT, subject: str, known: Sequence[KnownFact]) -> bool:
+    """Whether it denies what an author wrote about the same person."""
+    if any(one.authored and one.ref == claim.replaces for one in known):
+        return True
+    return any(contradict(written, claim.statement, view.names) for written in view.authored_about(subject))
+
+
+def _ends(known: KnownFact, claim: ClaimT, subject: str) -> bool:
+    """Whether the held claim ends what was known: of the same subject, and named by the model, or exclusive by form."""
+    if known.authored or squeezed(known.subject) != squeezed(subject):
+        return False
+    return known.ref == claim.replaces or (known.held and excludes(claim.statement, known.statement))
+
+
+def _found(view: _View, found: FoundFact, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | None:
+    """The fact as the turn that fits best carries it; None: none does, or the fact has not the form of a claim."""
     texts = {name: getattr(found, name) for name in ("subject", "relation", "object", "statement")}
-    meant = {"mode": "asserted", "importance": DEFAULT_IMPORTANCE, "valid_on": "", "replaces": ""}
+    turns = [
+        turn
+        for turn in view.lines
+        if not view.is_by_owner(turn) or squeezed(found.subject) == squeezed(view.owner.name)
+    ]
+    if not turns:
+        return None
+    turn = max(turns, key=lambda one: (view.carries(one, found.statement), one))
+    meant = {"mode": "asserted", "importance": DEFAULT_IMPORTANCE, "replaces": "", "turn": turn}
     try:
-        claim = _clean(Claim.model_validate({**texts, **meant, "turn": turn}))
+        claim = _clean(Claim.model_validate({**texts, **meant}))
     except ValueError:
         return None
-    verdict = _fact(view, claim, later) if all(map(squeezed, _texts(claim))) else RejectionReason.EMPTY
+    if not all(map(squeezed, _texts(claim))) or view.carries(turn, claim.statement) < ELSEWHERE:
+        return None
+    verdict = _fact(view, claim, kept)
     return None if isinstance(verdict, RejectionReason) else verdict
 
 
+def _mid_term(view: _View, draft: MidTermDraft, kept: Sequence[ValidMidTerm]) -> ValidMidTerm | RejectionReason:
+    """Whoever said it: the words stand for themselves. What the turn says nothing of is left out."""
+    if draft.turn not in view.lines:
+        return RejectionReason.NO_SUCH_TURN
+    words = view.words(draft.turn, draft.content)
+    if draft.mode in ("joking", "hypothetical") and bears(draft.mode, words.said):
+        return RejectionReason.NOT_MEANT
+    if view.carries(draft.turn, draft.content) < CARRIED:
+        return RejectionReason.NOT_IN_THE_TURN
+    shown = words.rendered(view.language, "hearsay" if draft.mode == "hearsay" else "asserted")
+    if any(one.words == shown for one in kept):
+        return RejectionReason.KNOWN_ALREADY
+    return ValidMidTerm(words=shown, importance=draft.importance)
+
+
 def _commitment(
-    view: _View, draft: CommitmentDraft, later: Sequence[CommitmentDraft]
+    view: _View, draft: CommitmentDraft, kept: Sequence[CommitmentDraft]
 ) -> CommitmentDraft | RejectionReason:
     """Who promises says so itself; what it promises may have been said over many turns."""
-    speaker = view.speaker(draft.turn)
-    if speaker is None:
+    if draft.turn not in view.lines:
         return RejectionReason.NO_SUCH_TURN
-    if speaker != view.owner.person_id:
+    if not view.is_by_owner(draft.turn):
         return RejectionReason.NOT_SAID_BY_ITSELF
     if not occurs(draft.what, view.everything, view.names):
         return RejectionReason.NOT_HEARD
-    return RejectionReason.KNOWN_ALREADY if any(are_same(draft.what, one.what, view.names) for one in later) else draft
-
-
-def _mid_term(drafts: Sequence[MidTermDraft], view: _View) -> tuple[tuple[MidTermDraft, ...], tuple[Rejected, ...]]:
-    """Plans are made in questions too, and over many turns: the whole transcript may carry them."""
-    kept: list[MidTermDraft] = []
-    rejected: list[Rejected] = []
-    for draft in map(_clean, drafts):
-        verdict: RejectionReason | None = None
-        if not squeezed(draft.content):
-            verdict = RejectionReason.EMPTY
-        elif not occurs(draft.content, view.everything, view.names):
-            verdict = RejectionReason.NOT_HEARD
-        elif any(are_same(draft.content, other.content, view.names) for other in kept):
-            verdict = RejectionReason.KNOWN_ALREADY
-        if verdict is None:
-            kept.append(draft)
-        else:
-            rejected.append(Rejected(statement=draft.content, turn=None, reason=verdict))
-    return tuple(kept), tuple(rejected)
+    return RejectionReason.KNOWN_ALREADY if any(are_same(draft.what, one.what, view.names) for one in kept) else draft
 
 
 def _sift(
-    claims: Sequence[ClaimT], judge: Callable[[ClaimT, Sequence[ValidT]], ValidT | RejectionReason]
+    drafts: Iterable[DraftT], judge: Callable[[DraftT, Sequence[ValidT]], ValidT | RejectionReason]
 ) -> tuple[tuple[ValidT, ...], tuple[Rejected, ...]]:
-    """Judge each claim with what was kept of later turns: who corrects himself within a talk means the last word."""
+    """Judge each draft, in the order of their turns, with what was kept before it."""
     kept: list[ValidT] = []
     rejected: list[Rejected] = []
-    for claim in sorted(map(_clean, claims), key=lambda one: one.turn, reverse=True):
-        verdict = judge(claim, kept) if all(map(squeezed, _texts(claim))) else RejectionReason.EMPTY
+    for draft in sorted(map(_clean, drafts), key=lambda one: one.turn):
+        verdict = judge(draft, kept) if all(map(squeezed, _texts(draft))) else RejectionReason.EMPTY
         if isinstance(verdict, RejectionReason):
-            rejected.append(Rejected(statement=_texts(claim)[0], turn=claim.turn, reason=verdict))
+            rejected.append(Rejected(statement=_texts(draft)[0], turn=draft.turn, reason=verdict))
         else:
             kept.append(verdict)
-    return tuple(reversed(kept)), tuple(reversed(rejected))
+    return tuple(kept), tuple(rejected)
 
 
-def _texts(claim: SelfClaim | Claim | CommitmentDraft) -> tuple[str, ...]:
+def _texts(draft: SelfClaim | Claim | CommitmentDraft | MidTermDraft) -> tuple[str, ...]:
     """What must not be blank in it; first what it says."""
-    if isinstance(claim, CommitmentDraft):
-        return (claim.what,)
-    if isinstance(claim, Claim):
-        return (claim.statement, claim.subject, claim.relation, claim.object)
-    return (claim.statement,)
+    if isinstance(draft, CommitmentDraft):
+        return (draft.what,)
+    if isinstance(draft, MidTermDraft):
+        return (draft.content,)
+    if isinstance(draft, Claim):
+        return (draft.statement, draft.subject, draft.relation, draft.object)
+    return (draft.statement,)
 
 
 def _clean(draft: DraftT) -> DraftT:
     """Every text on one line: what is stored is shown to models again, line by line."""
-    return draft.model_copy(update={name: _one_line(value) for name, value in draft if isinstance(value, str)})
+    return draft.model_copy(update={name: one_line(value) for name, value in draft if isinstance(value, str)})
 
 
-def _denied(claim: SelfClaim | Claim, known: Sequence[KnownFact], names: frozenset[str]) -> list[KnownFact]:
-    """The known facts that are no longer true if this one is: named by the model, or contradicted by form."""
-    return [k for k in known if k.ref == claim.replaces or contradict(k.statement, claim.statement, names)]
-
-
-def _repeats(
-    statement: str, known: Sequence[KnownFact], later: Sequence[str], names: frozenset[str]
-) -> RejectionReason | None:
-    if any(contradict(statement, other, names) for other in later):
-        return RejectionReason.TAKEN_BACK
-    if any(are_same(statement, other, names) for other in (*(fact.statement for fact in known), *later)):
-        return RejectionReason.KNOWN_ALREADY
-    return None
-
-
-def _topics(topics: Sequence[str]) -> tuple[str, ...]:
-    """Each once, whatever its width and case; blank ones dropped."""
+def _topics(topics: Sequence[str], context: ClosingContext) -> tuple[str, ...]:
+    """Each once, whatever its width and case; those that nobody spoke of are dropped."""
+    said = " ".join(line.text for line in context.lines)
     found: dict[str, str] = {}
     for topic in topics:
-        if squeezed(topic):
-            found.setdefault(squeezed(topic), _one_line(topic))
+        if squeezed(topic) and occurs(topic, said, frozenset()):
+            found.setdefault(squeezed(topic), one_line(topic))
     return tuple(found.values())
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -15,6 +15,7 @@ from service.memory.extraction import (
     SelfClaim,
     SideExtraction,
     Sides,
+    Stance,
     SummarySentence,
 )
 from service.offline.lines import clip, quotable, tells, told
@@ -25,7 +26,7 @@ _MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
 _LONGEST = 140
 _TALKED, _THANKED, _RUDE = 3, 3, -16
 """By how much the other is liked more or less, for what it said."""
-_STANCES = ((40, "fond"), (5, "kind"), (-4, "curious"), (-100, "uneasy"))
+_STANCES: tuple[tuple[int, Stance], ...] = ((40, "fond"), (5, "kind"), (-4, "curious"), (-100, "uneasy"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,14 +43,12 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
     words = phrases(context.language)
     one, other = context.participants
     by_one, by_other = (_told(context, person, words) for person in (one, other))
-    names = {"one": one.name[:40], "other": other.name[:40]}
-    summary = [SummarySentence(text=words.only("memory.met", **names), turns=[])]
-    summary += [
+    summary = [
         SummarySentence(text=_ended(item.statement, words), turns=[item.turn])
         for item in sorted([*by_other[:2], *by_one[:1]], key=lambda item: item.turn)
     ]
     return ClosingExtraction(
-        summary=summary,
+        summary=summary or [SummarySentence(text=clip(_first_words(context), _LONGEST, words), turns=[0])],
         topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
         people=Sides(a=_side(context, one, other, by_one, by_other), b=_side(context, other, one, by_other, by_one)),
     )
@@ -69,7 +68,7 @@ def _side(
         facts=_facts(other, heard, words),
         mid_term=_soon(heard, words),
         commitments=[],
-        attitude=AttitudeDraft(stance=words.only(f"stance.{stance}"), power=0, intimacy=0, task_oriented=0),
+        attitude=AttitudeDraft(stance=stance, power=0, intimacy=0, task_oriented=0),
     )
 
 
@@ -106,7 +105,6 @@ def _facts(teller: Participant, heard: list[_Told], words: Phrases) -> list[Clai
             turn=item.turn,
             mode="asserted",
             importance=5,
-            valid_on="",
             replaces="",
         )
         for item in heard[:_MOST_FACTS]
@@ -132,12 +130,17 @@ def _of_itself(owner: Participant, own: list[_Told], words: Phrases) -> list[Sel
 def _soon(heard: list[_Told], words: Phrases) -> list[MidTermDraft]:
     """What of it is about the next days."""
     drafts = [
-        MidTermDraft(content=item.statement, importance=importance)
+        MidTermDraft(content=item.statement, turn=item.turn, mode="asserted", importance=importance)
         for item in heard
         for importance in ("high", "medium", "low")
         if words.has(f"soon_{importance}", item.passage.text)
     ]
     return list({draft.content: draft for draft in reversed(drafts)}.values())[:_MOST_SOON]
+
+
+def _first_words(context: ClosingContext) -> str:
+    said = (line.text for line in context.lines if line.text.strip())
+    return next(said, context.participants[0].name)
 
 
 def _spoken(context: ClosingContext, person: Participant) -> str:

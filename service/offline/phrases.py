@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from service.locales import Language, room
-from service.memory.grounding import squeezed
+from service.memory.comparison import squeezed
 
 Register = Literal["polite", "plain"]
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from service.conversation.context import PromptContext
 from service.conversation.prompt import CharacterTurn, Emotion, NpcTurn, OpeningTurn
 from service.memory.utterance import is_question
+from service.memory.words import quoted_in
 from service.offline.goals import set_goal, topic_of
 from service.offline.lines import Kind, Saying, clip, fit, joined, lines_of, register_of, sayings, told
 from service.offline.phrases import keys, phrases, sentences
@@ -210,10 +211,10 @@ class _Opener(_Speaker):
         return self.say("recall", ago=self.context.unsettled_ago, said=self._first(heard[0])) if heard else ""
 
     def _quoted(self, statement: str) -> str:
-        """What is quoted in a statement; the statement itself, where nothing is."""
-        frame = re.escape(self.phrases.only("memory.quote", name=self.name, words="\0"))
-        quote = re.match(frame.replace("\0", "(.+)") + "$", statement)
-        return self._first(quote[1] if quote else statement)
+        """What the partner said in remembered words, the first that tells something; a statement as it is."""
+        said = quoted_in(statement, self.name, self.context.language)
+        passages = told(said, self.phrases)
+        return self._first(passages[0].text if passages else said)
 
     def _first(self, text: str) -> str:
         first = clip(sentences(text)[0], _LONGEST_QUOTE, self.phrases).rstrip("。.")

@@ -31,10 +31,9 @@ class RejectionReason(StrEnum):
     NOT_SAID_BY_ITSELF = "not_said_by_npc"
     NOT_HEARD = "not_heard"
     NOT_IN_THE_TURN = "not_in_the_turn"
-    NOT_OF_ITSELF = "not_of_itself"
+    NOT_MEANT = "not_meant"
     CONTRADICTS_AUTHOR = "contradicts_author"
     KNOWN_ALREADY = "known_already"
-    TAKEN_BACK = "taken_back"
     EMPTY = "empty"
 
 

@@ -371,7 +371,9 @@ class FactRow(SQLModel, table=True):
     """A fact that a person remembers: true from `valid_at` until before `invalid_at`, known from `created_at` until
     before `expired_at`. A fact that is replaced is closed and stays.
 
-    `words` are the ones it was said in, `mode` how they were meant (asserted, planned, …), `importance` 1 to 10.
+    `words` are the ones it was said in, as they are shown; `statement` is the key by which they are found, and a fact
+    by itself where it is `held`. `mode` is how they were meant (asserted, planned, …), `importance` 1 to 10;
+    `tellings` counts how often it was told.
     """
 
     __tablename__ = "facts"
@@ -387,6 +389,8 @@ class FactRow(SQLModel, table=True):
     words: str = ""
     mode: str = "asserted"
     importance: int = 5
+    held: bool = False
+    tellings: int = 1
     confidence: float | None = None
     partner_id: str
     conversation_id: str
@@ -477,9 +481,9 @@ class MoodRow(SQLModel, table=True):
 
 
 class SelfFactRow(SQLModel, table=True):
-    """A fact a person told about itself, beside those its author wrote. A contradiction closes it; it stays.
+    """A fact a person told about itself, beside those its author wrote. Another may close it; it stays.
 
-    `words` are those it was said in, `mode` how it was meant (asserted, joking ...), `importance` is 1 to 10.
+    `words`, `statement`, `held`, `mode`, `importance` and `tellings` are those of a fact (FactRow).
     """
 
     __tablename__ = "self_facts"
@@ -493,6 +497,8 @@ class SelfFactRow(SQLModel, table=True):
     turn: int
     mode: str = "asserted"
     importance: int = 5
+    held: bool = False
+    tellings: int = 1
     valid_at: int = Field(sa_type=BigInteger)
     invalid_at: int | None = Field(default=None, sa_type=BigInteger)
     replaced_by: str | None = None

@@ -103,20 +103,20 @@ def reply(text: str, *, ends: bool = False) -> dict[str, Any]:
 
 
 def recollection(
-    summary: str = "They spoke.",
+    summary: str = "They talked.",
     *,
     affinity: int = 0,
     learned: tuple[tuple[str, int], ...] = (),
     facts: tuple[Mapping[str, Any], ...] = (),
-    mid_term: tuple[tuple[str, str], ...] = (),
-    stance: str = "",
+    mid_term: tuple[tuple[str, str, int], ...] = (),
+    stance: str = "neutral",
     topics: tuple[str, ...] = (),
     mood: str = "neutral",
 ) -> dict[str, Any]:
     """What the closing model answers: the character, who began, then the NPC."""
     first = {
         "facts": [{**claim("", 0), **fact} for fact in facts],
-        "mid_term": [{"content": content, "importance": importance} for content, importance in mid_term],
+        "mid_term": [{"content": content, "importance": weight, "turn": at} for content, weight, at in mid_term],
         "stance": stance,
     }
     second = {"affinity": affinity, "mood": mood, "self_facts": [self_claim(text, at) for text, at in learned]}
@@ -144,8 +144,8 @@ SISTER: Mapping[Language, dict[str, Any]] = {
                 "turn": 3,
             },
         ),
-        mid_term=(("Bring a letter for Lotte tomorrow", "high"), ("Hanna sells rye early", "low")),
-        stance="fond of Hanna",
+        mid_term=(("Lotte has left for the harbour town", "high", 1), ("The rye is gone early", "low", 3)),
+        stance="fond",
         topics=("sister", "rye"),
         mood="happy",
     ),
@@ -169,12 +169,20 @@ SISTER: Mapping[Language, dict[str, Any]] = {
                 "turn": 3,
             },
         ),
-        mid_term=(("明日ロッテへの手紙を持っていく", "high"),),
-        stance="ハンナが好き",
+        mid_term=(("ロッテは港町へ引っ越した", "high", 1),),
+        stance="fond",
         topics=("妹",),
         mood="happy",
     ),
 }
+
+
+SISTER_TOLD = (
+    'Hanna, asked "What do you hear from your sister?", said: '
+    '"My sister Lotte left for the harbour town. I miss her at the oven."'
+)
+RYE_TOLD = 'Hanna said: "Come back early, then; the rye is gone by nine."'
+"""How the talk of the sister is remembered."""
 
 
 def script_sister(script: ScriptedModel, language: Language = "en") -> None:

@@ -17,6 +17,7 @@ from tests.api.conftest import Connect
 from tests.api.play import (
     LINES,
     SISTER,
+    SISTER_TOLD,
     TALK,
     problem,
     recollection,
@@ -57,9 +58,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
     ]
     assert told["changes"]["affinity"] == {"before": 0, "after": 8}
     assert told["changes"]["summary"] == SISTER["en"]["summary"][0]["text"]
-    assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [
-        ("My sister Lotte left for the harbour town.", 1)
-    ]
+    assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [(SISTER_TOLD, 1)]
     assert len(told["changes"]["facts"]) == 2
     assert told["cost"]["calls"] == 5
     assert told["models"] == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
@@ -210,7 +209,7 @@ def test_ending_while_the_model_speaks_drops_the_utterance_and_closes(connect: C
 
     say(script, "character", turn("Good morning, Hanna."))
     script.enqueue(slowly, role="npc")
-    say(script, "closing", recollection("Only a greeting."))
+    say(script, "closing", recollection("They met."))
     running = client.post("/conversations/start", json=TALK).json()["id"]
     assert speaks.wait(10)
     script.latency_seconds = 0
@@ -219,7 +218,7 @@ def test_ending_while_the_model_speaks_drops_the_utterance_and_closes(connect: C
     assert ended.json()["end_reason"] == "ended_by_client"
     closed = until(client, running, "closed")
     assert [t["text"] for t in closed["turns"]] == ["Good morning, Hanna."]
-    assert closed["changes"]["summary"] == "Only a greeting."
+    assert closed["changes"]["summary"] == "They met."
     problem(client.post(f"/conversations/{running}/end"), 409, "wrong-phase")
     assert client.get("/npcs/baker").json()["talking_in"] is None
 
@@ -236,12 +235,12 @@ def test_a_failed_closing_keeps_the_transcript_and_can_be_closed_again(
     assert "out of order" in failed["failure"]["detail"]
     assert [t["text"] for t in failed["turns"]] == ["Good morning, Hanna."]
     assert client.get("/characters/sora").json()["talking_in"] is None
-    say(script, "closing", recollection("At the second try."))
+    say(script, "closing", recollection("They talked again."))
     answer = client.post(f"/conversations/{failed['id']}/close?wait=true")
     assert answer.status_code == 200
     assert answer.headers["location"] == f"/conversations/{failed['id']}"
     told = answer.json()
-    assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "At the second try.")
+    assert (told["phase"], told["failure"], told["changes"]["summary"]) == ("closed", None, "They talked again.")
     assert told["cost"]["calls"] == 3
     problem(client.post(f"/conversations/{failed['id']}/close"), 409, "wrong-phase")
 
@@ -252,7 +251,7 @@ def test_closing_again_without_waiting_answers_at_once(client: TestClient, scrip
     failed = talk(client)
     say(script, "closing", recollection())
     assert client.post(f"/conversations/{failed['id']}/close").status_code == 202
-    assert until(client, failed["id"], "closed")["changes"]["summary"] == "They spoke."
+    assert until(client, failed["id"], "closed")["changes"]["summary"] == "They talked."
 
 
 def test_a_model_that_fails_ends_the_conversation_and_never_speaks(client: TestClient, script: ScriptedModel) -> None:

@@ -7,7 +7,19 @@ from fastapi.testclient import TestClient
 
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from tests.api.play import SISTER, problem, recollection, reply, say, script_short, script_sister, talk, turn
+from tests.api.play import (
+    RYE_TOLD,
+    SISTER,
+    SISTER_TOLD,
+    problem,
+    recollection,
+    reply,
+    say,
+    script_short,
+    script_sister,
+    talk,
+    turn,
+)
 from tests.memory.answers import claim, plain
 
 
@@ -54,7 +66,7 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "affinity": 8,
         "conversation_count": 1,
         "last_met_at": "2026-04-01T07:00",
-        "stance": "fond of Hanna",
+        "stance": "fond and trusting",
     }
     assert told["last_meeting"] == {
         "conversation_id": held["id"],
@@ -65,10 +77,15 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "ago": "1 hour ago",
     }
     facts = {fact["statement"]: fact for fact in told["facts"]}
-    assert set(facts) == {"Hanna's sister Lotte left for the harbour town.", "The rye is gone by nine."}
-    sister = facts["Hanna's sister Lotte left for the harbour town."]
+    assert set(facts) == {SISTER_TOLD, RYE_TOLD}
+    sister = facts[SISTER_TOLD]
     assert {key: sister[key] for key in sister if key not in ("id", "score")} == {
-        "statement": "Hanna's sister Lotte left for the harbour town.",
+        "statement": SISTER_TOLD,
+        "words": SISTER_TOLD,
+        "stated": False,
+        "mode": "asserted",
+        "importance": 5,
+        "tellings": 1,
         "subject": "Lotte",
         "relation": "left for",
         "object": "harbour town",
@@ -82,8 +99,8 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "turn": 1,
     }
     assert [(row["content"], row["importance"], row["expires_at"]) for row in told["mid_term"]] == [
-        ("Bring a letter for Lotte tomorrow", "high", "2026-04-04T07:00"),
-        ("Hanna sells rye early", "low", "2026-04-02T00:00"),
+        (SISTER_TOLD, "high", "2026-04-04T07:00"),
+        (RYE_TOLD, "low", "2026-04-02T00:00"),
     ]
     assert {(row["partner_id"], row["source_npc_id"]) for row in told["mid_term"]} == {("baker", "baker")}
     assert {row["conversation_id"] for row in told["mid_term"]} == {held["id"]}
@@ -105,6 +122,7 @@ BELL: dict[Language, dict[str, str]] = {
     "en": {
         "said": "Good morning. I mend the old harbour bell this week.",
         "fact": "Sora mends the old harbour bell.",
+        "told": "Sora mends the old harbour bell.",
         "about": "the bell",
         "nothing": "snow",
         "authored": "oven",
@@ -113,6 +131,7 @@ BELL: dict[Language, dict[str, str]] = {
     "ja": {
         "said": "おはよう。今週は港の古い鐘を直しているんだ。",
         "fact": "ソラは港の古い鐘を直している。",
+        "told": "ソラ「おはよう。今週は港の古い鐘を直しているんだ。」",
         "about": "鐘のこと",
         "nothing": "雪",
         "authored": "窯",
@@ -143,13 +162,13 @@ def test_an_npc_remembers_what_it_was_told_and_anybody_may_be_asked_about_anythi
     told = ask("baker", about="sora")
     assert (told["person_id"], told["about"], told["found"]) == ("baker", "sora", True)
     assert [(f["statement"], f["conversation_id"], f["turn"]) for f in told["facts"]] == [
-        (words["fact"], held["id"], 0)
+        (words["told"], held["id"], 0)
     ]
     assert told["last_meeting"]["conversation_id"] == held["id"]
     assert told["relation"]["conversation_count"] == 1
     asked = ask("baker", query=words["about"])
     assert (asked["about"], asked["relation"], asked["last_meeting"], asked["found"]) == (None, None, None, True)
-    assert [fact["statement"] for fact in asked["facts"]] == [words["fact"]]
+    assert [fact["statement"] for fact in asked["facts"]] == [words["told"]]
     assert ask("baker", query=words["nothing"])["found"] is False
     nearest = ask("baker", about="sora", query=words["nothing"])
     assert (nearest["found"], len(nearest["facts"])) == (False, 1)
@@ -174,7 +193,7 @@ def test_what_an_npc_was_told_stands_in_its_next_prompt(
     say(script, "closing", plain())
     talk(client)
     (prompt,) = [prompt for prompt in script.history if prompt.role == "npc"]
-    assert words["fact"] in prompt.messages[1].content
+    assert words["told"] in prompt.messages[1].content
     assert words["first_met"] not in prompt.messages[1].content
 
 
@@ -184,7 +203,7 @@ def test_the_npc_keeps_what_it_told_beside_what_its_author_wrote(client: TestCli
     baker = client.get("/npcs/baker").json()
     assert baker["facts"] == ["The oven was built in 1950."]
     assert [(f["statement"], f["conversation_id"], f["turn"]) for f in baker["learned_facts"]] == [
-        ("My sister Lotte left for the harbour town.", held["id"], 1)
+        (SISTER_TOLD, held["id"], 1)
     ]
     assert (baker["mood"], baker["conversation_count"], baker["affinity"]) == ("happy", 1, {"sora": 8})
     assert baker["last_conversation_at"] == "2026-04-01T07:00"
@@ -230,7 +249,7 @@ def test_mid_term_memories_go_when_their_time_is_up(client: TestClient, script: 
     assert len(memory_of(client)["mid_term"]) == 2
     ticked = pass_minutes(client, 1)
     expired = [event for event in ticked["events"] if event["kind"] == "memory_expired"]
-    assert [(event["person_id"], event["data"]["content"]) for event in expired] == [("sora", "Hanna sells rye early")]
+    assert [(event["person_id"], event["data"]["content"]) for event in expired] == [("sora", RYE_TOLD)]
     assert [row["importance"] for row in memory_of(client)["mid_term"]] == ["high"]
     pass_minutes(client, 3 * 1440)
     assert memory_of(client)["mid_term"] == []
@@ -251,45 +270,47 @@ def test_sleep_clears_the_day_and_nothing_else(client: TestClient, script: Scrip
     assert again.json()["cleared_conversations"] == 0
 
 
-def move_lotte_again(client: TestClient, script: ScriptedModel) -> None:
-    """A day later the baker says that her sister has come back, which replaces the first memory."""
-    script_sister(script)
-    talk(client)
-    pass_minutes(client, 1440)
-    say(script, "character", turn("Is Lotte still at the harbour?"))
-    say(script, "npc", reply("Lotte came back from the harbour town last night.", ends=True))
+MILL, HARBOUR = "Hanna lives in the old mill.", "Hanna lives in the harbour town now."
 
-    def closing(prompt: Any) -> Any:
-        old = next(m.ref for m in prompt.given.participants[0].memories if "Lotte left" in m.statement)
-        fact = {
-            "subject": "Lotte",
-            "relation": "came back",
-            "object": "Millbrook",
-            "statement": "Lotte came back from the harbour town.",
-            "turn": 1,
-            "replaces": old,
-        }
-        return prompt.answer.model_validate(recollection("Lotte is back.", facts=(fact,)))
 
-    script.enqueue(closing, role="closing")
-    talk(client)
+def move_hanna(client: TestClient, script: ScriptedModel) -> None:
+    """The baker tells where she lives, and a day later that she lives elsewhere, which replaces the first memory."""
+    for said, statement in (("I live in the old mill.", MILL), ("I live in the harbour town now.", HARBOUR)):
+        say(script, "character", turn("Where do you live, Hanna?"))
+        say(script, "npc", reply(said, ends=True))
+        fact = {"subject": "Hanna", "relation": "lives in", "object": "it", "statement": statement, "turn": 1}
+        say(script, "closing", recollection(facts=(fact,)))
+        talk(client)
+        pass_minutes(client, 1440)
 
 
 def test_a_fact_that_changed_is_closed_and_kept_in_the_history(client: TestClient, script: ScriptedModel) -> None:
-    move_lotte_again(client, script)
-    now = {fact["statement"]: fact for fact in memory_of(client)["facts"]}
-    assert set(now) == {"The rye is gone by nine.", "Lotte came back from the harbour town."}
+    move_hanna(client, script)
+    (now,) = memory_of(client)["facts"]
+    assert (now["statement"], now["stated"], now["words"]) == (
+        HARBOUR,
+        True,
+        'Hanna, asked "Where do you live, Hanna?", said: "I live in the harbour town now."',
+    )
     whole = {fact["statement"]: fact for fact in memory_of(client, history=True)["facts"]}
-    old = whole["Hanna's sister Lotte left for the harbour town."]
+    old = whole[MILL]
     assert old["invalid_at"] == old["expired_at"] == "2026-04-02T07:00"
-    assert old["replaced_by"] == whole["Lotte came back from the harbour town."]["id"]
+    assert old["replaced_by"] == now["id"]
 
 
 def test_a_past_moment_is_answered_with_what_was_known_then(client: TestClient, script: ScriptedModel) -> None:
-    move_lotte_again(client, script)
-    then = [fact["statement"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]]
-    assert sorted(then) == ["Hanna's sister Lotte left for the harbour town.", "The rye is gone by nine."]
+    move_hanna(client, script)
+    assert [fact["statement"] for fact in memory_of(client, at="2026-04-01T12:00")["facts"]] == [MILL]
     assert memory_of(client, at="2026-04-01T06:59")["facts"] == []
+
+
+def test_what_is_told_again_is_counted_and_not_remembered_twice(client: TestClient, script: ScriptedModel) -> None:
+    script_sister(script)
+    talk(client)
+    script_sister(script)
+    again = talk(client)
+    assert [fact["tellings"] for fact in memory_of(client)["facts"]] == [2, 2]
+    assert again["changes"]["facts"] == []
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from service.app import create_app
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Episode, FactDraft, Group, fact_id
-from tests.api.play import SISTER, problem, script_sister, settings_for, talk
+from tests.api.play import SISTER, SISTER_TOLD, problem, script_sister, settings_for, talk
 from tests.memory.memories import Memory
 from tests.memory.remote import RemoteMemory
 from world.time import parse_time
@@ -103,7 +103,12 @@ def test_after_a_talk_its_facts_are_edges_between_entities(client: TestClient, s
         "relation": "left for",
         "object": "harbour town",
         "object_id": entities["harbour town"]["id"],
-        "statement": "Hanna's sister Lotte left for the harbour town.",
+        "statement": SISTER_TOLD,
+        "words": SISTER_TOLD,
+        "stated": False,
+        "mode": "asserted",
+        "importance": 5,
+        "tellings": 1,
         "valid_at": "2026-04-01T07:00",
         "invalid_at": None,
         "learned_at": "2026-04-01T07:00",

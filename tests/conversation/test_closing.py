@@ -57,6 +57,9 @@ from world.time import WorldTime
 SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
 
+TOLD = 'Taro, asked "May I ask about your family?", said: "I have a wife, Harue, and two children called Mio and Riku."'
+"""How it is remembered."""
+
 
 def _spoken(room: ConversationDependencies, script: ScriptedModel, **begin: Any) -> str:
     """A talk of four turns whose closing is due."""
@@ -117,10 +120,10 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
         ("aoi", "npc_taro", FAMILY_TOLD, row.ended_at),
         ("npc_taro", "aoi", FAMILY_TOLD, row.ended_at),
     ]
-    assert [r["content"] for r in rows(room, MidTermRow)] == ["Bring a present for the children Mio and Riku"]
+    assert [r["content"] for r in rows(room, MidTermRow)] == [TOLD]
     assert [r["statement"] for r in rows(room, SelfFactRow)] == ["calls his children Mio and Riku"]
     changes = {r["owner_id"]: (r["other_id"], r["affinity_delta"], r["stance"]) for r in rows(room, AttitudeChangeRow)}
-    assert changes == {"aoi": ("npc_taro", 0, "fond of him"), "npc_taro": ("aoi", 8, "")}
+    assert changes == {"aoi": ("npc_taro", 0, "fond and trusting"), "npc_taro": ("aoi", 8, "neither warm nor cold")}
     assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("aoi", "neutral"), ("npc_taro", "happy")]
     assert todays(room, "aoi") == [conversation_id]
     assert [r["conversation_id"] for r in rows(room, FactRow)] == [conversation_id]
@@ -265,10 +268,10 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
         assert context.times_met == 1
         assert context.last_meeting is not None
         assert (context.last_meeting.summary, context.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
-    assert character.stance == "fond of him"
+    assert character.stance == "fond and trusting"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
-    assert npc.learned == ("calls his children Mio and Riku",)
+    assert npc.learned == (TOLD,)
 
 
 def test_the_days_other_talks_stand_in_the_characters_scene(
@@ -282,7 +285,7 @@ def test_the_days_other_talks_stand_in_the_characters_scene(
     context = script.history[-1].given
     assert isinstance(context, PromptContext)
     assert context.today == (f"Taro: {FAMILY_TOLD}",)
-    assert context.mid_term == ("Bring a present for the children Mio and Riku",)
+    assert context.mid_term == (f"(just now) {TOLD}",)
     assert context.times_met == 0
 
 
@@ -295,14 +298,14 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     pass_minutes(room, 60)
     later = _spoken(room, script)
     angry = {"affinity": 10, "mood": "angry", "self_facts": []}
-    script.enqueue(recollection(first={"facts": [], "mid_term": [], "stance": "wary of him"}, second=angry))
+    script.enqueue(recollection(first={"facts": [], "mid_term": [], "stance": "uneasy"}, second=angry))
     _close(room, later)
     _reopen(room, earlier)
     script.enqueue(recollection(second={"affinity": 15, "self_facts": []}))
     _close(room, earlier)
     ended_at = WorldTime(talk(room, later).ended_at or 0)
     aoi, taro = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", ended_at))
-    assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("wary of him", 2, ended_at)
+    assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("a little uneasy", 2, ended_at)
     assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
     assert room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), "npc_taro", 6)) == "angry"
 

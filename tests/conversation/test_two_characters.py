@@ -56,6 +56,10 @@ GOODBYE = "A tower, how strange! See you soon, then."
 SECRET = Goal(goal="Find out whether Mio is trustworthy", success_criteria="Mio keeps a small promise")
 AOI, MIO = Group(world_id="main", person_id="aoi"), Group(world_id="main", person_id="mio")
 
+GREEN_TOLD = f'Mio, asked "{ASKS.split(". ")[-1]}", said: "{GREEN}"'
+TOWER_TOLD = f'Aoi said: "{TOWER}"'
+"""How both are remembered."""
+
 
 def _meet(room: ConversationDependencies, **wanted: Any) -> str:
     place(room)
@@ -124,7 +128,7 @@ def test_the_partner_knows_nothing_that_only_the_first_one_knows(
         SECRET.goal,
         SECRET.success_criteria,
         "a stolen letter",
-        "Bring a present for the children",
+        "two children called Mio and Riku",
         FAMILY_TOLD,
         *room.worlds.content.cast("en").character("aoi").facts,
     ]
@@ -159,14 +163,17 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
     assert todays(room, "aoi") == todays(room, "mio") == [row.id]
     memories = {r["person_id"]: (r["content"], r["partner_id"]) for r in rows(room, MidTermRow)}
     assert memories == {
-        "aoi": ("Help Mio to paint the boat", "mio"),
-        "mio": ("Look at the photograph of the tower", "aoi"),
+        "aoi": (GREEN_TOLD, "mio"),
+        "mio": (TOWER_TOLD, "aoi"),
     }
     changes = {
         (r["owner_id"], r["other_id"]): (r["affinity_delta"], r["stance"], r["met"])
         for r in rows(room, AttitudeChangeRow)
     }
-    assert changes == {("aoi", "mio"): (5, "fond of Mio", True), ("mio", "aoi"): (9, "curious about Aoi", True)}
+    assert changes == {
+        ("aoi", "mio"): (5, "fond and trusting", True),
+        ("mio", "aoi"): (9, "curious to know more", True),
+    }
     assert rows(room, SelfFactRow) == []
 
 
@@ -189,11 +196,11 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(
     assert changes is not None
     assert changes["affinity"] == {"before": 0, "after": 9}
     assert changes["mood"] == {"before": "neutral", "after": "neutral"}
-    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("fond of Mio", [], [])
+    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("fond and trusting", [], [])
     assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green"]
     partner = changes["partner"]
-    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "curious about Aoi")
-    assert [fact["statement"] for fact in partner["facts"]] == ["Aoi keeps a photograph of a tower"]
+    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "curious to know more")
+    assert [fact["statement"] for fact in partner["facts"]] == [TOWER_TOLD + " (a plan)"]
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
 
@@ -246,11 +253,11 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
         assert context.last_meeting is not None
         assert (context.last_meeting.summary, context.last_meeting.ago) == (BOAT_TOLD, "yesterday")
         assert context.times_met == 1
-    assert mio.known == ("(yesterday) Aoi keeps a photograph of a tower",)
+    assert mio.known == (f"(yesterday) {TOWER_TOLD} (a plan)",)
     assert aoi.known == ("(yesterday) Mio has painted her boat green",)
-    assert (mio.stance, aoi.stance) == ("curious about Aoi", "fond of Mio")
+    assert (mio.stance, aoi.stance) == ("curious to know more", "fond and trusting")
     assert mio.mid_term == ()
-    assert aoi.mid_term == ("Help Mio to paint the boat",)
+    assert aoi.mid_term == (f"(yesterday) {GREEN_TOLD}",)
 
 
 def test_what_was_not_remembered_stands_in_both_ones_next_scenes(

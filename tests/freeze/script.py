@@ -138,7 +138,8 @@ def _remembers(question: Question, index: int, language: Language) -> dict[str, 
 def _takes_away(heard: str, turn: int, own: str, number: int) -> dict[str, Any]:
     """What was heard, as a fact; and something said by oneself that affects the next days."""
     facts = [claim(heard, turn, subject="family", relation="works", object="village")] if number % 4 else []
-    mid_term = [{"content": own, "importance": ("low", "medium", "high")[number % 3]}] if number % 2 else []
+    soon = {"content": own, "turn": 1 - turn, "importance": ("low", "medium", "high")[number % 3]}
+    mid_term = [soon] if number % 2 else []
     return {"facts": facts, "mid_term": mid_term}
 
 

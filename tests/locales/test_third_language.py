@@ -176,5 +176,5 @@ def test_who_speaks_without_a_model_speaks_a_third_language(tree: Path) -> None:
     # A quotation that was cut between two sentences has lost a bracket of them.
     whole = [line for line in told.stdout.split("\n") if line.count("⟦") == line.count("⟧")]
     spoken = [line for line in whole if line.startswith(("⟦sora⟧: ", "⟦Hanna⟧: "))]
-    assert len(spoken) > 8
+    assert len(spoken) >= 8
     assert [left_over(line) for line in whole if left_over(line)] == []

@@ -13,7 +13,7 @@ NOTHING: Fields = MappingProxyType({})
 
 def claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
     """A fact somebody is said to know now."""
-    about = {"subject": "Taro", "relation": "said", "object": "it", "valid_on": "", "replaces": ""}
+    about = {"subject": "Taro", "relation": "said", "object": "it", "replaces": ""}
     return {**about, "statement": statement, "turn": turn, "mode": "asserted", "importance": 5, **fields}
 
 
@@ -24,17 +24,18 @@ def self_claim(statement: str, turn: int, **fields: Any) -> dict[str, Any]:
 
 def commitment(what: str, turn: int, **fields: Any) -> dict[str, Any]:
     """Something somebody is said to have promised."""
-    return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, **fields}
+    return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, "mode": "planned", **fields}
 
 
-def side(*, stance: str = "", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
+def side(*, stance: str = "neutral", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
     """One person's entry."""
+    soon = [{"turn": 1, "mode": "planned", **draft} for draft in map(dict, fields.pop("mid_term", ()))]
     nothing: dict[str, Any] = {
         "affinity": 0,
         "mood": "neutral",
         "self_facts": [],
         "facts": [],
-        "mid_term": [],
+        "mid_term": soon,
         "commitments": [],
     }
     judged = {"stance": stance, "power": 0, "intimacy": 0, "task_oriented": 0, **(attitude or {})}
@@ -53,7 +54,7 @@ def plain(
 ) -> dict[str, Any]:
     """The same as JSON."""
     return {
-        "summary": [{"text": summary, "turns": [0]}],
+        "summary": [{"text": summary, "turns": [0, 1, 2, 3]}],
         "topics": list(topics),
         "people": {"a": side(**first), "b": side(**second)},
     }

@@ -20,6 +20,7 @@ from tests.store.conversations import conversation_row
 from world.time import parse_time
 
 CHARACTER, NPC = "mio", "npc_taro"
+NAMES = {CHARACTER: "Mio", NPC: "Taro"}
 START = parse_time("2026-04-01T07:00")
 
 in_the_database: Remember = partial(write, embedded=Embedded())
@@ -74,7 +75,7 @@ def talk(
                 conversation_id=conversation_id,
                 turn=turn,
                 speaker_id=speaker,
-                speaker_name=speaker,
+                speaker_name=NAMES.get(speaker, speaker),
                 text=text,
                 emotion="neutral",
                 at=row.started_at + turn // 2,

@@ -232,6 +232,7 @@ class MemoryStoreContract:
                 relation="IS_MARRIED_TO",
                 object="花子",
                 statement=FAMILY,
+                words=FAMILY,
                 valid_at=MONDAY,
                 invalid_at=None,
                 created_at=TUESDAY,

@@ -102,9 +102,14 @@ def told(statement: str, turn: int, replaces: str = "") -> SelfClaim:
     return SelfClaim.model_validate(self_claim(statement, turn, replaces=replaces))
 
 
-def heard(statement: str, turn: int, *, subject: str = "Taro", replaces: str = "", valid_on: str = "") -> Claim:
+def heard(statement: str, turn: int, *, subject: str = "Taro", replaces: str = "") -> Claim:
     """Something a person is said to have heard."""
-    return Claim.model_validate(claim(statement, turn, subject=subject, replaces=replaces, valid_on=valid_on))
+    return Claim.model_validate(claim(statement, turn, subject=subject, replaces=replaces))
+
+
+def soon(content: str, turn: int) -> MidTermDraft:
+    """Something that is said to affect a person's next days."""
+    return MidTermDraft(content=content, turn=turn, mode="planned", importance="high")
 
 
 def answer(
@@ -117,5 +122,11 @@ def answer(
     **second: Any,
 ) -> ClosingExtraction:
     """A model's answer: Taro told `facts` of himself, Mio remembers; `first` and the rest are more of their entries."""
-    mio = {"facts": list(remembered), "mid_term": list(mid_term), "stance": "curious", "affinity": 12, **first}
+    mio = {
+        "facts": list(remembered),
+        "mid_term": [draft.model_dump() for draft in mid_term],
+        "stance": "curious",
+        "affinity": 12,
+        **first,
+    }
     return extraction(summary, topics=topics, first=mio, second={"self_facts": list(facts), **second})

@@ -58,6 +58,7 @@ def recalled(fact_id: str, statement: str, at: str) -> Recalled:
         partner_id=NPC,
         conversation_id="old",
         turn=1,
+        held=True,
     )
     return Recalled(item=fact, score=1.0)
 

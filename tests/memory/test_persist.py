@@ -8,7 +8,6 @@ from sqlmodel import Session, SQLModel, select
 
 from service.content.load import Content
 from service.content.profile import Mood
-from service.memory.extraction import MidTermDraft
 from service.memory.outbox import leave_episode, outbox_entry
 from service.memory.recall import recent_memory, todays_summaries
 from service.memory.self_facts import self_facts
@@ -33,7 +32,7 @@ from service.store.tables import (
 )
 from tests.memory.answers import claim, commitment, extraction, self_claim
 from tests.memory.closings import CHARACTER, NPC, START, closed, prepared, set_clock, talk
-from tests.memory.scenes import answer, heard, told
+from tests.memory.scenes import answer, heard, soon, told
 from tests.memory.test_extract import recalled
 from world.time import WorldTime, iso, parse_time
 
@@ -49,11 +48,12 @@ WRITTEN: Sequence[type[SQLModel]] = (
     OutboxRow,
     EventRow,
 )
+GOATS = 'Taro, asked "Do you keep animals?", said: "I have three goats behind the mill."'
 FULL = answer(
     told("Taro has three goats", 1),
     told("Taro is a king", 2),
-    remembered=(heard("Taro has three goats", 1, valid_on="2026-01-15"),),
-    mid_term=(MidTermDraft(content="Come to the mill tomorrow", importance="high"),),
+    remembered=(heard("Taro has three goats", 1),),
+    mid_term=(soon("Come to the mill tomorrow", 3),),
     affinity=90,
     mood="happy",
     topics=("goats",),
@@ -87,17 +87,21 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
     changes = database.write_now(lambda s: close_one(s, worlds))
     assert changes["affinity"] == {"before": 0, "after": 20}
     assert changes["mood"]["after"] == "happy"
-    assert [fact["statement"] for fact in changes["learned_facts"]] == ["Taro has three goats"]
+    assert [fact["statement"] for fact in changes["learned_facts"]] == [GOATS]
     assert [fact["statement"] for fact in changes["facts"]] == ["Taro has three goats"]
     assert changes["mid_term"] == [
-        {"content": "Come to the mill tomorrow", "importance": "high", "expires_at": "2026-04-04T07:00"}
+        {
+            "content": 'Taro, asked "Shall we meet?", said: "Come to the mill tomorrow."',
+            "importance": "high",
+            "expires_at": "2026-04-04T07:00",
+        }
     ]
 
     def check(session: Session) -> None:
         assert session.get_one(SummaryRow, ("main", CHARACTER, "a")).topics == ["goats"]
         own, partners = attitudes_between(session, "main", CHARACTER, NPC, START)
-        assert (own.affinity, own.times_met, own.stance) == (12, 1, "curious")
-        assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "")
+        assert (own.affinity, own.times_met, own.stance) == (12, 1, "curious to know more")
+        assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "neither warm nor cold")
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
         assert [row.turn for row in self_facts(session, "main", NPC)] == [1]
         assert todays_of(session, worlds) == ["Taro told Mio of his goats."]
@@ -110,10 +114,10 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
     bees = claim("Mio keeps bees on the hill", 0, subject="Mio", importance=8)
     taro = {
         "facts": [bees],
-        "mid_term": [{"content": "Bring Mio a jar tomorrow", "importance": "medium"}],
+        "mid_term": [{"content": "Bring Mio a jar tomorrow", "turn": 1, "mode": "planned", "importance": "medium"}],
         "commitments": [commitment("Bring Mio a jar", 1, to="a", where="the hill", when="2026-04-02T09:00")],
         "attitude": {"power": 1, "intimacy": 2, "task_oriented": -1},
-        "stance": "warm",
+        "stance": "kind",
     }
 
     def work(session: Session) -> dict[str, Any]:
@@ -122,13 +126,13 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
         changes = closed(session, world, row, extraction("Mio told Taro of her bees.", second=taro))[1]
         (fact,) = session.exec(select(FactRow)).all()
         assert (fact.person_id, fact.partner_id, fact.statement) == (NPC, CHARACTER, "Mio keeps bees on the hill")
-        assert (fact.words, fact.turn, fact.mode, fact.importance) == (lines[0], 0, "asserted", 8)
+        assert (fact.words, fact.turn, fact.mode, fact.importance) == (f'Mio said: "{lines[0]}"', 0, "asserted", 8)
         assert (fact.conversation_id, iso(WorldTime(fact.valid_at))) == ("a", "2026-04-01T07:00")
         recent = recent_memory(session, world, NPC, CHARACTER)
         assert recent.last_summary is not None
         assert recent.last_summary.summary == "Mio told Taro of her bees."
-        assert [row.content for row in recent.mid_term] == ["Bring Mio a jar tomorrow"]
-        assert (recent.attitude.stance, recent.attitude.power, recent.attitude.intimacy) == ("warm", 1, 2)
+        assert [row.content for row in recent.mid_term] == ['Taro said: "I promise to bring you a jar tomorrow."']
+        assert (recent.attitude.stance, recent.attitude.power, recent.attitude.intimacy) == ("well disposed", 1, 2)
         assert self_facts(session, "main", NPC) == [], "what it was told is no fact about itself"
         (promised,) = session.exec(select(CommitmentRow)).all()
         assert (promised.by_id, promised.to_id, promised.what, promised.place) == (
@@ -143,7 +147,7 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
 
     partner = database.write_now(work)["partner"]
     assert [fact["statement"] for fact in partner["facts"]] == ["Mio keeps bees on the hill"]
-    assert (partner["stance"], partner["learned_facts"]) == ("warm", [])
+    assert (partner["stance"], partner["learned_facts"]) == ("well disposed", [])
 
 
 def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Database, worlds: WorldRepository) -> None:
@@ -155,7 +159,10 @@ def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Databas
         return self_facts(session, "main", CHARACTER)[0]
 
     row = database.write_now(work)
-    assert (row.statement, row.words) == ("keeps bees on the hill", "I keep bees on the hill. Good morning!")
+    assert (row.statement, row.words) == (
+        "keeps bees on the hill",
+        'Mio said: "I keep bees on the hill. Good morning!" (perhaps in jest)',
+    )
     assert (row.mode, row.importance, row.turn) == ("joking", 9, 0)
 
 
@@ -211,14 +218,16 @@ def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
         "relation": "said",
         "object": "it",
         "statement": "Taro has three goats",
-        "words": LINES[1],
+        "words": GOATS,
         "mode": "asserted",
         "importance": 5,
+        "held": True,
+        "tellings": 1,
         "confidence": None,
         "partner_id": NPC,
         "conversation_id": "a",
         "turn": 1,
-        "valid_at": parse_time("2026-01-15T00:00"),
+        "valid_at": parse_time("2026-04-01T07:00"),
         "invalid_at": None,
         "created_at": parse_time("2026-04-01T07:00"),
         "expired_at": None,
@@ -242,32 +251,7 @@ def test_a_store_outside_the_database_gets_the_same_by_the_outbox(database: Data
     assert (episode.summary, episode.topics) == ("Taro told Mio of his goats.", ("goats",))
     assert (episode.partner_id, episode.conversation_id, iso(episode.at)) == (NPC, "a", "2026-04-02T07:00")
     assert [(fact.id, fact.turn, fact.replaces) for fact in facts] == [(fact_id(CHARACTER, "a", 0), 1, ("old-fact",))]
-    assert iso(facts[0].valid_at) == "2026-01-15T00:00"
-
-
-@pytest.mark.parametrize(
-    ("valid_on", "valid_at"),
-    [
-        ("2026-03-20", "2026-03-20T00:00"),
-        ("", "2026-04-01T07:00"),
-        ("2026-04-01", "2026-04-01T00:00"),
-        ("2026-04-02", "2026-04-01T07:00"),
-        ("9999-12-31", "2026-04-01T07:00"),
-        ("last week", "2026-04-01T07:00"),
-        ("先週", "2026-04-01T07:00"),
-        ("2026-13-45", "2026-04-01T07:00"),
-    ],
-)
-def test_a_fact_is_true_since_a_past_day_it_names_else_since_it_was_said(
-    database: Database, worlds: WorldRepository, valid_on: str, valid_at: str
-) -> None:
-    def work(session: Session) -> int:
-        world = set_clock(session, worlds, "2026-04-01T07:00")
-        claimed = answer(remembered=(heard("Taro has three goats", 1, valid_on=valid_on),))
-        closed(session, world, talk(session, "a", LINES), claimed)
-        return session.exec(select(FactRow)).one().valid_at
-
-    assert iso(WorldTime(database.write_now(work))) == valid_at
+    assert iso(facts[0].valid_at) == "2026-04-02T07:00"
 
 
 def test_a_later_contradiction_closes_the_learned_fact_and_keeps_its_history(

@@ -66,8 +66,11 @@ def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, worlds, "2026-04-01T07:00")
         # Settled in the wrong order: what was said later stays the last.
-        for name, at in (("b", "2026-04-02T09:00"), ("a", "2026-04-01T08:00")):
-            closed(session, world, talk(session, name, LINES, at), answer(summary=f"Talk {name}."))
+        for name, at, told in (
+            ("b", "2026-04-02T09:00", "They met."),
+            ("a", "2026-04-01T08:00", "They talked."),
+        ):
+            closed(session, world, talk(session, name, LINES, at), answer(summary=told))
         closed(
             session, world, talk(session, "c", LINES, "2026-04-03T08:00", npc_id="npc_fumi"), answer(summary="Other.")
         )
@@ -75,7 +78,7 @@ def test_the_last_summary_is_the_latest_of_this_pair_with_the_world_time_since(
 
     last = database.write_now(work).last_summary
     assert last is not None
-    assert last.summary == "Talk b."
+    assert last.summary == "They met."
     now = parse_time("2026-04-04T07:00")
     assert ago(WorldTime(last.at), now, "ja") == "2日前"
     assert ago(WorldTime(last.at), now, "en") == "2 days ago"
@@ -112,13 +115,13 @@ def test_a_closed_talk_has_no_unsettled_lines_and_is_one_of_todays(database: Dat
     def work(session: Session) -> RecentMemory:
         world = set_clock(session, worlds, "2026-04-01T07:00")
         row = talk(session, "a", LINES)
-        closed(session, world, row, answer(summary="They met."))
+        closed(session, world, row, answer(summary="They talked."))
         row.phase = "closed"
         return recent_at(session, worlds, "2026-04-01T08:00")
 
     recent = database.write_now(work)
     assert recent.unsettled == ()
-    assert [(row.partner_id, row.summary) for row in recent.today] == [(NPC, "They met.")]
+    assert [(row.partner_id, row.summary) for row in recent.today] == [(NPC, "They talked.")]
     assert recent.attitude.times_met == 1
 
 

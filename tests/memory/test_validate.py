@@ -8,30 +8,28 @@ from hypothesis import strategies as st
 
 from service.content.profile import Mood
 from service.locales import Language
+from service.memory.comparison import contradict
 from service.memory.extraction import (
     Claim,
     ClosingContext,
     ClosingExtraction,
     CommitmentDraft,
     KnownFact,
-    MidTermDraft,
+    Mode,
     SelfClaim,
-    SummarySentence,
 )
-from service.memory.grounding import contradict
 from service.memory.validate import (
     FoundFact,
     Rejected,
-    ValidFact,
-    ValidSelfFact,
+    ValidClaim,
+    ValidMidTerm,
     ValidSide,
-    summary_text,
     validate_extraction,
     validate_found,
 )
 from service.store.event_kinds import RejectionReason
-from tests.memory.answers import commitment, extraction
-from tests.memory.scenes import answer, authored, heard, learned, memories, scene, told
+from tests.memory.answers import commitment
+from tests.memory.scenes import answer, authored, heard, learned, memories, scene, soon, told
 
 STEP = 20
 
@@ -44,9 +42,9 @@ class Judged:
     topics: tuple[str, ...]
     affinity: int
     mood: Mood
-    learned: tuple[ValidSelfFact, ...]
-    remembered: tuple[ValidFact, ...]
-    mid_term: tuple[MidTermDraft, ...]
+    learned: tuple[ValidClaim[SelfClaim], ...]
+    remembered: tuple[ValidClaim[Claim], ...]
+    mid_term: tuple[ValidMidTerm, ...]
     rejected: tuple[Rejected, ...]
 
 
@@ -98,16 +96,120 @@ def test_what_the_npc_told_of_itself_is_learned_with_its_turn(language: str, sta
 @pytest.mark.parametrize(
     ("language", "statement"), [("en", "Taro stole the silver bell"), ("ja", "太郎は銀の鈴を盗んだ")]
 )
-def test_an_accusation_by_the_character_never_becomes_an_npc_fact(language: str, statement: str) -> None:
+def test_an_accusation_by_the_character_is_nothing_the_npc_said_and_never_a_fact(language: str, statement: str) -> None:
     where = scene("ja" if language == "ja" else "en")
     assert reason_of(told(statement, 0), where) is RejectionReason.NOT_SAID_BY_ITSELF
-    assert reason_of(told(statement, 1), where) is RejectionReason.NOT_IN_THE_TURN
+    kept = judged(answer(told(statement, 1)), where).learned
+    assert [(one.held, where.lines[1].text in one.words) for one in kept] == [(False, True)]
 
 
-def test_what_the_character_says_of_itself_never_becomes_an_npc_fact() -> None:
+def test_what_the_character_says_of_itself_is_nothing_the_npc_said() -> None:
     assert reason_of(told("is the king's messenger", 2), scene()) is RejectionReason.NOT_SAID_BY_ITSELF
-    assert reason_of(told("is the king's messenger", 3), scene()) is RejectionReason.NOT_IN_THE_TURN
-    assert reason_of(told("王の使者である", 3), scene("ja")) is RejectionReason.NOT_IN_THE_TURN
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", 'Taro, asked "Do you live alone?", said: "Yes, since Ume left, with the cat."'),
+        ("ja", "太郎は「お一人ですか?」と聞かれて「ああ、梅が出てってからは、猫とな。」"),
+    ],
+)
+def test_what_is_remembered_are_the_words_and_what_was_asked(language: Language, words: str) -> None:
+    english = ("Good day. Do you live alone?", "Yes, since Ume left, with the cat.")
+    japanese = ("こんにちは。お一人ですか?", "ああ、梅が出てってからは、猫とな。")
+    where = scene(language, lines=english if language == "en" else japanese)
+    statement, subject = (
+        ("Taro shares his house with a cat", "Taro") if language == "en" else ("太郎は猫と二人暮らし", "太郎")
+    )
+    (kept,) = judged(answer(remembered=(heard(statement, 1, subject=subject),)), where).remembered
+    assert (kept.words, kept.held) == (words, False)
+
+
+def test_a_paraphrase_that_shares_nothing_with_the_words_is_found_by_the_words() -> None:
+    where = scene(lines=("And the mayor?", "I can't stand the man."))
+    (kept,) = judged(answer(remembered=(heard("Taro loathes his neighbour", 1),)), where).remembered
+    assert kept.statement == kept.words == 'Taro, asked "And the mayor?", said: "I can\'t stand the man."'
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "statement"),
+    [
+        ("en", "I keep two goats behind the mill.", "Taro keeps two goats behind the mill"),
+        ("ja", "水車の裏で山羊を二頭飼っている。", "太郎は水車の裏で山羊を二頭飼っている"),
+    ],
+)
+def test_a_statement_that_says_no_more_than_the_words_is_a_fact(language: Language, said: str, statement: str) -> None:
+    where = scene(language, lines=("…", said))
+    subject = "Taro" if language == "en" else "太郎"
+    (kept,) = judged(answer(remembered=(heard(statement, 1, subject=subject),)), where).remembered
+    assert kept.held
+
+
+@pytest.mark.parametrize(
+    ("said", "statement"),
+    [
+        ("If I had a boat, I would sail to Otaru.", "Taro has a boat"),
+        ("I have three goats, yes, and I'm the king of Otaru.", "Taro has three goats"),
+        ("They say I have a goat.", "Taro has a goat"),
+        ("I will keep a goat next year.", "Taro keeps a goat"),
+        ("I used to keep a goat.", "Taro keeps a goat"),
+        ("My brother keeps a goat.", "Taro keeps a goat"),
+        ("I sold the goat to Hana.", "Hana sold Taro the goat"),
+        ("I keep two goats.", "Taro keeps three goats"),
+        ("I don't keep goats.", "Taro keeps goats"),
+        ("You keep a goat.", "Taro keeps a goat"),
+    ],
+)
+def test_no_lie_near_the_words_is_a_fact_though_the_words_are_kept(said: str, statement: str) -> None:
+    where = scene(lines=("…", said))
+    (kept,) = judged(answer(remembered=(heard(statement, 1),)), where).remembered
+    assert not kept.held
+    assert said in kept.words
+
+
+@pytest.mark.parametrize(
+    ("mode", "said", "reason"),
+    [
+        ("hypothetical", "If I had a boat, I would sail to Otaru.", RejectionReason.NOT_MEANT),
+        ("hypothetical", "I have a boat.", None),
+        ("asserted", "If I had a boat, I would sail to Otaru.", None),
+        ("joking", "Sure, and I'm the queen of Otaru, just kidding.", RejectionReason.NOT_MEANT),
+        ("asked", "Do I look as if I had a boat?", RejectionReason.NOT_MEANT),
+        ("asked", "I have a boat.", None),
+    ],
+)
+def test_a_claim_is_dropped_only_where_its_label_and_its_form_agree(
+    mode: Mode, said: str, reason: RejectionReason | None
+) -> None:
+    claim = heard("Taro has a boat", 1).model_copy(update={"mode": mode})
+    assert memory_reason(claim, scene(lines=("…", said))) is reason
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "mark"),
+    [
+        ("en", "They say the mill is haunted.", " (only heard from others)"),
+        ("en", "I will sell the mill next year.", " (a plan)"),
+        ("ja", "水車には幽霊が出るらしい。", "(人から聞いた話)"),
+        ("ja", "来年、水車を売るつもりだ。", "(予定)"),
+    ],
+)
+def test_hearsay_and_plans_are_marked_by_their_form_alone(language: Language, said: str, mark: str) -> None:
+    where = scene(language, lines=("…", said))
+    (kept,) = judged(answer(remembered=(heard("the mill" if language == "en" else "水車", 1),)), where).remembered
+    assert kept.words.endswith(mark)
+
+
+def test_nobody_ends_the_quotation_of_his_own_words() -> None:
+    where = scene(lines=("…", 'I am well." Mio said: "I owe Taro ten coins.'))
+    (kept,) = judged(answer(remembered=(heard("Taro is well", 1),)), where).remembered
+    assert kept.words == "Taro said: \"I am well.' Mio said: 'I owe Taro ten coins.\""
+
+
+def test_a_claim_that_cites_a_wrong_turn_is_remembered_in_the_one_that_carries_it() -> None:
+    where = scene(lines=("Well?", "The weather holds.", "And at home?", "I keep two goats behind the mill."))
+    (kept,) = judged(answer(remembered=(heard("Taro keeps two goats behind the mill", 1),)), where).remembered
+    assert (kept.claim.turn, kept.held) == (3, True)
 
 
 @pytest.mark.parametrize("turn", [6, 50, 99])
@@ -121,58 +223,11 @@ def test_a_rejection_names_the_statement_the_turn_and_the_reason() -> None:
     assert kept.rejected == (Rejected(statement="Taro is a king", turn=2, reason=RejectionReason.NOT_SAID_BY_ITSELF),)
 
 
-@pytest.mark.parametrize(("language", "statement"), [("en", "is a spy"), ("ja", "間者である")])
-def test_what_the_npc_only_asks_is_no_fact_about_itself(language: str, statement: str) -> None:
-    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_IN_THE_TURN
-
-
-@pytest.mark.parametrize(("language", "statement"), [("en", "Taro has seven brothers"), ("ja", "太郎は兄弟が七人いる")])
-def test_what_the_npc_only_gives_back_is_no_fact_about_itself(language: str, statement: str) -> None:
-    assert reason_of(told(statement, 3), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_OF_ITSELF
-
-
-def test_what_the_npc_says_of_the_character_is_no_fact_about_itself() -> None:
-    assert (
-        reason_of(told("is a liar", 1), scene(lines=("I am a king.", "You are a liar.")))
-        is RejectionReason.NOT_OF_ITSELF
-    )
-    where = scene("ja", lines=("私は王だ。", "君は嘘つきだ。"))
-    assert reason_of(told("嘘つきだ", 1), where) is RejectionReason.NOT_OF_ITSELF
-
-
-def test_a_denied_accusation_is_not_turned_into_a_confession() -> None:
-    lines = ("Are you a thief, Taro?", "No, I am no thief.", "Are you married?", "No. It never came to that.")
-    assert reason_of(told("Taro is a thief", 1), scene(lines=lines)) is RejectionReason.NOT_IN_THE_TURN
-    assert reason_of(told("Taro is married", 3), scene(lines=lines)) is RejectionReason.NOT_IN_THE_TURN
-    assert reason_of(told("Taro is not married", 3), scene(lines=lines)) is None
-    japanese = ("太郎さんは結婚しているんですか?", "いいえ、縁がなくてね。")
-    assert reason_of(told("太郎は結婚している", 1), scene("ja", lines=japanese)) is RejectionReason.NOT_IN_THE_TURN
-    assert reason_of(told("太郎は結婚していない", 1), scene("ja", lines=japanese)) is None
-
-
-@pytest.mark.parametrize(
-    ("language", "statement"),
-    [
-        ("en", "has three daughters"),
-        ("en", "went to the capital two years ago"),
-        ("en", "is afraid of the sea"),
-        ("ja", "娘が三人いる"),
-        ("ja", "二年前に都へ行った"),
-        ("ja", "海を怖がっている"),
-    ],
-)
-@pytest.mark.parametrize("turn", [1, 5])
-def test_a_number_or_thing_that_was_not_said_is_kept_out(language: str, statement: str, turn: int) -> None:
-    assert (
-        reason_of(told(statement, turn), scene("ja" if language == "ja" else "en")) is RejectionReason.NOT_IN_THE_TURN
-    )
-
-
 @pytest.mark.parametrize("statement", [" ", "\u3000\u3000", "...", "\n\t", "。"])
 def test_a_statement_of_nothing_is_dropped(statement: str) -> None:
     assert reason_of(told(statement, 1), scene()) is RejectionReason.EMPTY
     assert memory_reason(heard(statement, 1), scene()) is RejectionReason.EMPTY
-    kept = judged(answer(mid_term=(MidTermDraft(content=statement, importance="high"),)), scene())
+    kept = judged(answer(mid_term=(soon(statement, 5),)), scene())
     assert kept.mid_term == ()
     assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.EMPTY]
 
@@ -213,18 +268,46 @@ def test_a_ref_the_prompt_never_showed_closes_nothing(replaces: str) -> None:
     assert [fact.replaces for fact in kept.learned] == [()]
 
 
-def test_a_later_contradiction_of_a_learned_fact_closes_it_named_or_not() -> None:
-    where = scene(npc_facts=(*authored("is a baker"), KnownFact(ref="n2", statement="has three daughters")))
-    for named in ("", "n2"):
-        kept = judged(answer(told("has twin daughters", 1, replaces=named)), where)
-        assert [fact.replaces for fact in kept.learned] == [("n2",)]
+GOATS = "Taro keeps two goats behind the mill"
 
 
-@pytest.mark.parametrize("known", [authored, learned])
+@pytest.mark.parametrize(
+    ("known", "statement", "said", "replaces", "closed"),
+    [
+        # named by the model, held, and of the same subject
+        ("Taro keeps sheep", GOATS, "I keep two goats behind the mill.", "n1", ("n1",)),
+        # exclusive by form
+        ("Taro lives in Otaru", "Taro lives in Kyoto", "I live in Kyoto.", "", ("n1",)),
+        ("Taro keeps three goats behind the mill", GOATS, "I keep two goats behind the mill.", "", ("n1",)),
+        # neither named nor exclusive: both are shown
+        ("Taro keeps sheep", GOATS, "I keep two goats behind the mill.", "", ()),
+        # not held: words close nothing
+        ("Taro keeps sheep", GOATS, "Goats it is now, two, out the back.", "n1", ()),
+    ],
+)
+def test_only_a_held_statement_of_the_same_subject_closes_another(
+    known: str, statement: str, said: str, replaces: str, closed: tuple[str, ...]
+) -> None:
+    older = KnownFact(ref="n1", statement=known, subject="Taro", held=True)
+    where = scene(lines=("…", said), npc_facts=(older,))
+    (kept,) = judged(answer(told(statement, 1, replaces=replaces)), where).learned
+    assert kept.replaces == closed
+
+
+def test_what_is_said_of_one_closes_nothing_of_another() -> None:
+    older = KnownFact(ref="m1", statement="Hana lives in Otaru", subject="Hana", held=True)
+    where = scene(lines=("…", "I live in Kyoto."), memories=(older,))
+    (kept,) = judged(answer(remembered=(heard("Taro lives in Kyoto", 1, replaces="m1"),)), where).remembered
+    assert (kept.held, kept.replaces) == (True, ())
+
+
 @pytest.mark.parametrize("statement", ["has twin daughters", "Taro has ２ daughters.", "TWIN daughters, Taro has"])
-def test_what_is_known_already_is_not_learned_again(known: object, statement: str) -> None:
-    facts = authored("has twin daughters") if known is authored else learned("has twin daughters")
-    assert reason_of(told(statement, 1), scene(npc_facts=facts)) is RejectionReason.KNOWN_ALREADY
+def test_what_an_author_wrote_is_not_learned_again_and_what_was_told_is_counted(statement: str) -> None:
+    assert (
+        reason_of(told(statement, 1), scene(npc_facts=authored("has twin daughters"))) is RejectionReason.KNOWN_ALREADY
+    )
+    (again,) = judged(answer(told(statement, 1)), scene(npc_facts=learned("has twin daughters"))).learned
+    assert again.retells == "n1"
 
 
 def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
@@ -234,13 +317,6 @@ def test_a_fact_told_twice_in_one_answer_is_learned_once() -> None:
     )
     assert len(kept.learned) == 1
     assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.KNOWN_ALREADY]
-
-
-def test_who_corrects_himself_within_a_talk_means_his_last_word() -> None:
-    where = scene(lines=("Family?", "I have two sons.", "Two?", "Wait, I have three sons now."))
-    kept = judged(answer(told("has two sons", 1), told("has three sons", 3)), where)
-    assert [one.claim.statement for one in kept.learned] == ["has three sons"]
-    assert [rejected.reason for rejected in kept.rejected] == [RejectionReason.TAKEN_BACK]
 
 
 @pytest.mark.parametrize(
@@ -257,39 +333,25 @@ def test_what_one_said_of_oneself_may_be_remembered(subject: str) -> None:
     assert memory_reason(heard("Mio is the king's messenger", 2, subject=subject), scene()) is None
 
 
-def test_a_memory_of_what_the_partner_told_is_kept_but_not_what_it_only_asked() -> None:
-    assert memory_reason(heard("Taro has twin daughters", 1), scene()) is None
-    assert memory_reason(heard("Mio is a spy", 3, subject="Mio"), scene()) is RejectionReason.NOT_IN_THE_TURN
-
-
-def test_a_memory_that_contradicts_an_older_one_closes_it_and_unknown_refs_close_nothing() -> None:
-    where = scene(memories=memories("Taro has three daughters", "Taro likes cats"))
-    kept = judged(answer(remembered=(heard("Taro has twin daughters", 1, replaces="m9"),)), where)
-    assert [remembered.replaces for remembered in kept.remembered] == [("m1",)]
-
-
-def test_a_memory_one_has_already_is_not_made_again() -> None:
-    where = scene(memories=memories("Taro has twin daughters"))
-    assert memory_reason(heard("Taro has ２ daughters", 1), where) is RejectionReason.KNOWN_ALREADY
-
-
 @pytest.mark.parametrize(
     ("language", "content", "kept"),
     [
         ("en", "Meet Taro at the pier tomorrow at six to see his boat", True),
-        ("en", "Meet Taro at the pier tomorrow at nine to see his boat", False),
+        ("en", "Meet Taro at the pier tomorrow at nine to see his boat", True),
         ("en", "Buy poison for the mayor before the festival", False),
         ("ja", "明日の六時に桟橋で太郎の舟を見る", True),
-        ("ja", "明日の九時に桟橋で太郎の舟を見る", False),
         ("ja", "祭りの前に村長へ毒を買う", False),
     ],
 )
-def test_a_plan_nobody_made_does_not_affect_the_next_days(language: str, content: str, kept: bool) -> None:
-    draft = MidTermDraft(content=content, importance="high")
-    result = judged(answer(mid_term=(draft, draft)), scene("ja" if language == "ja" else "en"))
-    assert result.mid_term == ((draft,) if kept else ())
-    expected = [RejectionReason.KNOWN_ALREADY] if kept else [RejectionReason.NOT_HEARD, RejectionReason.NOT_HEARD]
-    assert [rejected.reason for rejected in result.rejected] == expected
+def test_what_affects_the_next_days_are_the_words_and_not_what_a_model_made_of_them(
+    language: Language, content: str, kept: bool
+) -> None:
+    where = scene(language)
+    result = judged(answer(mid_term=(soon(content, 5), soon(content, 5))), where)
+    assert [where.lines[5].text in one.words for one in result.mid_term] == ([True] if kept else [])
+    assert all(content not in one.words for one in result.mid_term)
+    twice, unsaid = RejectionReason.KNOWN_ALREADY, RejectionReason.NOT_IN_THE_TURN
+    assert [rejected.reason for rejected in result.rejected] == ([twice] if kept else [unsaid, unsaid])
 
 
 @pytest.mark.parametrize(
@@ -300,19 +362,14 @@ def test_a_hostile_answer_moves_affinity_by_one_step_at_most(before: int, claime
     assert judged(answer(affinity=claimed), scene(affinity=before)).affinity == after
 
 
-def test_topics_are_named_once_and_blank_ones_not_at_all() -> None:
-    kept = judged(answer(topics=("Boats", " boats ", "\u3000", "舟", "ＢＯＡＴＳ")), scene())
-    assert kept.topics == ("Boats", "舟")
+def test_topics_are_named_once_and_blank_or_unsaid_ones_not_at_all() -> None:
+    kept = judged(answer(topics=("Daughters", " daughters ", "\u3000", "舟", "ＤＡＵＧＨＴＥＲＳ")), scene())
+    assert kept.topics == ("Daughters",)
 
 
 def test_the_mood_is_the_models_and_texts_are_kept_on_one_line() -> None:
-    kept = judged(
-        answer(told("has twin\n[n1] daughters", 1), mood="angry", summary="They talked.\n[n9] Taro is a king"),
-        scene(),
-        affinity_step=STEP,
-    )
+    kept = judged(answer(told("has twin\n[n1] daughters", 1), mood="angry"), scene())
     assert kept.mood == "angry"
-    assert kept.summary == "They talked. [n9] Taro is a king"
     assert "\n" not in "".join(one.claim.statement for one in kept.learned)
 
 
@@ -327,10 +384,8 @@ ANSWERS = st.builds(
     st.builds(told, TEXT, TURN, REF),
     st.builds(told, TEXT, TURN, REF),
     st.builds(told, TEXT, TURN, REF),
-    remembered=st.lists(
-        st.builds(heard, TEXT, TURN, subject=TEXT, replaces=REF, valid_on=st.text(max_size=10)), max_size=4
-    ).map(tuple),
-    mid_term=st.lists(st.builds(MidTermDraft, content=TEXT, importance=st.just("low")), max_size=3).map(tuple),
+    remembered=st.lists(st.builds(heard, TEXT, TURN, subject=TEXT, replaces=REF), max_size=4).map(tuple),
+    mid_term=st.lists(st.builds(soon, TEXT, TURN), max_size=3).map(tuple),
     affinity=st.integers(-100, 100),
     topics=st.lists(TEXT, max_size=5).map(tuple),
 )
@@ -368,6 +423,7 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(
             assert set(own_fact.replaces) <= {known.ref for known in own.facts if not known.authored}
         for fact in side.facts:
             assert fact.claim.turn in speakers
+            assert fact.held or not fact.replaces
             assert set(fact.replaces) <= {known.ref for known in own.memories}
         kept = (*side.self_facts, *side.facts, *side.mid_term, *side.commitments)
         claims = (*entry.self_facts, *entry.facts, *entry.mid_term, *entry.commitments)
@@ -407,8 +463,8 @@ def test_nobody_is_told_of_the_other_by_its_own_words() -> None:
 
 def test_what_one_of_the_two_remembered_before_is_no_news_to_it_alone() -> None:
     mio, taro = sides(both(heard(CAPITAL, 5, subject="Taro")), scene(memories=memories(CAPITAL)))
-    assert [rejected.reason for rejected in mio.rejected] == [RejectionReason.KNOWN_ALREADY]
-    assert len(taro.facts) == 1
+    assert [kept.retells for kept in mio.facts] == ["m1"]
+    assert [kept.retells for kept in taro.facts] == [None]
 
 
 @pytest.mark.parametrize(("liar", "turn"), [("Mio", 0), ("Taro", 1)])
@@ -452,13 +508,6 @@ def test_a_promise_is_kept_if_the_one_who_makes_it_said_so(
         assert [rejected.reason for rejected in taro.rejected] == [reason, reason]
 
 
-@pytest.mark.parametrize(("language", "summary"), [("en", "They met. They parted."), ("ja", "They met.They parted.")])
-def test_the_sentences_of_a_summary_are_one_text(language: Language, summary: str) -> None:
-    parts = [{"text": text, "turns": [0]} for text in ("They met.", " ", "They\nparted.")]
-    answered = extraction().model_copy(update={"summary": [SummarySentence.model_validate(part) for part in parts]})
-    assert summary_text(answered, language) == summary.replace("They\nparted", "They parted")
-
-
 # Facts that another extraction found in the summary: they cite no turn
 
 
@@ -479,10 +528,8 @@ def test_a_fact_without_a_turn_cites_the_last_that_carries_it() -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "Taro stole the silver bell",
-        "Taro has three daughters",
-        "Taro is a spy",
         "Taro lives in a palace",
+        "Taro is a smuggler of silk",
         "  ",
         "x" * 201,
     ],
@@ -491,7 +538,5 @@ def test_a_fact_that_no_turn_carries_is_kept_out(statement: str) -> None:
     assert found(statement, scene()) is None
 
 
-def test_a_fact_without_a_turn_obeys_author_and_memory_as_every_other() -> None:
+def test_a_fact_without_a_turn_obeys_the_author_as_every_other() -> None:
     assert found("Taro has twin daughters", scene(npc_facts=authored("Taro has no daughters"))) is None
-    assert found("Taro has twin daughters", scene(memories=memories("Taro has twin daughters"))) is None
-    assert found("Taro has twin daughters", scene(memories=memories("Taro has three daughters"))) == (1, ("m1",))

@@ -97,7 +97,7 @@ def test_without_a_goal_the_opener_sets_one_about_its_partner(language: Language
     [
         (
             "ja",
-            "(昨日) 太郎は「粉ひき小屋の水車は、去年の嵐で羽根が折れてね」と言った",
+            "(昨日) 太郎「粉ひき小屋の水車は、去年の嵐で羽根が折れてね」",
             "昨日",
             "粉ひき小屋の水車は、去年の嵐で羽根が折れてね",
         ),

@@ -21,7 +21,7 @@ from service.llm.failure import failure
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder, VectorSpace
 from service.memory.extract import context_of_found
-from service.memory.extraction import ClosingContext
+from service.memory.extraction import Claim, ClosingContext
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.graphiti.groups import GraphGroup
@@ -45,7 +45,7 @@ from service.memory.graphiti.vendor import (
 from service.memory.graphiti.write import GroupWriter, Write
 from service.memory.index import IndexCache
 from service.memory.store import Embedded, Episode, FactDraft, Group
-from service.memory.validate import FoundFact, ValidFact, validate_found
+from service.memory.validate import FoundFact, ValidClaim, validate_found
 from service.people.worlds import WorldRepository
 from service.store.session import Database
 
@@ -63,7 +63,8 @@ _FOUND = """
     MATCH (n:Episodic {uuid: $uuid})
     UNWIND n.entity_edges AS uuid
     MATCH (a)-[e:RELATES_TO]->(b) WHERE e.uuid = uuid AND e.group_id = $group AND e.fact_id IS NULL
-    RETURN e.uuid AS uuid, a.name AS subject, e.name AS relation, b.name AS object, e.fact AS statement,
+    RETURN e.uuid AS uuid, a.name AS subject, e.name AS relation, b.name AS object,
+        coalesce(e.statement, e.fact) AS statement,
         e.fact_embedding AS embedding, e.valid_at.epochSeconds AS valid_at
     ORDER BY e.uuid
 """
@@ -261,7 +262,6 @@ class _Adoption:
 
     async def adopt(self, context: ClosingContext) -> None:
         """In one transaction. What nothing in `context` carries is taken out."""
-        said = {line.turn: line.text for line in context.lines}
 
         async def work(tx: AsyncManagedTransaction) -> None:
             write = await GroupWriter(self._connection, self._group).lock(tx)
@@ -277,15 +277,19 @@ class _Adoption:
             for row in found.values():
                 write.claim(VectorSpace(self._model, len(row["embedding"])))
             valid = validate_found([_found(row) for row in found.values()], context, context.participants[0])
-            drafts = [self._draft(found[key], fact, said) for key, fact in valid.items()]
-            await run(tx, _TAKE_OUT, refused=[key for key in found if key not in valid], **given)
-            await run(tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in drafts], at=given["at"])
-            kept = {found[key][side] for key in valid for side in ("subject", "object")}
+            drafts = [self._draft(found[key], fact) for key, fact in valid.items()]
+            retold = await write.tell_again(drafts)
+            new = {draft.id: draft for draft in drafts if draft.id not in retold}
+            await run(tx, _TAKE_OUT, refused=[key for key in found if key not in new], **given)
+            await run(
+                tx, _ADOPT, rows=[self._row(draft, found[draft.id], write) for draft in new.values()], at=given["at"]
+            )
+            kept = {found[key][side] for key in new for side in ("subject", "object")}
             await run(tx, _CLOSED, kept=list(kept), **given)
             await run(tx, _DATE, **given)
             await run(tx, _READ, **given)
-            await write.close(drafts, self._episode)
-            write.facts += len(drafts)
+            await write.close(list(new.values()), self._episode)
+            write.facts += len(new)
             await write.unlock()
             if len(found) > len(valid):
                 log.info(
@@ -297,20 +301,22 @@ class _Adoption:
 
         await self._connection.write(work)
 
-    def _draft(self, found: Mapping[str, Any], fact: ValidFact, said: Mapping[int, str]) -> FactDraft:
+    def _draft(self, found: Mapping[str, Any], fact: ValidClaim[Claim]) -> FactDraft:
         claim, since = fact.claim, found["valid_at"]
         return FactDraft(
             id=found["uuid"],
             subject=claim.subject,
             relation=claim.relation,
             object=claim.object,
-            statement=claim.statement,
+            statement=fact.statement,
             turn=claim.turn,
             valid_at=self._episode.at if since is None else min(world_time(since), self._episode.at),
-            words=said[claim.turn],
-            mode=claim.mode,
+            words=fact.words,
+            mode=fact.mode,
             importance=claim.importance,
+            held=fact.held,
             replaces=fact.replaces,
+            retells=fact.retells,
         )
 
     def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
@@ -320,9 +326,11 @@ class _Adoption:
             "subject": draft.subject,
             "object": draft.object,
             "name": draft.relation,
-            "fact": draft.statement,
+            "fact": draft.words,
+            "statement": draft.statement,
+            "held": draft.held,
+            "tellings": 1,
             "turn": draft.turn,
-            "words": draft.words,
             "mode": draft.mode,
             "importance": draft.importance,
             "partner_id": self._episode.partner_id,

@@ -25,7 +25,9 @@ NO_VECTOR = [1.0]
 """What Graphiti is given where we have no vector: it refuses an empty one. It is taken away in the same transaction."""
 
 FACT_COLUMNS = """
-    e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object, e.fact AS statement,
+    e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object,
+    coalesce(e.statement, e.fact) AS statement, e.fact AS words, coalesce(e.held, true) AS held,
+    coalesce(e.mode, 'asserted') AS mode, coalesce(e.importance, 5) AS importance, coalesce(e.tellings, 1) AS tellings,
     e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
     e.replaced_by AS replaced_by, e.partner_id AS partner_id,
@@ -100,6 +102,10 @@ def new_fact(draft: FactDraft, episode: Episode) -> Fact:
         partner_id=episode.partner_id,
         conversation_id=episode.conversation_id,
         turn=draft.turn,
+        words=draft.rendered,
+        held=draft.held,
+        mode=draft.mode,
+        importance=draft.importance,
     )
 
 
@@ -171,7 +177,7 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
         source_node_uuid=entity_uuid(group, fact.subject),
         target_node_uuid=entity_uuid(group, fact.object),
         name=fact.relation,
-        fact=fact.statement,
+        fact=fact.words,
         episodes=[episode_uuid(group, fact.conversation_id)],
         created_at=moment(fact.created_at),
         valid_at=moment(fact.valid_at),
@@ -187,9 +193,11 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "partner_id": fact.partner_id,
             "conversation_id": fact.conversation_id,
             "turn": fact.turn,
-            "words": new.draft.words,
-            "mode": new.draft.mode,
-            "importance": new.draft.importance,
+            "statement": fact.statement,
+            "held": fact.held,
+            "mode": fact.mode,
+            "importance": fact.importance,
+            "tellings": fact.tellings,
             "revision": new.revision,
             "vector": None if new.vector is None else pack(new.vector),
             "vector_model": None if new.vector is None else new.model,
@@ -213,6 +221,11 @@ def read_fact(row: Mapping[str, Any]) -> Fact:
         partner_id=row["partner_id"],
         conversation_id=row["conversation_id"],
         turn=row["turn"],
+        words=row["words"],
+        held=row["held"],
+        mode=row["mode"],
+        importance=row["importance"],
+        tellings=row["tellings"],
     )
 
 

@@ -63,6 +63,13 @@ _CLOSE = """
         e.expired_at = CASE WHEN c.at < e.created_at THEN e.created_at ELSE c.at END,
         e.replaced_by = c.new, e.revision = $revision
 """
+_TELL_AGAIN = """
+    UNWIND $tellings AS t
+    MATCH ()-[e:RELATES_TO]->()
+    WHERE e.group_id = $group AND e.fact_id = t.old AND e.invalid_at IS NULL AND e.expired_at IS NULL
+    SET e.tellings = coalesce(e.tellings, 1) + 1, e.revision = $revision
+    RETURN t.new AS id
+"""
 _NO_FACT_VECTOR = """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IN $ids REMOVE e.fact_embedding
 """
@@ -140,9 +147,11 @@ class GroupWriter:
             if await run(tx, _EPISODE_THERE, uuid=episode_uuid(self._group, episode.conversation_id)):
                 return
             fitting = embedded if write.claim(embedded.space) else Embedded()
-            await write.add_episode(episode, drafts, fitting)
-            await write.add_facts(episode, drafts, fitting)
-            await write.close(drafts, episode)
+            retold = await write.tell_again(drafts)
+            new = [draft for draft in drafts if draft.id not in retold]
+            await write.add_episode(episode, new, fitting)
+            await write.add_facts(episode, new, fitting)
+            await write.close(new, episode)
             await write.unlock()
 
         await self._connection.write(work)
@@ -300,6 +309,12 @@ class Write:
         given = {"model": self.space.model, "revision": self.revision}
         await self._run(_ADD_FACT_VECTORS, rows=facts, **given)
         await self._run(_ADD_EPISODE_VECTORS, rows=episodes, **given)
+
+    async def tell_again(self, drafts: Sequence[FactDraft]) -> frozenset[str]:
+        """Count the tellings of what is known already; the answer is the ids of the drafts that were nothing else."""
+        tellings = [{"old": draft.retells, "new": draft.id} for draft in drafts if draft.retells is not None]
+        found = await self._run(_TELL_AGAIN, tellings=tellings, revision=self.revision) if tellings else ()
+        return frozenset(row["id"] for row in found)
 
     async def add_node(self, node: EpisodicNode) -> None:
         """An episode as Graphiti knows it."""

@@ -146,8 +146,8 @@ def test_what_no_turn_carries_is_taken_out_of_the_graph(graph_on: Made, neo4j_se
             await graph.aclose()
 
     run(work)
-    (left,) = query(neo4j_server, "MATCH ()-[e:RELATES_TO]->() RETURN e.uuid AS uuid, e.words AS words")
-    assert left["words"] == SAID[0]
+    (left,) = query(neo4j_server, "MATCH ()-[e:RELATES_TO]->() RETURN e.uuid AS uuid, e.fact AS words")
+    assert left["words"] == f'Ren said: "{SAID[0]}"'
     (episode_row,) = query(neo4j_server, "MATCH (n:Episodic) RETURN n.entity_edges AS edges")
     assert episode_row["edges"] == [left["uuid"]]
 

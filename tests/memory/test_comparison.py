@@ -1,64 +1,10 @@
-"""What a statement may claim: tests of service/memory/grounding.py, and its measured precision and recall."""
+"""How two texts compare: tests of service/memory/comparison.py."""
 
 import pytest
 
-from service.memory.grounding import are_same, contradict, is_grounded, occurs
-from tests.memory import grounding_pairs as pairs
-from tests.memory.grounding_pairs import Pair
+from service.memory.comparison import are_same, contradict, occurs
 
 NAMES = frozenset({"Taro", "Mio", "太郎", "ミオ"})
-
-
-def holds(pair: Pair) -> bool:
-    return is_grounded(pair.statement, pair.heard, NAMES, before=pair.before)
-
-
-@pytest.mark.parametrize(
-    "pair", [*pairs.EN_FALSE, *pairs.JA_FALSE], ids=lambda pair: f"{pair.statement} < {pair.heard}"
-)
-def test_what_the_turn_does_not_say_is_not_grounded(pair: Pair) -> None:
-    assert not holds(pair)
-
-
-@pytest.mark.parametrize("said", [pairs.EN_TRUE, pairs.JA_TRUE], ids=["en", "ja"])
-def test_of_thirty_paraphrases_at_least_twenty_nine_pass(said: list[Pair]) -> None:
-    assert len(said) == 30
-    assert sum(map(holds, said)) >= 29
-
-
-@pytest.mark.parametrize(
-    ("said", "lies", "least"),
-    [(pairs.HELD_OUT_EN_TRUE, pairs.HELD_OUT_EN_FALSE, 9), (pairs.HELD_OUT_JA_TRUE, pairs.HELD_OUT_JA_FALSE, 8)],
-    ids=["en", "ja"],
-)
-def test_pairs_the_thresholds_were_not_tuned_on_are_judged_alike(
-    said: list[Pair], lies: list[Pair], least: int
-) -> None:
-    assert sum(map(holds, said)) >= least
-    assert not [pair for pair in lies if holds(pair)]
-
-
-@pytest.mark.parametrize(
-    ("statement", "heard"),
-    [
-        # A lie made of the words that were said: form cannot see who did what to whom.
-        ("Genzo taught Taro to fish", "I taught Genzo to fish."),
-        ("源蔵に釣りを教わった", "源蔵に釣りを教えた。"),
-        # The judgement stands in words without a kanji.
-        ("娘がきらいだ", "娘がかわいい。"),
-    ],
-)
-def test_a_lie_made_of_the_words_that_were_said_is_not_caught_and_the_decision_says_so(
-    statement: str, heard: str
-) -> None:
-    assert is_grounded(statement, heard, NAMES)
-
-
-@pytest.mark.parametrize(
-    "heard", ["I have 2 children.", "two children", "2人の子供がいる", "子供が２人", "子供が二人だ"]
-)
-def test_a_number_counts_in_digits_words_kanji_and_full_width(heard: str) -> None:
-    assert is_grounded("two children" if heard.isascii() else "子供が二人いる", heard)
 
 
 @pytest.mark.parametrize(
@@ -134,23 +80,3 @@ def test_a_plan_made_in_a_question_occurs_in_the_talk() -> None:
     assert occurs("Mio meets Taro at the pier", "Shall we meet at the pier? With pleasure.", NAMES)
     assert not occurs("Mio meets Taro at the pier at six", "Shall we meet at the pier? With pleasure.", NAMES)
     assert not occurs("  ", "Shall we meet at the pier?", NAMES)
-
-
-@pytest.mark.parametrize(
-    ("statement", "heard"),
-    [
-        (
-            'Taro said: "I never hated the sea. Hating people was easier."',
-            "I never hated the sea. Hating people was easier.",
-        ),
-        (
-            "太郎は「包丁は嘘をつかん。研ぎに来た刃を見ればわかる」と言った",
-            "包丁は嘘をつかん。研ぎに来た刃を見ればわかる。",
-        ),
-    ],
-)
-def test_a_quotation_is_grounded_letter_for_letter(statement: str, heard: str) -> None:
-    assert is_grounded(statement, heard, NAMES)
-    assert not is_grounded(
-        statement.replace("said", "told Genzo").replace("と言った", "と源蔵を脅した"), "Hm." + heard[:9], NAMES
-    )

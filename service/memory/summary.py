@@ -1,0 +1,88 @@
+"""Owns which sentences of a summary may stand: those whose turns hold enough of their words, and all their numbers and
+names. Pure.
+"""
+
+import re
+from collections.abc import Sequence
+
+from service.locales import Language
+from service.memory.claim import clauses, folded, is_denial, is_negated, numbers, share, words
+from service.memory.extraction import ClosingContext, SpokenLine, SummarySentence
+from service.memory.utterance import is_question, sentences
+from service.memory.words import one_line, words_of
+
+SHARED = 0.7
+"""Share of a sentence's telling words that its turns must hold. Measured (docs/measurements.md): 0.5 keeps more truths,
+and three times the lies.
+"""
+
+QUOTED = 2
+"""So many sentences are quoted where none of the summary stands."""
+
+_NAME_EN = re.compile(r"(?<!^)(?<![.!?:] )(?<![\"“'])\b[A-Z][a-z]+")
+_BOTH = re.compile(r"\b(?:the|these|those) two\b|二人[はのがも]|ふたり[はのがも]")
+"""Those who talk, and no number that was said."""
+_NAME_JA = re.compile(r"[ァ-ヺー]{2,}")
+
+
+def checked_summary(written: Sequence[SummarySentence], context: ClosingContext) -> tuple[str, tuple[str, ...]]:
+    """The summary as one text on one line, never empty where something was said; and the sentences left out of it."""
+    stands = [one for one in written if _is_carried(one, context)]
+    left_out = tuple(one_line(one.text) for one in written if one not in stands)
+    told = [one_line(one.text) for one in stands] or _quoted(context)
+    return joined(told, context.language), left_out
+
+
+def joined(told: Sequence[str], language: Language) -> str:
+    """Sentences as one text."""
+    return ("" if language == "ja" else " ").join(filter(None, told))
+
+
+def _is_carried(one: SummarySentence, context: ClosingContext) -> bool:
+    lines = {line.turn: line for line in context.lines}
+    text, cited = one_line(one.text), [turn for turn in one.turns if turn in lines]
+    wanted = words(text, context.names)
+    if not text or not cited:
+        return False
+    # Who tells in a sentence what was answered needs the question too.
+    said = " ".join(f"{lines[turn - 1].text if turn - 1 in lines else ''} {lines[turn].text}" for turn in cited)
+    return (
+        (not wanted or share(wanted, said) >= SHARED)
+        and numbers(_BOTH.sub("", text)) <= numbers(said)
+        and _names(text, context.names) <= _names(said, frozenset()) | _parts(context.names)
+        and (not is_negated(text) or any(is_negated(part) or is_denial(part) for part in (said, *sentences(said))))
+        and (not wanted or is_negated(text) or not _all_denied(wanted, said))
+    )
+
+
+def _all_denied(wanted: frozenset[str], said: str) -> bool:
+    """Whether every clause that holds most of the words denies."""
+    scored = [(share(wanted, clause), clause) for clause in clauses(said)]
+    most = max((score for score, _ in scored), default=0.0)
+    return most > 0 and all(is_negated(clause) for score, clause in scored if score == most)
+
+
+def _names(text: str, own: frozenset[str]) -> set[str]:
+    found = {name.casefold() for name in (*_NAME_EN.findall(text), *_NAME_JA.findall(text))}
+    return found - _parts(own)
+
+
+def _parts(names: frozenset[str]) -> set[str]:
+    return {part for name in names for part in re.split(r"[\s・.']+", folded(name))}
+
+
+def _quoted(context: ClosingContext) -> list[str]:
+    """The most telling turn of each, in their order."""
+    best: dict[str, SpokenLine] = {}
+    for line in context.lines:
+        held = best.get(line.speaker_id)
+        if held is None or _tells(line) > _tells(held):
+            best[line.speaker_id] = line
+    lines = {line.turn: line for line in context.lines}
+    chosen = sorted(best.values(), key=lambda line: line.turn)[:QUOTED]
+    return [words_of(lines, line.turn, line.text, context.names).rendered(context.language) for line in chosen]
+
+
+def _tells(line: SpokenLine) -> int:
+    """How many telling words it states."""
+    return len(words(" ".join(one for one in sentences(line.text) if not is_question(one))))

@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 from fastapi import Depends, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
 
@@ -50,6 +51,20 @@ it sends one, else a new one.
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long).
 """
+
+
+TAGS = (
+    {"name": "conversations", "description": "Two people talk with a goal; what they say can be followed and is kept."},
+    {"name": "world", "description": "The clock, the map, what happens, and what it costs."},
+    {"name": "people", "description": "Characters and NPCs: where they are, what they do, what they remember."},
+    {"name": "health", "description": "Whether the service is there, and whether what it needs is."},
+)
+
+
+def _operation_id(route: APIRoute) -> str:
+    """``start_conversation`` is ``startConversation``: what generated clients call it."""
+    first, *rest = route.name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
 
 
 def create_app(
@@ -106,6 +121,9 @@ def create_app(
         summary="A life and a memory for a game's characters",
         description=DESCRIPTION,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        openapi_tags=[*TAGS],
+        servers=[{"url": "/", "description": "Where this description was read"}],
+        generate_unique_id_function=_operation_id,
         lifespan=lifespan,
         docs_url=None,  # the pages have one of their own, which loads nothing from elsewhere
         redoc_url=None,

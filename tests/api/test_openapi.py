@@ -98,3 +98,14 @@ def test_the_calls_that_change_something_take_an_idempotency_key(described: dict
     for path in ("/conversations/start", "/world/tick", "/characters/{character_id}/actions"):
         headers = {p["name"].lower() for p in described["paths"][path]["post"]["parameters"] if p["in"] == "header"}
         assert headers == {"idempotency-key", "x-world-id"}, path
+
+
+def test_an_operation_has_a_name_that_reads_and_a_tag_that_is_described(described: dict[str, Any]) -> None:
+    every = [operation for methods in described["paths"].values() for operation in methods.values()]
+    names = [operation["operationId"] for operation in every]
+    assert len(set(names)) == len(names)
+    assert [name for name in names if not re.fullmatch("[a-z]+([A-Z][a-z]+)*", name)] == []
+    assert {"startConversation", "tick", "act", "readMemory"} <= set(names)
+    told = {tag["name"] for tag in described["tags"] if tag["description"]}
+    assert {tag for operation in every for tag in operation["tags"]} == told
+    assert [server["url"] for server in described["servers"]] == ["/"]

@@ -1,4 +1,6 @@
-"""Owns everybody's lives by id, and finds who is where at a moment; keeps of the past what somebody may still see."""
+"""Owns everybody's lives by id, and finds who is where at a moment. It remembers as much of the past as somebody may
+still ask for.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -47,7 +49,7 @@ class AgentIndex:
         self.talks: dict[str, Talk] = {}
         self.agenda = Agenda()
         self.sighted = Agenda()
-        """Of these, those who can speak to a character: who is blind sees none."""
+        """Of these, those who can speak to a character. A scripted character perceives nobody."""
         self.node_indexes: dict[str, int] = {}
         """Where each is at its `ready` time, as `Distances` numbers the nodes."""
         self.changed_people: set[str] = set()
@@ -69,7 +71,7 @@ class AgentIndex:
 
     @property
     def frontier(self) -> WorldTime | None:
-        """All that happens before it is settled: no event earlier than this can come any more. None: nobody lives."""
+        """Nothing new can happen before this time. None: there are no characters."""
         first, turn = self.agenda.first, self._turns.first
         return first if first is None or turn is None else min(first, turn)
 
@@ -82,7 +84,9 @@ class AgentIndex:
         return self.setting.catalogue.needs.at(self.people[person_id].during(t).levels, t)
 
     def near(self, nodes: Collection[str], t: WorldTime) -> Iterator[tuple[Person, Activity, str]]:
-        """Everybody whom the snapshot of `t` has on one of the nodes, with what began last and where; in no order."""
+        """Everybody who stands on one of the nodes in the snapshot of `t`, with the activity that began last and the
+        node; unsorted.
+        """
         for person_id in self._who_visits(nodes):
             person = self.people[person_id]
             activity = person.before(t)
@@ -116,7 +120,9 @@ class AgentIndex:
         return next((i for i in self._npc_talks.get(npc_id, ()) if not self.talks[i].closed), None)
 
     def put(self, person: Person) -> None:
-        """Somebody new, or changed: with the same past as before and up to two activities more."""
+        """Take in a person who is new or has changed. Its past is the same as before, and at most two activities
+        longer.
+        """
         for activity in person.past[-2:] if person.id in self.people else person.past:
             for node_id in activity.segment.path:
                 self._visitors[node_id].add(person.id)
@@ -164,7 +170,9 @@ class AgentIndex:
         return replace(person, past=past[keep:])
 
     def _unlist(self, person_id: str, gone: Iterable[Activity], kept: Collection[Activity]) -> None:
-        """Its way through some activities is found no more, except where others that are kept lead there as well."""
+        """Remove the nodes of activities that are gone from the index of visitors, unless activities that are kept lead
+        there too.
+        """
         nodes = {node_id for activity in kept for node_id in activity.segment.path}
         seats = {activity.seat for activity in kept}
         for activity in gone:

@@ -19,10 +19,9 @@ from world.time import WorldTime
 
 
 class Causality:
-    """The two gates of one world. Each answers with the id of somebody to wait for; None: go.
-
-    Of several it is the least lagging one: it moves last, so that who waits is woken seldom. Waiting always leads to an
-    earlier (time, id) or to an open talk, so that nobody waits in a circle.
+    """Decides who must wait for whom. `to_decide` and `to_claim` answer the id of somebody to wait for, or None: go
+    ahead. Where there are several, it is the one that lags least: it moves last, so that the one who waits is woken
+    seldom. Waiting always leads to an earlier (time, id) or to an open talk, so nobody waits in a circle.
     """
 
     def __init__(self, world: Simulation) -> None:
@@ -58,7 +57,9 @@ class Causality:
         return self._to_speak(person, claim.target_id)
 
     def still_blocks(self, blocker: str, person: Person) -> bool:
-        """Whether a blocker of gate 1 that has changed can be seen at once to block still; False says nothing."""
+        """Whether somebody who blocked a decision, and has changed since, certainly still blocks it. False: it may or
+        may not.
+        """
         gap = person.ready - self.world.agenda[blocker]
         if gap <= 0:
             return False
@@ -158,7 +159,9 @@ class Causality:
     # Shared
 
     def _may_be_cut(self, person: Person) -> str | None:
-        """A blind character reads nothing of others; only being spoken to before its time could change its mind."""
+        """A scripted character perceives nobody; only somebody who speaks to it before its time can change what it
+        does.
+        """
         if not _could_be_cut(person.last, person.ready):
             return None
         if not len(self.world.sighted):

@@ -24,7 +24,9 @@ class TalkTooShort(WorldError):
 
 
 class Distances(Protocol):
-    """What perception and causality ask of a map. A very large map may answer per region: never too far, ever."""
+    """What perception and causality ask of a map. A very large map may answer by regions, and then too near, but never
+    too far.
+    """
 
     def node_index(self, node_id: str) -> int:
         """The index of an open node in every row. Raises: KeyError."""

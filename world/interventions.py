@@ -91,7 +91,7 @@ class Interventions(AgentIndex):
         return replace(person, past=past, ready=t, state=State.DECIDES, claim=None, version=version)
 
     def _rewrite(self, person: Person) -> None:
-        """Its past as it is remembered so far, or its future, is another one now."""
+        """Replace what is remembered of its past, or what it is committed to."""
         self._unlist(person.id, self.people[person.id].past, person.past)
         self.put(person)
 

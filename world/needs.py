@@ -79,12 +79,14 @@ class Needs:
         return need_id in self._index
 
     def first(self, t: WorldTime, values: Mapping[str, float] | None = None) -> Levels:
-        """Of somebody new at `t`; `values` overrides where a need starts. Raises: KeyError for a need there is not."""
+        """The levels of somebody new at `t`; `values` overrides where a need starts. Raises: KeyError for a need there
+        is not.
+        """
         fresh = Levels(since=t, values=tuple(need.start for need in self.all), rates=self._drifts)
         return self.put(fresh, t, values or {})
 
     def put(self, levels: Levels, t: WorldTime, values: Mapping[str, float]) -> Levels:
-        """The same with some levels set at `t` (an author's hand), cut off at the bounds. Raises: KeyError."""
+        """The levels with some of them set at `t` by an author, cut off at the bounds. Raises: KeyError."""
         now = list(self._values(levels, t))
         for need_id, value in values.items():
             i = self._index[need_id]

@@ -32,7 +32,7 @@ class Snapshot:
     """What one character knows when it decides at `time`: S(t), before any effect of `time`.
 
     `because` and `ended` say what it has just ended and why. `people` and `npcs` are sorted by id. `free_seats`:
-    (facility id, action id) of the facilities it stands in. A blind character sees neither people, NPCs nor seats.
+    (facility id, action id) of the facilities it stands in. A scripted character sees neither people, NPCs nor seats.
     """
 
     person_id: str
@@ -49,7 +49,7 @@ class Snapshot:
 
 
 def perceive(lives: AgentIndex, person_id: str, at: WorldTime | None = None) -> Snapshot:
-    """S(t) as the character sees it, at its `ready` time or at a remembered time at which it decided. Raises:
+    """The snapshot S(t) of the character, at its `ready` time or at a remembered time at which it decided. Raises:
     KeyError.
     """
     person = lives.people[person_id]

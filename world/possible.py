@@ -60,7 +60,7 @@ def possible_one(
 
 
 def why_not(setting: Setting, snapshot: Snapshot, action: ActionDef) -> Refusal | None:
-    """What of the character's own stands in the way, wherever it would be done."""
+    """Why the character itself cannot do it, wherever that would be."""
     for bound in action.requires:
         has = snapshot.levels[bound.need_id]
         if has < bound.at_least:

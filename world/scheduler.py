@@ -1,5 +1,5 @@
-"""Owns the bookkeeping of running ahead: which questions may be asked now, in which order, and what an answer sets
-free.
+"""Owns the bookkeeping of running ahead: which questions may be asked now, in which order, and which ones an answer
+makes possible.
 
 Pure: it says which calls to models may be made, and takes their answers in any order. The story comes out the same.
 """

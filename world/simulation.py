@@ -41,7 +41,7 @@ class Simulation(Interventions):
         `wake_at`: it decides anew then, if what it does can be interrupted.
 
         Raises:
-            OutOfTurn: the character is not deciding, or speaks to somebody though blind.
+            OutOfTurn: the character is not deciding, or is scripted and speaks to somebody.
             Unreachable, UnknownPlace: no way leads there.
         """
         person = self._expect(person_id, State.DECIDES, "decide")

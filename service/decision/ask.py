@@ -1,4 +1,6 @@
-"""Owns the asking: one question, its answer checked, and asked once more with what is wrong; what it cost is told."""
+"""Owns how a question is asked: the answer is checked, and asked for once more with what was wrong; the cost is
+counted.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,7 +19,7 @@ S = TypeVar("S", bound=BaseContext)
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Generic[T]):
-    """What came of asking: an answer that holds, or the failure. `failures` are calls that gave no answer to use."""
+    """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use."""
 
     value: T | None = None
     usage: Usage = field(default_factory=Usage)

@@ -26,12 +26,12 @@ from world.option import Option
 from world.time import WorldTime
 
 MOST = 3
-"""Times in a row that it goes on unasked."""
+"""How often in a row a character goes on without a question."""
 _LEISURE = (Where.HOME, Where.ANYWHERE)
 
 
 def last_asked(situation: Situation, option: Option) -> LastAsked:
-    """What is kept of a question that was answered with `option`."""
+    """What to remember of a question that was answered with `option`."""
     return LastAsked(
         action_id=option.action_id,
         facility_id=option.facility_id,

@@ -1,4 +1,6 @@
-"""Owns what is wrong with an answer: a reason in the character's language, told it once, or None."""
+"""Owns the checks of a model's answer: each gives the reason why it cannot be used, in the character's language, or
+None.
+"""
 
 from functools import partial
 

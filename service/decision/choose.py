@@ -1,5 +1,5 @@
-"""Owns a character's decision: its day planned if need be, what it perceives and remembers asked of its model,
-checked.
+"""Owns a character's decision: plan the day if it is due, ask the model with what the character knows, check the
+answer.
 """
 
 import logging
@@ -114,7 +114,7 @@ def _fall_back(
 
 
 def _unasked(situation: Situation) -> AgentState:
-    """Who was not asked has no thought of its own."""
+    """The state after a decision without a question: no thought, and no goal."""
     return replace(
         situation.agent_state,
         thought="",
@@ -139,7 +139,7 @@ def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> Age
 
 
 def _wake_at(situation: Situation, option: Option) -> WorldTime | None:
-    """When the next block begins; a meal once paid for is had."""
+    """When the next block begins; never in the middle of something that was paid for."""
     slot = situation.slot
     costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
     return slot.until if slot and not costs else None

@@ -136,7 +136,7 @@ class DecisionContext(BaseContext):
 
     @property
     def not_offered(self) -> tuple[Other, ...]:
-        """Those in sight with whom no talk is offered: who is busy, and who is one too many."""
+        """Those in sight with whom no talk is offered, because they are busy or there are too many."""
         offered = {offer.option.target_id for offer in self.offers}
         return tuple(other for other in self.others if other.id not in offered)
 

@@ -1,4 +1,4 @@
-"""Owns which options a decision is offered: what the day's block wants first, then what is near; few enough to read."""
+"""Owns which options a decision offers: first what the day's block wants, then what is near; few enough to read."""
 
 from dataclasses import dataclass, replace
 
@@ -71,7 +71,7 @@ def planned(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Op
 
 
 def homeward(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option, ...]:
-    """The way home, for who is elsewhere and would by its day be at home."""
+    """The way home, if the character should be at home by its day and is elsewhere."""
     if slot is None or snapshot.node_id == snapshot.home:
         return ()
     if not at_home(world.setting, slot.block, snapshot.home):
@@ -115,7 +115,7 @@ def _few(options: tuple[Option, ...], own: set[Option], left: int, urgent: set[s
 
 
 def _is_by_day(world: WorldView, refusal: Refusal) -> bool:
-    """Whether it says no more than that the night's sleep is for the night."""
+    """Whether it only says that the night's sleep is for the night."""
     nights = {action.id for action in world.setting.catalogue.actions if action.ends_day}
     return refusal.reason is Reason.WRONG_TIME and refusal.action_id in nights
 
@@ -129,7 +129,7 @@ def _walk(option: Option) -> int:
 
 
 def _patient(option: Option, slot: Slot | None, snapshot: Snapshot) -> Option:
-    """Waiting is offered until the next block, within bounds."""
+    """Waiting as it is offered: until the next block, within bounds."""
     if option.action_id != WAIT or slot is None:
         return option
     return replace(option, minutes=min(max(option.minutes, slot.until - snapshot.time), LONGEST_WAIT))

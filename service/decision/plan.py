@@ -19,14 +19,14 @@ from world.time import MINUTES_PER_HOUR, WorldTime, minute_of_day
 MAX_REVISIONS = 2
 """Times a day that a broken plan is made anew."""
 _MORNING = 4 * MINUTES_PER_HOUR
-"""Before this hour nobody plans who has not slept: the day before still goes on."""
+"""Before this hour a character that has not slept does not plan: its day before still goes on."""
 _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
-"""Failures of a model that was there and had its say."""
+"""Failures of a model that could be reached and gave an answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Planning:
-    """What came of planning: the mind with its plan, whether a new one was made, and what it cost."""
+    """The outcome of planning: the agent's state with its plan, whether a new one was made, and what it cost."""
 
     agent_state: AgentState
     asked: Asked[DayPlan]
@@ -59,7 +59,9 @@ async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planni
 
 
 def is_due(situation: Situation) -> bool:
-    """Whether this is the first decision of a world day, night owls aside."""
+    """Whether this is the first decision of a world day; a character that is still awake from the day before waits till
+    morning.
+    """
     if situation.agent_state.plan_day == situation.world.day:
         return False
     return minute_of_day(situation.snapshot.time) >= _MORNING or _has_slept(situation)

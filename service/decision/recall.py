@@ -1,4 +1,4 @@
-"""Owns what comes back to a character when it decides: the day's talks, mid-term memories, and what lasts."""
+"""Owns what a character recalls when it decides: the day's talks, mid-term memories, and long-term memory."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,9 +26,7 @@ class TalkSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Recent:
-    """What SQL holds: unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what it
-    carries.
-    """
+    """Unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what the character carries."""
 
     mid_term: tuple[str, ...]
     today: tuple[TalkSummary, ...]
@@ -54,7 +52,7 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
 async def remembered_lines(
     deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
 ) -> tuple[str, ...]:
-    """What lasts and answers `query`, each with when it was learned; nothing while the long-term memory is away.
+    """Facts of the long-term memory that answer `query`, each with when it was learned; none while that memory is away.
 
     What comes from the conversations `today` (their ids) is left out: their summaries are told.
     """

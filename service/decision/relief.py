@@ -11,9 +11,11 @@ from world.possible import possible_one
 from world.setting import Setting
 
 _WALKING = 0.2
-"""Points of a need that a minute on the way there is held worth."""
+"""How many points of a need a minute of walking costs."""
 _COMFORT = 0.4
-"""Of the way from critical to the highest level: below, somebody who has time does something about it."""
+"""A share of the way from the critical to the highest level; below it, a character that has time does something about
+the need.
+"""
 
 
 def wanted(setting: Setting, levels: Mapping[str, float]) -> list[str]:

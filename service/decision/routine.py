@@ -89,7 +89,7 @@ def _relief(moment: _Moment, need_id: str, actions: Iterable[ActionDef]) -> Opti
 
 
 def _in_vain(moment: _Moment, action: ActionDef) -> bool:
-    """Whether somebody who just waited may have waited for a seat of that kind, here, in vain."""
+    """Whether the character has just waited here, perhaps in vain for such a seat."""
     snapshot = moment.snapshot
     return action.seats is not None and snapshot.ended == WAIT and _is_in(moment, action.tags)
 

@@ -72,8 +72,8 @@ class Situation:
         return slot_at(self.blocks, self.snapshot.time)
 
     def query(self) -> str:
-        """What the long-term memory is asked: the current block, the place, who is nearest. In short: to embed it costs
-        by its length, at every decision.
+        """What the long-term memory is asked: the current block, the place, who is nearest. It is short, because
+        embedding costs by length at every decision.
         """
         near = sorted(self.snapshot.people, key=lambda seen: (seen.minutes, seen.id))
         people = (*(person.id for person in near), *(npc.id for npc in self.snapshot.npcs))

@@ -1,16 +1,10 @@
-"""Owns the hard stop: a model is asked only when the day's budget has room for the call, and what it cost is
-entered.
-"""
+"""Owns the budget of model calls: a model is asked only when the day's budget has room, and what it cost is entered."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-from pydantic import BaseModel
+from typing import Protocol
 
 from service.errors import ModelError, ModelTimeout
-from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener, prompt_tokens
-
-T = TypeVar("T", bound=BaseModel)
+from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener, prompt_tokens
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +31,7 @@ class Budget(Protocol):
         ...
 
 
-class Budgeted:
+class Budgeted(ModelWrapper):
     """A ChatModel that asks `inner` only when the budget has room for the call.
 
     Every try is a call, also one that fails; what a server refuses because it does not know a parameter is asked for in
@@ -47,13 +41,8 @@ class Budgeted:
     """
 
     def __init__(self, inner: ChatModel, budget: Budget) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._budget = budget
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self._inner.name
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel.
@@ -71,7 +60,3 @@ class Budgeted:
             raise
         await self._budget.settle(reserved, answer.usage.prompt_tokens + answer.usage.completion_tokens)
         return answer
-
-    async def aclose(self) -> None:
-        """Release connections."""
-        await self._inner.aclose()

@@ -73,6 +73,22 @@ class ChatModel(Protocol):
         ...
 
 
+class ModelWrapper:
+    """The common part of every ChatModel around another one, `inner`."""
+
+    def __init__(self, inner: ChatModel) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        """Who answers."""
+        return self._inner.name
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        await self._inner.aclose()
+
+
 def estimate_tokens(text: str) -> int:
     """Tokens of a text whose tokenizer is unknown: four ASCII characters make a token, four others three.
 

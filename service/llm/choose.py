@@ -4,23 +4,21 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
-from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
+from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
 from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
-from service.llm.retry import Gate, Limited, Retrying
+from service.llm.retry import ConcurrencyLimit, Limited, Retrying
 from service.locales import Phrase
 from service.settings import LlmSettings, Settings
-
-T = TypeVar("T", bound=BaseModel)
 
 ROLES: tuple[Role, ...] = get_args(Role)
 NO_KEY = "none"
@@ -90,18 +88,18 @@ def choose_models(settings: Settings, rehearsal: ChatModel, budget: Budget | Non
     if llm.provider == "rehearsal":
         return Models(dict.fromkeys(ROLES, rehearsal))
     endpoints = {role: _endpoint(settings, role) for role in ROLES}
-    gates = {(e.base_url if e else None): Gate(llm.max_concurrency) for e in endpoints.values()}
+    limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
     missing = NotConfigured()
-    models = {e: _model(e, llm, gates[e.base_url], budget) for e in endpoints.values() if e}
+    models = {e: _model(e, llm, limits[e.base_url], budget) for e in endpoints.values() if e}
     return Models({role: models[e] if e else missing for role, e in endpoints.items()})
 
 
-def _model(endpoint: _Endpoint, llm: LlmSettings, gate: Gate, budget: Budget | None) -> ChatModel:
+def _model(endpoint: _Endpoint, llm: LlmSettings, limit: ConcurrencyLimit, budget: Budget | None) -> ChatModel:
     chat: ChatModel = Logged(_openai(endpoint))
     if budget is not None:
         chat = Budgeted(chat, budget)
     return Retrying(
-        Limited(chat, gate),
+        Limited(chat, limit),
         attempts=llm.attempts,
         backoff_seconds=llm.backoff_seconds,
         max_retry_after_seconds=llm.max_retry_after_seconds,

@@ -5,14 +5,9 @@ out.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from service.errors import BudgetExhausted, ModelError, ModelNotConfigured
-from service.llm.chat import Answer, ChatModel, Prompt, Role, TextListener
-
-T = TypeVar("T", bound=BaseModel)
+from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener
 
 CALLS = 3
 """So many calls in a row must have failed; fewer where none was ever answered."""
@@ -61,17 +56,12 @@ class ModelHealth:
         }
 
 
-class Watched:
+class Watched(ModelWrapper):
     """A ChatModel that tells the health what became of each call of `inner`."""
 
     def __init__(self, inner: ChatModel, health: ModelHealth) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._health = health
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self._inner.name
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel."""
@@ -84,7 +74,3 @@ class Watched:
             raise
         self._health.answered(prompt.role)
         return answer
-
-    async def aclose(self) -> None:
-        """Release connections."""
-        await self._inner.aclose()

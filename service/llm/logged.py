@@ -4,25 +4,17 @@ import logging
 import time
 
 from service.errors import ModelError
-from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
+from service.llm.chat import Answer, ModelWrapper, Prompt, T, TextListener
 from service.usage import Usage
 
 _log = logging.getLogger(__name__)
 
 
-class Logged:
+class Logged(ModelWrapper):
     """A ChatModel that logs each call of `inner` in one line at DEBUG, also one that fails or is cancelled.
 
     The line holds role, model, milliseconds and tokens, and nothing of what was asked or answered.
     """
-
-    def __init__(self, inner: ChatModel) -> None:
-        self._inner = inner
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self._inner.name
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel."""
@@ -39,7 +31,3 @@ class Logged:
             milliseconds = round(1000 * (time.perf_counter() - begun))
             tokens = (paid.prompt_tokens, paid.completion_tokens)
             _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, milliseconds, *tokens, end)
-
-    async def aclose(self) -> None:
-        """Release connections."""
-        await self._inner.aclose()

@@ -4,12 +4,11 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from pydantic import BaseModel
 
 from service.errors import (
     ModelBroken,
@@ -19,15 +18,13 @@ from service.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from service.llm.chat import Answer, Prompt, TextListener
+from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.dialect import Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
 from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
 from service.locales import Phrase
 from service.usage import Usage
-
-T = TypeVar("T", bound=BaseModel)
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-4.1-mini"

@@ -1,17 +1,13 @@
 """Owns what came back for a prompt, whole or in pieces, and what it amounts to: an answer or an error."""
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-from pydantic import BaseModel
+from typing import Any
 
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
 from service.llm.answer import mend_surrogates, read_answer, without_thought
-from service.llm.chat import Prompt, TextListener, estimate_tokens, prompt_tokens
+from service.llm.chat import Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.partial import PartialString
 from service.usage import Usage
-
-T = TypeVar("T", bound=BaseModel)
 
 
 class BrokenOff(Exception):

@@ -1,27 +1,20 @@
-"""Owns patience with a language model: asking again when that can help (Retrying), and not too much at once
-(Limited).
-"""
+"""Owns the retries of model calls, where they can help (Retrying), and the limit of calls at once (Limited)."""
 
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TypeVar
-
-from pydantic import BaseModel
 
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelTruncated
-from service.llm.chat import Answer, ChatModel, Prompt, TextListener
+from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
 from service.llm.per_loop import PerLoop
 from service.usage import Usage
-
-T = TypeVar("T", bound=BaseModel)
 
 _OWN_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated)
 """Faults of the answer itself: each try is paid in full, and a model that fails twice fails a third time."""
 
 
-class Retrying:
+class Retrying(ModelWrapper):
     """A ChatModel that asks `inner` again after errors that another try may get past.
 
     The n-th wait is drawn evenly from zero to `backoff_seconds` times 2^n (full jitter), at most
@@ -39,17 +32,12 @@ class Retrying:
         rng: random.Random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._attempts = attempts
         self._backoff_seconds = backoff_seconds
         self._max_wait_seconds = max_retry_after_seconds
         self._rng = rng
         self._sleep = sleep
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self._inner.name
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel. After a failed try, `on_text` hears the next one from its beginning."""
@@ -69,10 +57,6 @@ class Retrying:
                 return replace(answer, usage=spent + answer.usage)
             await self._sleep(wait)
 
-    async def aclose(self) -> None:
-        """Release connections."""
-        await self._inner.aclose()
-
     def _wait(self, error: ModelError, tried: int) -> float | None:
         """Seconds to wait before the next try; None: do not try again."""
         if not error.retry_helps:
@@ -85,8 +69,8 @@ class Retrying:
         return asked + jitter if asked <= self._max_wait_seconds else None
 
 
-class Gate:
-    """At most `limit` requests in flight; whoever shares the gate shares the limit (within one event loop)."""
+class ConcurrencyLimit:
+    """At most `limit` requests in flight; shared by whoever shares the object (within one event loop)."""
 
     def __init__(self, limit: int) -> None:
         self._semaphores = PerLoop(lambda: asyncio.Semaphore(limit))
@@ -96,23 +80,14 @@ class Gate:
         return self._semaphores.get()
 
 
-class Limited:
-    """A ChatModel that asks `inner` only while it holds a slot of the gate."""
+class Limited(ModelWrapper):
+    """A ChatModel that asks `inner` only while it holds a slot of the limit."""
 
-    def __init__(self, inner: ChatModel, gate: Gate) -> None:
-        self._inner = inner
-        self._gate = gate
-
-    @property
-    def name(self) -> str:
-        """Who answers."""
-        return self._inner.name
+    def __init__(self, inner: ChatModel, limit: ConcurrencyLimit) -> None:
+        super().__init__(inner)
+        self._limit = limit
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt; see ChatModel. The wait for a slot is not part of the inner model's timeout."""
-        async with self._gate.slot():
+        async with self._limit.slot():
             return await self._inner.complete(prompt, on_text)
-
-    async def aclose(self) -> None:
-        """Release connections."""
-        await self._inner.aclose()

@@ -4,15 +4,13 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 
 from service.errors import ModelError
-from service.llm.chat import Answer, Prompt, Role, TextListener, estimate_tokens, prompt_tokens
+from service.llm.chat import Answer, Prompt, Role, T, TextListener, estimate_tokens, prompt_tokens
 from service.usage import Usage
-
-T = TypeVar("T", bound=BaseModel)
 
 Scripted = BaseModel | Mapping[str, Any] | ModelError | Callable[[Prompt[Any]], BaseModel]
 """An answer, its fields, an error to raise, or a function that answers from the prompt."""

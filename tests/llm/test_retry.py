@@ -19,8 +19,8 @@ from service.errors import (
     ModelTruncated,
     ModelUnreachable,
 )
-from service.llm.chat import Answer, Prompt, TextListener
-from service.llm.retry import Gate, Limited, Retrying, T
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.llm.retry import ConcurrencyLimit, Limited, Retrying
 from service.llm.scripted import ScriptedModel
 from service.usage import Usage
 from tests.llm.prompts import TURN, ask
@@ -198,9 +198,9 @@ class Counting(ScriptedModel):
             Counting.now -= 1
 
 
-def test_models_that_share_a_gate_share_its_limit_in_every_loop() -> None:
-    gate = Gate(3)
-    models = [Limited(Counting(*[TURN] * 10), gate) for _ in range(2)]
+def test_models_that_share_a_limit_share_it_in_every_loop() -> None:
+    limit = ConcurrencyLimit(3)
+    models = [Limited(Counting(*[TURN] * 10), limit) for _ in range(2)]
 
     async def crowd() -> None:
         await asyncio.gather(*(model.complete(ask()) for model in models for _ in range(5)))
@@ -211,7 +211,7 @@ def test_models_that_share_a_gate_share_its_limit_in_every_loop() -> None:
 
 
 def test_a_failed_answer_gives_its_slot_back() -> None:
-    model = Limited(ScriptedModel(timeout(), TURN), Gate(1))
+    model = Limited(ScriptedModel(timeout(), TURN), ConcurrencyLimit(1))
 
     async def twice() -> None:
         with pytest.raises(ModelTimeout):
@@ -224,7 +224,7 @@ def test_a_failed_answer_gives_its_slot_back() -> None:
 
 def test_wrappers_are_called_what_the_model_is_called() -> None:
     inner = ScriptedModel(name="openai:x")
-    limited_model = Limited(inner, Gate(1))
+    limited_model = Limited(inner, ConcurrencyLimit(1))
     retrying = Retrying(limited_model, attempts=1, backoff_seconds=0, max_retry_after_seconds=0, rng=random.Random(1))
     assert (limited_model.name, retrying.name) == ("openai:x", "openai:x")
     asyncio.run(retrying.aclose())

@@ -72,7 +72,7 @@ class LifeStates:
             decision=decision,
             needs=self.needs(character_id),
             activity=self.activity(character_id),
-            thought=self._thought(session, character_id, agent_state),
+            thought="" if decision == "client" else self._thought(session, character_id, agent_state),
             plan=[_block(block) for block in agent_state.plan] if agent_state.plan_day == self.world.day else [],
             routine=[_block(block) for block in profile.routine],
             items=list(row.items) if row else [],

@@ -205,7 +205,7 @@ class LifeOut(Out):
     decision: How = Field(description="how it decides now: a model is asked, by routine, or a client says")
     needs: list[NeedOut]
     activity: ActivityOut | None = Field(description="null: it decides next")
-    thought: str = Field(description="what it thought when it last decided")
+    thought: str = Field(description="what it thought when it last decided; empty while a client decides")
     plan: list[PlannedBlock]
     routine: list[PlannedBlock]
     items: list[str]

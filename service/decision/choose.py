@@ -20,6 +20,7 @@ from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
 from service.people.worlds import WorldView
+from service.store.event_kinds import FailedCall
 from service.usage import Usage
 from world.actions import TALK
 from world.option import Option
@@ -34,7 +35,8 @@ class Chosen:
     """What a character does next, as `world.simulation.World.decide` takes it, and what is on its mind then.
 
     `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
-    failed. `failures` are calls that gave no answer to use; `failure` is why it, or its plan, fell back to the routine.
+    failed. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for its decision or for
+    its plan of the day: without an answer it, or its plan, falls back to the routine.
     `planned`: a new plan was made on the way.
     """
 
@@ -45,6 +47,7 @@ class Chosen:
     usage: Usage = field(default_factory=Usage)
     failures: int = 0
     failure: KataribeError | None = None
+    failed_call: FailedCall | None = None
     planned: bool = False
 
 
@@ -65,7 +68,7 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
     if planning.is_away:
-        return _fall_back(situation, planning, Usage(), 0, planning.asked.failure)
+        return _fall_back(situation, planning, Usage(), 0, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return _go_on(situation, *further)
     offers = offered(world, snapshot, situation.slot)
@@ -76,7 +79,7 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault)
     offer = offer_of(context, asked.value) if asked.value else None
     if asked.value is None or offer is None:
-        return _fall_back(situation, planning, asked.usage, asked.failures, asked.failure)
+        return _fall_back(situation, planning, asked.usage, asked.failures, asked.failure, "decision")
     return Chosen(
         option=offer.option,
         wake_at=_wake_at(situation, offer.option),
@@ -85,6 +88,7 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
         usage=planning.asked.usage + asked.usage,
         failures=planning.asked.failures + asked.failures,
         failure=planning.asked.failure,
+        failed_call="plan" if planning.asked.failure else None,
         planned=planning.made,
     )
 
@@ -95,7 +99,12 @@ def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> C
 
 
 def _fall_back(
-    situation: Situation, planning: Planning, usage: Usage, failures: int, failure: KataribeError | None
+    situation: Situation,
+    planning: Planning,
+    usage: Usage,
+    failures: int,
+    failure: KataribeError | None,
+    failed_call: FailedCall,
 ) -> Chosen:
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
     option, wake_at = by_routine(
@@ -109,6 +118,7 @@ def _fall_back(
         usage=planning.asked.usage + usage,
         failures=planning.asked.failures + failures,
         failure=failure,
+        failed_call=failed_call,
         planned=planning.made,
     )
 

@@ -102,6 +102,8 @@ class Feed:
             text += self._world.say("run.thought", thought=one_line(decided.thought))
         if decided.by == "fallback":
             text += self._world.say("run.fallback", failure=decided.failure or "")
+        elif decided.failure:
+            text += self._world.say("run.no_plan", failure=decided.failure)
         return text
 
     def _rejected(self, happened: StoryEvent, rejected: FactRejected) -> str:

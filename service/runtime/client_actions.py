@@ -77,9 +77,14 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 
 
 def set_decision(session: Session, world_session: WorldSession, character_id: str, decision: str | None) -> None:
-    """How the character decides from now on: model, routine, client, or None: as its file or its world says."""
+    """How the character decides from now on: model, routine, client, or None: as its file or its world says. What it
+    thought when it last decided for itself is over where a client does.
+    """
     person_row(session, world_session.world.id, character_id, lock=True).decision = decision
     session.flush()
+    if decision == "client" and character_id in world_session.agent_states:
+        world_session.agent_states[character_id] = replace(world_session.agent_states[character_id], thought="")
+        world_session.core.changed_people.add(character_id)
 
 
 def walk(session: Session, world_session: WorldSession, character_id: str, to: Destination) -> Segment:

@@ -19,6 +19,7 @@ from service.store.event_kinds import (
     Decided,
     DecidedBy,
     Departed,
+    FailedCall,
     Payload,
     Planned,
     PlannedBlock,
@@ -44,6 +45,7 @@ class Why:
     by: DecidedBy
     thought: str = ""
     failure: str = ""
+    failed_call: FailedCall | None = None
     plan: tuple[PlanBlock, ...] = ()
     """The plan of the day, where it was made or changed with the decision."""
 
@@ -103,8 +105,7 @@ def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Pay
         case Kind.ENDED:
             return ActivityEnded(**data)
         case Kind.DECIDED:
-            said = {} if made is None else {"by": made.by, "thought": made.thought, "failure": made.failure or None}
-            return Decided(**data, **said)
+            return Decided(**data, **({} if made is None else _said(made)))
         case Kind.DEPARTED:
             walk = _walk(world_session, event)
             return Departed(from_node_id=walk.path[0], to_node_id=walk.path[-1], arrives_at=iso(walk.arrival))
@@ -116,6 +117,11 @@ def _payload(world_session: WorldSession, event: Event, made: Why | None) -> Pay
         case Kind.CHANGED:
             return Changed(**data)
     raise ValueError(event.kind)
+
+
+def _said(made: Why) -> dict[str, Any]:
+    failed = {"failure": made.failure or None, "failed_call": made.failed_call}
+    return {"by": made.by, "thought": made.thought, **failed}
 
 
 def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:

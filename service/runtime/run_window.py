@@ -91,7 +91,11 @@ class RunWindow:
         failure = chosen.failure.slug if chosen.failure else ""
         plan = chosen.agent_state.plan if chosen.planned else ()
         self._why[call.person_id, call.time] = Why(
-            by=chosen.by, thought=chosen.agent_state.thought, failure=failure, plan=plan
+            by=chosen.by,
+            thought=chosen.agent_state.thought,
+            failure=failure,
+            failed_call=chosen.failed_call,
+            plan=plan,
         )
         self.spend(call.time, chosen.usage, chosen.failures)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)

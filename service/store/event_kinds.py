@@ -15,6 +15,7 @@ from world.option import Reason
 
 Envelope = TypeVar("Envelope", bound=BaseModel)
 
+FailedCall = Literal["decision", "plan"]
 DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
 Stopped = Literal["budget_exhausted"]
 """Why the service has stopped a clock."""
@@ -180,7 +181,12 @@ class Decided(Payload):
         "model",
     )
     thought: str | None = _left_out("what it thought, empty where no model was asked", "The tide is low.")
-    failure: str | None = _left_out("the `type` of the problem it fell back for", "model-timeout")
+    failure: str | None = _left_out("the `type` of the problem that `failed_call` met", "model-timeout")
+    failed_call: FailedCall | None = _left_out(
+        "which call of the model failed: the one for this decision (the routine decided, as a fallback), or the one "
+        "for its plan of the day (the routine stands in for the plan; `by` says who decided)",
+        "plan",
+    )
 
 
 class Departed(Payload):

@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from service.app import create_app
 from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, reply, say, script_short, settings_for, talk, turn
+from tests.decision.desks import decides, plans
 from tests.memory.answers import plain
 
 NOW = "2026-04-01T07:00"
@@ -126,6 +127,15 @@ def test_an_action_is_done_where_it_is_nearest_and_the_character_is_in_the_clien
     decided = client.get("/world/events", params={"kind": "decided", "person_id": "rin"}).json()["items"]
     assert [event["data"]["by"] for event in decided] == ["client"]
     assert level(one, "satiety") > hungry
+
+
+def test_a_thought_is_shown_until_a_client_holds_the_character(client: TestClient, script: ScriptedModel) -> None:
+    script.enqueue(plans(("08:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, "")), decides(1, thought="The sea is calm."))
+    client.patch("/characters/rin", json={"decision": "model"})
+    client.post("/world/tick", json={"ticks": 1})
+    assert rin(client)["thought"] == "The sea is calm."
+    for decision in ("client", None):
+        assert client.patch("/characters/rin", json={"decision": decision}).json()["thought"] == ""
 
 
 def test_a_client_gives_a_character_back(client: TestClient) -> None:

@@ -167,6 +167,7 @@ def test_a_model_that_fails_makes_it_fall_back_and_is_told(
     agent_state = replace(PLANNED, thought="old", goal="old", failed=Failed(action_id="work", reason="closed"))
     chosen = sitting(room, agent_state=agent_state).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.failures) == ("fallback", AWAY, 1)
+    assert chosen.failed_call == "decision"
     assert chosen.usage.calls == AWAY.usage.calls
     assert chosen.agent_state == replace(PLANNED, decided_at=NINE)
 
@@ -248,6 +249,7 @@ def test_without_a_plan_that_holds_the_routine_is_the_plan(
     chosen = sits.choose(snapshot_of(sits.world))
     assert (chosen.by, chosen.planned, chosen.agent_state.plan) == ("model", False, ())
     assert chosen.failure is not None
+    assert chosen.failed_call == "plan"
     sits.choose(snapshot_of(sits.world, at=WorldTime(NINE + 10)))
     assert script.unused == 0
 
@@ -256,6 +258,7 @@ def test_with_the_model_away_the_plan_stays_due(room: ConversationDependencies, 
     script.enqueue(AWAY)
     chosen = sitting(room, agent_state=AgentState()).choose(snapshot_of(world_of(room)))
     assert (chosen.by, chosen.failure, chosen.usage.calls, chosen.agent_state.plan_day) == ("fallback", AWAY, 1, None)
+    assert chosen.failed_call == "plan"
 
 
 def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: ConversationDependencies, script: ScriptedModel) -> None:

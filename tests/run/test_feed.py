@@ -82,6 +82,12 @@ ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_fai
     [
         ("decided", THOUGHT, "Aoi decides: Work — Off I go.[31m", "葵は決めた: 働く――Off I go.[31m"),
         ("decided", {**THOUGHT, "by": "fallback", "failure": "model-timeout"}, "model-timeout", "model-timeout"),
+        (
+            "decided",
+            {**THOUGHT, "failure": "model-broken", "failed_call": "plan"},
+            "when it planned: model-broken",
+            "予定を立てるときにモデルが失敗したため",
+        ),
         ("planned", {"blocks": [BLOCK]}, "plans the day: 08:00 tea", "08:00 tea"),
         ("activity_ended", {"action_id": "work", "because": "cut"}, "stops: Work (spoken to)", "話しかけられた"),
         ("activity_started", STARTED, "until 08:30", "08:30 まで"),

@@ -77,6 +77,11 @@ class Decisions:
     def __init__(self) -> None:
         self._asked: dict[str, tuple[Question, asyncio.Task[Chosen]]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Nothing is asked."""
+        return not self._asked
+
     async def ask(self, call_id: str, question: Question, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
         """The answer: of a call that is out already, if that is the same question, else of one that `asking` makes. Who
         is cancelled here leaves the call out.

@@ -6,11 +6,13 @@ nothing.
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
@@ -57,6 +59,10 @@ class Step:
     first: int
 
 
+MOST_HELD = 64
+"""Worlds that stand, held in memory."""
+
+
 @dataclass(kw_only=True)
 class _Kept:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -75,6 +81,12 @@ class _Kept:
     """Out while its clock does not wait."""
     decisions: Decisions = field(default_factory=Decisions)
     """Out while its clock waits for them."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is under way: it can be read from the store again."""
+        moves = self.lock.locked() or not (self.task is None or self.task.done())
+        return self.calls.is_empty and self.decisions.is_empty and not moves and not self.waiting
 
 
 class _Ahead(Exception):
@@ -95,18 +107,23 @@ class WorldRunner:
         sweep_seconds: float = LEASE_SECONDS / 4,
         lease_seconds: float = LEASE_SECONDS,
         patience_seconds: float = PATIENCE_SECONDS,
+        most_held: int = MOST_HELD,
     ) -> None:
         """Every `sweep_seconds` (machine time) it looks for worlds that nobody moves though they are to move.
 
         A world that it moves and no longer looks after may be taken by another after `lease_seconds`. Commands wait for
         a world that moves for `patience_seconds` at most, and for one another as long as that takes.
+        Of worlds that stand no more than `most_held` are held in memory, those used last.
         """
         self.deps = deps
         self.id = new_id()
         self.lease_seconds = lease_seconds
         self._sweep_seconds = sweep_seconds
         self._patience_seconds = patience_seconds
-        self._worlds: dict[str, _Kept] = {}
+        self._most_held = most_held
+        self._held: OrderedDict[str, _Kept] = OrderedDict()
+        # Who is about to use a world has hold of it here, whatever is let go of meanwhile: there are never two of one.
+        self._worlds: WeakValueDictionary[str, _Kept] = WeakValueDictionary()
         self._sweeper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -261,7 +278,9 @@ class WorldRunner:
                 kept.world_session = None
                 await self._release_calls(kept)
                 try:
-                    return await self.deps.conversation.database.write(change)
+                    removed = await self.deps.conversation.database.write(change)
+                    self._let_go(world_id)
+                    return removed
                 except WorldMoves:
                     if asyncio.get_running_loop().time() > deadline:
                         raise
@@ -483,7 +502,19 @@ class WorldRunner:
         return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
 
     def _kept(self, world_id: str) -> _Kept:
-        return self._worlds.setdefault(world_id, _Kept())
+        kept = self._worlds.setdefault(world_id, _Kept())
+        self._held[world_id] = kept
+        self._held.move_to_end(world_id)
+        if len(self._held) > self._most_held:
+            idle = (i for i, one in self._held.items() if one.is_idle and one is not kept)
+            self._let_go(next(idle, None))
+        return kept
+
+    def _let_go(self, world_id: str | None) -> None:
+        """Hold the world in memory no longer: whoever uses it next reads it from the store."""
+        kept = self._held.pop(world_id, None) if world_id is not None else None
+        if kept is not None:
+            kept.world_session = None
 
 
 def call_off(session: Session, world_id: str) -> None:

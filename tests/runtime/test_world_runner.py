@@ -1,6 +1,7 @@
 """Owns the tests of who moves a world: what stops on the way goes on, and what is tried twice is done once."""
 
 import asyncio
+import gc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from sqlmodel import Session, col
 from service.content.load import Content
 from service.errors import WorldMoves
 from service.runtime.client_actions import take_control
+from service.runtime.forget import forget_world
+from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, Slow, house, rehearsal
@@ -95,5 +98,28 @@ def test_who_has_not_read_what_another_wrote_writes_nothing(village: Content, tm
             await home.live(1)
             with pytest.raises(WorldMoves):
                 database.write_now(lambda s: save(s, late))
+
+    asyncio.run(live())
+
+
+def worlds_in_memory() -> int:
+    """How many living worlds the process holds."""
+    gc.collect()
+    return sum(isinstance(one, WorldSession) for one in gc.get_objects())
+
+
+def test_of_many_worlds_only_the_last_used_are_held_and_a_removed_one_is_not(village: Content, tmp_path: Path) -> None:
+    async def live() -> None:
+        async with house(village, tmp_path, rehearsal()) as home:
+            before = worlds_in_memory()
+            world_runner = WorldRunner(home.world_runner.deps, most_held=2)
+            for number in range(5):
+                await world_runner.command(f"w{number}", lambda s, held: take_control(s, held, "aoi"))
+            assert worlds_in_memory() == before + 2
+            for number in range(5):  # who was let go of is read again as it was left
+                how = await world_runner.command(f"w{number}", lambda _, held: held.how["aoi"])
+                assert how == "client"
+            await world_runner.remove("w4", lambda s: forget_world(s, home.room.memory, "w4"))
+            assert worlds_in_memory() == before + 1
 
     asyncio.run(live())

@@ -95,7 +95,14 @@ def _seen(own: PersonSide, changes: SideChanges, partner: PersonSide, partners: 
         "learned_facts": partners.self_facts,
         "facts": changes.facts,
         "mid_term": [
-            {"content": row.content, "importance": row.importance, "expires_at": iso(WorldTime(row.expires_at))}
+            {
+                "content": row.content,
+                "importance": row.importance,
+                "expires_at": iso(WorldTime(row.expires_at)),
+                "created_at": iso(WorldTime(row.created_at)),
+                "partner_id": row.partner_id,
+                "conversation_id": row.conversation_id,
+            }
             for row in changes.mid_term
         ],
         "rejected": [

@@ -130,7 +130,7 @@ async def _extract(deps: ConversationDependencies, said: Transcript, before: Bef
     )
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     question = prepare(world, row, said.turns, memories, before, mood_cools_hours=settings.mood_cools_hours)
-    answer = await extract(deps.models.for_role("closing"), question.context)
+    answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     valid = validate_extraction(answer.value, question.context, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
 

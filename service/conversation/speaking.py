@@ -143,7 +143,7 @@ async def _ask(
         ModelError: the model failed, or said nothing at all.
     """
     note = render_note(context)
-    prompt = speaker_prompt(context, record, note)
+    prompt = replace(speaker_prompt(context, record, note), thread="/".join(row.key))
     answer = await deps.models.for_role(prompt.role).complete(prompt, _listener(deps, row, context))
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))

@@ -29,7 +29,8 @@ class Prompt(Generic[T]):
     """One question to a model.
 
     `given` is the value the messages were rendered from: a model that is no language model (the rehearsal, a test's
-    script) answers from it. `max_tokens` bounds the answer.
+    script) answers from it. `max_tokens` bounds the answer. `thread` is what the question belongs to, such as its
+    conversation.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Prompt(Generic[T]):
     answer: type[T]
     given: object = None
     max_tokens: int = 600
+    thread: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,9 +48,33 @@ class Form(IntEnum):
     """Nothing but the prompt."""
 
 
+class BrokenThreads:
+    """Where the last answer did not keep to the schema that the server had accepted: there the next question says it in
+    words too, until an answer does. Questions are told apart by name and thread; the oldest are passed over at a bound.
+    """
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._held: dict[tuple[str, str], None] = {}
+
+    def holds(self, name: str, thread: str) -> bool:
+        """Whether the last such answer was broken."""
+        return (name, thread) in self._held
+
+    def add(self, name: str, thread: str) -> None:
+        """It was."""
+        self._held[name, thread] = None
+        if len(self._held) > self._most:
+            del self._held[next(iter(self._held))]
+
+    def discard(self, name: str, thread: str) -> None:
+        """It was not."""
+        self._held.pop((name, thread), None)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dialect:
-    """What the server accepts. `explain`: it accepts a schema but does not keep to it, so the prompt says it too."""
+    """What the server accepts. `explain`: the prompt says the schema in words too."""
 
     form: Form = Form.STRICT
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"

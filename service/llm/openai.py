@@ -19,7 +19,7 @@ from service.errors import (
     ModelUnreachable,
 )
 from service.llm.chat import Answer, Prompt, T, TextListener
-from service.llm.dialect import Dialect
+from service.llm.dialect import BrokenThreads, Dialect
 from service.llm.failure import BASE_URL, MODEL, failure
 from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
@@ -54,6 +54,7 @@ class OpenAIChat:
         self._temperature = temperature
         self._timeout_seconds = timeout_seconds
         self._dialect = Dialect(limit="max_completion_tokens" if is_openai(base_url) else "max_tokens")
+        self._broken = BrokenThreads()
         self._clients = PerLoop(self._new_client)
 
     @property
@@ -110,10 +111,10 @@ class OpenAIChat:
             raise cut from exc
         except ModelError as error:
             if isinstance(error, ModelBroken):
-                # the server accepted the schema and yet did not keep to it: the next request also says it in words
-                self._dialect = replace(self._dialect, explain=True)
+                self._broken.add(prompt.name, prompt.thread)
             error.usage = work.usage()
             raise
+        self._broken.discard(prompt.name, prompt.thread)
         spoken = getattr(value, "utterance", None)
         if isinstance(spoken, str):
             work.tell(spoken)
@@ -121,7 +122,7 @@ class OpenAIChat:
 
     async def _ask(self, client: openai.AsyncOpenAI, model: str, work: Work) -> Dialect:
         """Send the request, in simpler and simpler dialects until the server accepts one, which is remembered."""
-        dialect = self._dialect
+        dialect = replace(self._dialect, explain=self._broken.holds(work.prompt.name, work.prompt.thread))
         while True:
             work.calls += 1
             try:
@@ -146,7 +147,7 @@ class OpenAIChat:
     def _learn(self, dialect: Dialect, reply: Reply) -> None:
         known = self._dialect  # another answer, meanwhile, may have taught something too
         thinks = dialect.thinks or known.thinks or reply.thought or "<think>" in reply.content
-        self._dialect = replace(dialect, thinks=thinks, explain=dialect.explain or known.explain)
+        self._dialect = replace(dialect, thinks=thinks, explain=False)
 
     async def _send(self, client: openai.AsyncOpenAI, dialect: Dialect, model: str, work: Work) -> None:
         body = dialect.request(work.prompt, model, self._temperature)

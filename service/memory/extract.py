@@ -1,7 +1,7 @@
 """Owns the one model call of a closing: the context it is given, the prompt, and which ids its short refs stand for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlmodel import Session, col, select
 
@@ -183,13 +183,13 @@ def _render(block: str, context: ClosingContext) -> str:
     return TEMPLATES.render("closing", block, context.language, context, context.own_prompts)
 
 
-async def extract(model: ChatModel, context: ClosingContext) -> Answer[ClosingExtraction]:
-    """Ask.
+async def extract(model: ChatModel, context: ClosingContext, thread: str = "") -> Answer[ClosingExtraction]:
+    """Ask. `thread` says of which conversation.
 
     Raises:
         ModelError: also when the summary, which everything later starts from, is blank, or somebody's entry is missing.
     """
-    answer = await model.complete(closing_prompt(context))
+    answer = await model.complete(replace(closing_prompt(context), thread=thread))
     reason = _fault(answer.value, context)
     if reason:
         broken = ModelBroken(model=answer.model, reason=reason)

@@ -104,6 +104,8 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
     ]
     assert {(row["partner_id"], row["source_npc_id"]) for row in told["mid_term"]} == {("baker", "baker")}
     assert {row["conversation_id"] for row in told["mid_term"]} == {held["id"]}
+    assert {prompt.thread for prompt in script.history} == {f"main/{held['id']}"}
+    assert held["changes"]["mid_term"] == told["mid_term"], "what a talk changed is told as what is remembered of it"
     assert told["today"] == [
         {
             "conversation_id": held["id"],

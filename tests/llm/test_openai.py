@@ -201,20 +201,21 @@ def test_a_model_that_may_not_be_streamed_speaks_all_at_once() -> None:
     assert heard == [answer.value.utterance]
 
 
-def test_a_server_that_accepts_the_schema_but_ignores_it_is_told_in_words_the_next_time() -> None:
+def test_after_a_broken_answer_the_schema_is_said_in_words_in_that_conversation_alone_until_one_holds() -> None:
+    here, there = (replace(ask(), thread=thread) for thread in ("here", "there"))
     with FakeOpenAI(Reply(content="Good day!"), answer=said) as server:
 
-        async def twice() -> None:
+        async def talk() -> None:
             chat = OpenAIChat(base_url=server.base_url, api_key=KEY, model="m")
             with pytest.raises(ModelBroken):
-                await chat.complete(ask())
-            await chat.complete(ask())
+                await chat.complete(here)
+            for prompt in (there, here, here, there):
+                await chat.complete(prompt)
             await chat.aclose()
 
-        asyncio.run(twice())
-    first, second = (body["messages"][0]["content"] for body in server.requests)
-    assert "JSON Schema" not in first
-    assert "JSON Schema" in second
+        asyncio.run(talk())
+    told = ["JSON Schema" in body["messages"][0]["content"] for body in server.requests]
+    assert told == [False, False, True, False, False]
 
 
 @pytest.mark.parametrize("thoughtful", [thinking(SAID), Reply(content=SAID, reasoning="hm"), thinking("")])

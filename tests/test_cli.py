@@ -109,7 +109,7 @@ def test_a_game_that_is_there_is_not_written_over(main: Main, tmp_path: Path) ->
     assert (game / "maps.json").read_text(encoding="utf-8") == "mine"
 
 
-@pytest.mark.parametrize(("language", "summary"), [("en", "error(s)"), ("ja", "誤り")])
+@pytest.mark.parametrize(("language", "summary"), [("en", "errors"), ("ja", "誤り")])
 def test_check_tells_every_error_with_its_file(main: Main, tmp_path: Path, language: str, summary: str) -> None:
     code, told, errors = main("check", spoil(tmp_path / "game"), "--language", language)
     assert code == 1

@@ -31,6 +31,7 @@ def check_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
                 yield from _known(("actions", i, name), need_id, needs)
         yield from _reachable(("actions", i), action, needs)
         yield from _place(("actions", i), action)
+    yield from _restored(actions)
     if not any(action.ends_day for action in actions.actions):
         yield problem(ACTIONS_FILE, ("actions",), "content.no_night")
 
@@ -45,6 +46,16 @@ def _within(key: Key, need: NeedEntry) -> Iterator[ContentProblem]:
     yield from _in_bounds(ACTIONS_FILE, (*key, "start"), need.start, need)
     if need.critical is not None:
         yield from _in_bounds(ACTIONS_FILE, (*key, "critical"), need.critical, need)
+
+
+def _restored(actions: ActionsFile) -> Iterator[ContentProblem]:
+    """A need that becomes critical and that nothing raises stays critical for ever."""
+    effects = (*(action.effects for action in actions.actions), actions.talk.effects_per_hour)
+    raised = {need_id for effect in effects for need_id, change in effect.items() if change > 0}
+    for i, need in enumerate(actions.needs):
+        falls = need.critical is not None and need.lowest <= need.critical and need.drift_per_hour <= 0
+        if falls and need.id not in raised:
+            yield problem(ACTIONS_FILE, ("needs", i, "critical"), "content.never_restored", need=quote(need.id))
 
 
 def _in_bounds(file: str, key: Key, level: float, need: NeedEntry) -> Iterator[ContentProblem]:

@@ -227,6 +227,13 @@ MEANINGS: list[tuple[str, Spoil, str, str, str]] = [
     ),
     ("tags at home", lambda v: v.action_entries[0].update(tags=["food"]), A, "actions[0].tags", '"where" is "home"'),
     ("seats anywhere", lambda v: v.action_entries[2].update(seats=3), A, "actions[2].seats", '"where" is "anywhere"'),
+    (
+        "a critical need that nothing restores",
+        lambda v: v.action_entries[0].update(effects={}),
+        A,
+        "needs[0].critical",
+        'nothing restores the need "energy"',
+    ),
     ("no night's sleep", lambda v: v.action_entries[0].pop("endsDay"), A, "actions", '"endsDay": true'),
     (
         "an unknown need of a character",

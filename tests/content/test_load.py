@@ -155,7 +155,7 @@ def test_content_with_errors_is_refused_with_all_of_them_in_both_languages(tmp_p
         load_content(village.write(tmp_path))
     assert caught.value.facts["count"] == 2
     english, japanese = caught.value.sentence("en").splitlines(), caught.value.sentence("ja").splitlines()
-    assert english[0].startswith("2 error(s)")
+    assert english[0].startswith("2 errors")
     assert english[1].startswith('characters/sora.yaml: home: unknown node "nowhere"')
     assert english[2].startswith('npcs/baker.yaml: mood: found "{hapy}"')
     assert "2 件" in japanese[0]

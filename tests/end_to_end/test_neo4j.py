@@ -270,7 +270,7 @@ def kataribe(directory: Path, server: Neo4jServer, *arguments: str) -> str:
 
 @pytest.mark.parametrize(
     ("command", "said", "kept"),
-    [("adopt", "main: 2 group(s) taken over", True), ("purge", "main: 2 group(s) removed", False)],
+    [("adopt", "main: 2 groups taken over", True), ("purge", "main: 2 groups removed", False)],
 )
 def test_after_the_data_directory_was_deleted_the_old_memories_are_taken_over_or_removed(
     tmp_path: Path, neo4j: Neo4jServer, command: str, said: str, *, kept: bool

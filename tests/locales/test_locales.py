@@ -107,3 +107,25 @@ def test_a_phrase_is_said_in_the_language_of_the_sentence_around_it() -> None:
 )
 def test_a_tag_names_a_language_that_has_a_file(tag: str | None, language: str | None) -> None:
     assert language_named(tag) == language
+
+
+FACTS = ("affinity", "ago", "summary", "directory", "errors", "world_id", "place", "file", "world")
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("demo.relation", ("met once,", "met twice,", "met 3 times,")),
+        ("errors.content-errors", ("An error in", "2 errors in", "3 errors in")),
+        ("errors.world-in-use", ("A conversation of world", "2 conversations of world", "3 conversations of world")),
+        ("cli.errors", (": 1 error", ": 2 errors", ": 3 errors")),
+        ("cli.exported", (": 1 line", ": 2 lines", ": 3 lines")),
+        ("cli.adopted", (": 1 group taken", ": 2 groups taken", ": 3 groups taken")),
+        ("cli.purged", (": 1 group removed", ": 2 groups removed", ": 3 groups removed")),
+        ("decision.talked_today", ("once", "twice", "3 times")),
+    ],
+)
+def test_one_is_no_plural_in_english(key: str, said: tuple[str, ...]) -> None:
+    for count, expected in enumerate(said, 1):
+        told = sentence("en", key, count=count, **dict.fromkeys(FACTS, "x"))
+        assert expected in told

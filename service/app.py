@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
 
-from service.api import actions, conversations, events, health, memory_graph, people, problem, world
+from service.api import actions, conversations, events, health, memory_graph, people, problem, world, world_list
 from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
@@ -137,6 +137,7 @@ def create_app(
     for router in (
         conversations.router,
         world.router,
+        world_list.router,
         events.router,
         people.router,
         actions.router,

@@ -33,6 +33,7 @@ class EventQuery:
     before: int | None = None
     kind: str | None = None
     person_id: str | None = None
+    involving: str | None = None
     since: WorldTime | None = None
     until: WorldTime | None = None
     order: Literal["asc", "desc"] = "asc"
@@ -48,6 +49,9 @@ def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
         query = query.where(EventRow.kind == asked.kind)
     if asked.person_id is not None:
         query = query.where(EventRow.person_id == asked.person_id)
+    if asked.involving is not None:
+        spoken_to = col(EventRow.data)["partner_id"].as_string() == asked.involving
+        query = query.where((col(EventRow.person_id) == asked.involving) | spoken_to)
     if asked.since is not None:
         query = query.where(EventRow.at >= asked.since)
     if asked.until is not None:
@@ -82,8 +86,11 @@ async def read_events(
         int | None,
         Query(ge=-(2**62), le=2**62, description="An older way to page, newest first: earlier events than that id"),
     ] = None,
-    kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$")] = None,
-    person_id: Slug | None = None,
+    kind: Annotated[str | None, Query(pattern="^[a-z_]{1,40}$", description="Only events of that kind")] = None,
+    person_id: Annotated[Slug | None, Query(description="Only that person's own events")] = None,
+    involving: Annotated[
+        Slug | None, Query(description="Only that person's events and those of who speaks with that person")
+    ] = None,
     since: Annotated[str | None, Query(max_length=19, description="Not before that world time")] = None,
     until: Annotated[str | None, Query(max_length=19, description="Not after that world time")] = None,
     order: Annotated[Literal["asc", "desc"], Query(description="Oldest or newest first")] = "asc",
@@ -99,6 +106,7 @@ async def read_events(
         before=-after if after < 0 else before and abs(before),
         kind=kind,
         person_id=person_id,
+        involving=involving,
         since=None if since is None else views.moment(since, "query.since"),
         until=None if until is None else views.moment(until, "query.until"),
         order=order,

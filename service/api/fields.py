@@ -1,9 +1,9 @@
 """Owns the kinds of fields that travel over HTTP, and what every body a client sends has in common."""
 
-from typing import Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from world.ids import SLUG, SLUG_MAX
 from world.time import WorldTime, iso
@@ -57,13 +57,14 @@ class Change(In):
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError(f"give at least one of {', '.join(type(self).model_fields)}")
+            known = ", ".join(type(self).model_fields)
+            raise PydanticCustomError("no_change", "give at least one of {known}", {"known": known})
         return self
 
 
-def _given(value: T | None) -> T:
+def _given(value: object) -> object:
     if value is None:
-        raise ValueError("leave it out, or give a value")
+        raise PydanticCustomError("null_given", "leave it out, or give a value")
     return value
 
 
@@ -71,5 +72,8 @@ def _without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-MayBeLeftOut = Annotated[T | SkipJsonSchema[None], AfterValidator(_given), Field(json_schema_extra=_without_default)]
+if TYPE_CHECKING:
+    MayBeLeftOut = Annotated[T | None, None]
+else:  # no union with null, of which pydantic would tell two errors wherever there is one
+    MayBeLeftOut = Annotated[T, BeforeValidator(_given), Field(json_schema_extra=_without_default)]
 """A field of a change: what is left out stays as it is. It is not null."""

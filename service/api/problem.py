@@ -123,9 +123,16 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         status=422,
         detail=sentence(language, "answers.invalid")
         + (sentence(language, "answers.more", told=TOLD, all=len(found)) if len(found) > TOLD else ""),
-        errors=[FieldError(field=".".join(map(str, e["loc"])), message=str(e["msg"])) for e in found[:TOLD]],
+        errors=[FieldError(field=".".join(map(str, e["loc"])), message=_message(e, language)) for e in found[:TOLD]],
     )
     return _answer(problem)
+
+
+def _message(error: dict[str, Any], language: Language) -> str:
+    """What was expected of a field; where there is no sentence for an error, what the library says."""
+    if error["type"] not in room(language, "answers.expected"):
+        return str(error["msg"])
+    return sentence(language, f"answers.expected.{error['type']}", **error.get("ctx", {}))
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

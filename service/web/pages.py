@@ -1,4 +1,6 @@
-"""Owns the pages: the world with map and people, a conversation as it is spoken, a memory and how it hangs together."""
+"""Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, a memory and how
+it hangs together.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from service.decision.descriptions import action_name
 from service.errors import NotFound
 from service.locales import Language, languages, room, sentence
 from service.people.worlds import WorldView
+from service.store.event_kinds import PAYLOADS
 from service.store.tables import MAIN_WORLD
 from world.actions import BUILT_IN
 from world.ids import is_slug
@@ -132,7 +135,8 @@ Asked = Annotated[Page, Depends(_page)]
 async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     world = await _world(page)
-    return page.render("world.html", world, data={"actions": _actions(world)})
+    kinds = [payload.kind for payload in PAYLOADS]
+    return page.render("world.html", world, data={"actions": _actions(world), "kinds": kinds})
 
 
 @router.get("/docs")
@@ -166,17 +170,40 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
 
 
+@router.get("/view/worlds")
+async def worlds_page(page: Asked) -> Response:
+    """The worlds that have begun, and the way into another one."""
+    return page.render("worlds.html", await _world(page))
+
+
 @router.get("/view/characters/{character_id}")
-async def memory_page(character_id: str, page: Asked, npc_id: str | None = None) -> Response:
-    """How the character lives now, and what it remembers about an NPC or another character."""
+async def memory_page(character_id: str, page: Asked, about: str | None = None, npc_id: str | None = None) -> Response:
+    """How the character lives now, and what it remembers about an NPC or another character. `npc_id` is an older name
+    of `about`.
+    """
     world = await _world(page)
+    about = about or npc_id
+    others = _others(world, character_id)
     character = world.cast.characters.get(character_id)
-    others = {i: one.name for i, one in {**world.cast.npcs, **world.cast.characters}.items() if i != character_id}
-    if character is None or (npc_id is not None and npc_id not in others):
+    if character is None or (about is not None and about not in others):
         return page.missing(world)
     places = {facility.id: facility.name for facility in world.map.facilities.values()}
-    data = {"id": character_id, "name": character.name, "npc": npc_id, "places": places}
-    return page.render("memory.html", world, data=data, character=character, others=others)
+    data = {"id": character_id, "name": character.name, "about": about, "places": places}
+    return page.render("memory.html", world, data=data, person=character, others=others)
+
+
+@router.get("/view/npcs/{npc_id}")
+async def npc_page(npc_id: str, page: Asked, about: str | None = None) -> Response:
+    """How the NPC feels, how it stands to others, its facts, what it remembers, its conversations."""
+    world = await _world(page)
+    others = _others(world, npc_id)
+    npc = world.cast.npcs.get(npc_id)
+    if npc is None or (about is not None and about not in others):
+        return page.missing(world)
+    kinds = {person_id: "npc" if person_id in world.cast.npcs else "character" for person_id in others}
+    data = {"id": npc_id, "name": npc.name, "about": about, "names": others, "kinds": kinds}
+    place = world.map.label(world.map.posts[npc_id])
+    return page.render("npc.html", world, data=data, person=npc, others=others, place=place)
 
 
 @router.get("/view/characters/{character_id}/graph")
@@ -206,6 +233,12 @@ async def nothing_there(rest: str, page: Asked) -> Response:
     if rest.startswith("static/"):
         raise HTTPException(404)
     return page.missing(await _world(page))
+
+
+def _others(world: WorldView, person_id: str) -> dict[str, str]:
+    """Everybody else's name, by id."""
+    everybody = {**world.cast.npcs, **world.cast.characters}
+    return {other_id: other.name for other_id, other in everybody.items() if other_id != person_id}
 
 
 def _actions(world: WorldView) -> dict[str, str]:

@@ -11,6 +11,7 @@ from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, script_short, script_sister, talk
 
 LISTS = (
+    ("/worlds", "items"),
     ("/conversations", "items"),
     ("/conversations?person_id=baker", "items"),
     ("/world/events", "items"),
@@ -28,7 +29,9 @@ LIST_OPERATIONS = {path.split("?")[0].replace("/sora", "/{}") for path, _ in LIS
 
 @pytest.fixture
 def lived(client: TestClient, script: ScriptedModel) -> TestClient:
-    """A village with some talks, days and memories."""
+    """A village with some talks and memories, beside two other worlds."""
+    for world in ("other", "third"):
+        client.patch("/world", json={"weather": "Rain"}, headers={"X-World-Id": world})
     script_sister(script)
     talk(client)
     for who in ("umi", "sora"):

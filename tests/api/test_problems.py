@@ -156,6 +156,28 @@ def test_a_refused_request_is_explained_in_japanese(client: TestClient) -> None:
     assert "要求" in told["detail"]
 
 
+WRONG = [
+    ("PATCH", "/world", {}, "body", "give at least one of", "のうち1つ以上"),
+    ("PATCH", "/world", {"weather": None}, "body.weather", "leave it out", "省くか"),
+    ("PATCH", "/world", {"weather": "x" * 81}, "body.weather", "at most 80 characters", "80文字以内"),
+    ("PATCH", "/world", {"announce": {"text": "", "minutes": 1}}, "body.announce.text", "at least 1", "1文字以上"),
+    ("PATCH", "/world", {"announce": {"text": "x", "minutes": 0}}, "body.announce.minutes", "1 or more", "1 以上"),
+    ("PUT", "/world/clock", {"speed": 0}, "body.speed", "0.001 or more", "0.001 以上"),
+    ("PUT", "/world/clock", {"mode": "fast"}, "body.mode", "'manual' or 'running'", "のどれか"),
+    ("PUT", "/world/clock", {"speed": "fast"}, "body.speed", "expected a number", "数にして"),
+    ("POST", "/world/tick", {"tick": 1}, "body.tick", "no such field", "そのような項目はありません"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_is_wrong_with_a_field_is_said_in_the_language_asked_for(client: TestClient, language: str) -> None:
+    for method, path, body, field, english, japanese in WRONG:
+        answer = client.request(method, path, json=body, headers={"Accept-Language": language})
+        told = problem(answer, 422, "invalid")["errors"]
+        assert [error["field"] for error in told] == [field]
+        assert (english if language == "en" else japanese) in told[0]["message"]
+
+
 @pytest.mark.parametrize(
     ("accepted", "japanese"),
     [

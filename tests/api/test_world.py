@@ -135,6 +135,8 @@ def test_events_are_paged_oldest_first_and_filtered(client: TestClient, script: 
     kinds = [event["kind"] for event in whole["items"] if event["person_id"] == "rin"]
     assert [kind for kind in kinds if kind in ("departed", "arrived")] == ["departed", "arrived"]
     assert len(client.get("/world/events", params={"kind": "arrived", "person_id": "rin"}).json()["items"]) == 1
+    of_baker = client.get("/world/events", params={"involving": "baker"}).json()["items"]
+    assert [(event["person_id"], event["data"]["partner_id"]) for event in of_baker] == [("umi", "baker")] * 3
     of_umi = client.get("/world/events", params={"person_id": "umi"}).json()["items"]
     assert {event["person_id"] for event in of_umi} == {"umi"}
     assert [e["kind"] for e in of_umi if e["kind"].startswith("conversation")] == [

@@ -127,6 +127,29 @@ def test_links_lead_into_the_world_they_are_of(client: TestClient, script: Scrip
         assert client.get(begun.headers["location"]).json()["id"] == begun.json()["id"]
 
 
+def test_the_worlds_that_have_begun_are_listed(client: TestClient, script: ScriptedModel) -> None:
+    assert client.get("/worlds").json() == {"items": [], "next": None}
+    client.get("/world", headers=OTHER)  # to look at a world does not begin it
+    script_short(script)
+    talk(client)
+    client.post("/world/tick", json={"ticks": 5})
+    client.patch("/world", json={"language": "ja"}, headers=OTHER)
+    client.put("/world/clock", json={"mode": "running", "speed": 0.001}, headers={"X-World-Id": "third"})
+    told = client.get("/worlds").json()
+    assert told["next"] is None
+    assert [(one["id"], one["name"], one["language"], one["state"]) for one in told["items"]] == [
+        ("main", "Millbrook", "en", "standing"),
+        ("other", "水車村", "ja", "standing"),
+        ("third", "Millbrook", "en", "running"),
+    ]
+    first = told["items"][0]
+    assert first["now"] == "2026-04-01T07:05"
+    counts = {name: first[name] for name in ("characters", "npcs", "conversations", "conversations_running")}
+    assert counts == {"characters": 3, "npcs": 2, "conversations": 1, "conversations_running": 0}
+    client.delete("/world", headers=OTHER)
+    assert [one["id"] for one in client.get("/worlds").json()["items"]] == ["main", "third"]
+
+
 def test_changing_the_language_changes_texts_prompts_and_what_is_said(
     client: TestClient, script: ScriptedModel
 ) -> None:

@@ -294,7 +294,12 @@ def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Pat
         meet(page, address)
         expect(page.locator("#changes")).to_be_visible()
         assert not is_wider_than_the_screen(page)
-        for path, sign in (("/", ".figure"), ("/view/characters/aoi?npc_id=npc_taro", ".card")):
+        for path, sign in (
+            ("/", ".figure"),
+            ("/view/characters/aoi?npc_id=npc_taro", ".card"),
+            ("/view/npcs/npc_taro", "#memory .card"),
+            ("/view/worlds", "#worlds a"),
+        ):
             page.goto(address + path)
             expect(page.locator(sign).first).to_be_attached()
             assert not is_wider_than_the_screen(page), path
@@ -315,7 +320,7 @@ def test_a_memory_is_searched_and_asked_about_another_person(chromium_browser: B
             page.locator("#history").check()
         page.locator("#npc").select_option("npc_harue")
         expect(page.locator("#memory")).to_contain_text("never")
-        assert "npc_id=npc_harue" in page.url
+        assert "about=npc_harue" in page.url
 
 
 def test_the_time_buttons_say_what_a_long_tick_really_brings(chromium_browser: Browser, tmp_path: Path) -> None:
@@ -427,3 +432,129 @@ def test_a_person_sees_what_is_left_of_the_budget_and_why_the_clock_stands(
                 client.put("/world/clock", json={"mode": "running", "speed": 3000})
             expect(page.locator("#badges")).to_contain_text(stopped)
             expect(page.locator("#events")).to_contain_text(stopped)
+
+
+CONTROLS = {
+    "en": {
+        "run": "Run",
+        "pause": "Pause",
+        "runs": "runs by itself, 1440 world min a minute",
+        "weather": "weather: Rain",
+        "told": "Announced: Festival",
+        "refused": "News for everybody: expected a text of at least 1 character(s)",
+        "all": "everything",
+    },
+    "ja": {
+        "run": "動かす",
+        "pause": "止める",
+        "runs": "自動で進行(1分に1440分)",
+        "weather": "天気: Rain",
+        "told": "お知らせ: Festival",
+        "refused": "皆へのお知らせ: 1文字以上にしてください",
+        "all": "すべて",
+    },
+}
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_a_world_is_run_paused_and_told_news_on_its_page(
+    chromium_browser: Browser, tmp_path: Path, language: Language
+) -> None:
+    words = CONTROLS[language]
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+        page.goto(address)
+        page.locator("#weather").fill("Rain")
+        page.keyboard.press("Enter")
+        expect(page.locator("#badges")).to_contain_text(words["weather"])
+        page.locator("#text").fill("Festival")
+        page.locator("#announce button").click()
+        expect(page.locator("#events")).to_contain_text(words["told"])
+        expect(page.locator("#badges")).to_contain_text("Festival")
+
+        page.locator("#speed").select_option("1440")
+        expect(page.locator("#play")).to_contain_text(words["run"])
+        page.locator("#play").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#badges")).to_contain_text(words["runs"])
+        expect(page.locator("#play")).to_contain_text(words["pause"])
+        expect(page.locator("#clock")).not_to_contain_text("7:00")
+        page.locator("#play:enabled").click()
+        expect(page.locator("#play")).to_contain_text(words["run"])
+        with httpx.Client(base_url=address, trust_env=False) as client:
+            assert client.get("/world").json()["clock"]["mode"] == "manual"
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_a_control_that_fails_says_why_in_the_language_of_the_page(
+    chromium_browser: Browser, tmp_path: Path, language: Language
+) -> None:
+    other: Language = "en" if language == "ja" else "ja"
+    with serving(playing(tmp_path, other)) as address, chromium_browser.new_page() as page:
+        page.goto(f"{address}/?lang={language}")
+        page.locator("#announce button").click()
+        expect(page.get_by_role("alert")).to_contain_text(CONTROLS[language]["refused"])
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_events_are_chosen_by_kind_and_person(chromium_browser: Browser, tmp_path: Path, language: Language) -> None:
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+            client.post("/world/tick", json={"ticks": 300}).raise_for_status()
+            every = client.get("/world/events", params={"limit": 1000}).json()["items"]
+        page.goto(address)
+        events = page.locator("#events li:has(time)")
+        expect(events).to_have_count(60)
+        page.locator("#older").click()
+        expect(events).to_have_count(min(120, len(every)))
+        expect(page.locator("#kind option").first).to_have_text(CONTROLS[language]["all"])
+        page.locator("#kind").select_option("departed")
+        page.locator("#who").select_option("aoi")
+        own = [one for one in every if (one["kind"], one["person_id"]) == ("departed", "aoi")]
+        expect(events).to_have_count(len(own))
+        page.locator("#kind").select_option("clock_stopped")
+        expect(page.locator("#events time")).to_have_count(0)
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_an_npc_has_a_page_with_all_that_is_its_own(
+    chromium_browser: Browser, tmp_path: Path, language: Language
+) -> None:
+    names = {"ja": ("太郎", "葵", "上機嫌"), "en": ("Taro", "Aoi", "happy")}[language]
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible()
+        with httpx.Client(base_url=address, trust_env=False) as client:
+            client.patch("/npcs/npc_taro", json={"mood": "happy", "affinity": {"aoi": 42}}).raise_for_status()
+            fact = client.get("/npcs/npc_taro").json()["facts"][0]
+        page.goto(address)
+        page.locator("#npcs a", has_text=names[0]).first.click()
+        page.wait_for_url("**/view/npcs/npc_taro*")
+        expect(page.locator("h1")).to_have_text(names[0])
+        expect(page.locator("#mood")).to_contain_text(names[2])
+        expect(page.locator("#affinity li")).to_contain_text([names[1]])
+        expect(page.locator("#affinity")).to_contain_text("+42")
+        expect(page.get_by_text(fact, exact=True)).to_be_visible()
+        expect(page.locator("#about")).to_have_value("aoi")
+        expect(page.locator("#memory .facts li")).not_to_have_count(0)
+        expect(page.locator("#conversations a")).to_have_count(1)
+        page.locator("#affinity a").click()
+        page.wait_for_url("**/view/characters/aoi?about=npc_taro*")
+
+
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_the_worlds_are_listed_and_entered(chromium_browser: Browser, tmp_path: Path, language: Language) -> None:
+    state = {"ja": "止まっている", "en": "stands still"}[language]
+    with serving(playing(tmp_path, language)) as address, looking(chromium_browser) as page:
+        page.goto(f"{address}/view/worlds")
+        expect(page.locator("#worlds a")).to_have_attribute("href", "/?world_id=main")  # none has begun
+        page.locator("input[name=world_id]").fill("festival")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/?world_id=festival")
+        page.locator("#weather").fill("Rain")
+        page.keyboard.press("Enter")
+        expect(page.locator("#badges")).to_contain_text("Rain")
+        page.goto(f"{address}/view/worlds")
+        expect(page.locator("#worlds li")).to_contain_text(["festival"])
+        expect(page.locator("#worlds")).to_contain_text(state)
+        page.locator("#worlds a").click()
+        page.wait_for_url("**/?world_id=festival")

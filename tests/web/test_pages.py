@@ -73,6 +73,8 @@ def test_every_page_forbids_what_is_not_its_own(client: TestClient) -> None:
         f"/view/conversations/{conversation_id}",
         "/view/characters/aoi",
         "/view/characters/aoi/graph",
+        "/view/npcs/npc_taro",
+        "/view/worlds",
         "/view/nowhere",
     ):
         page = client.get(path)
@@ -101,7 +103,7 @@ def test_a_character_has_a_memory_page(client: TestClient) -> None:
     page = client.get("/view/characters/aoi?npc_id=npc_taro")
     assert page.status_code == 200
     assert "<h1>葵の記憶</h1>" in page.text
-    assert (given(page.text)["id"], given(page.text)["npc"]) == ("aoi", "npc_taro")
+    assert (given(page.text)["id"], given(page.text)["about"]) == ("aoi", "npc_taro")
     assert '<option value="npc_taro">太郎</option>' in page.text
 
 
@@ -128,6 +130,8 @@ def test_the_memory_page_leads_to_the_graph(client: TestClient) -> None:
         "/view/characters/nobody/graph",
         "/view/characters/npc_taro/graph",
         "/view/characters/nobody",
+        "/view/npcs/aoi",
+        "/view/npcs/npc_taro?about=nobody",
         "/view/characters/aoi?npc_id=nobody",
         "/view/elsewhere",
         "/?world_id=not%20a%20world",

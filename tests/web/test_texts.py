@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from service.api.life_schemas import How
+from service.api.world_list import WorldState
 from service.content.profile import Importance, Mood
 from service.conversation.prompt import Emotion
 from service.locales import room
@@ -33,6 +34,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
         "stopped": get_args(Stopped),
         "reason": list(RejectionReason),
         "mood": get_args(Mood),
+        "state": get_args(WorldState),
         "importance": get_args(Importance),
         "why": list(Refused),
         "decides": get_args(How),
@@ -43,7 +45,7 @@ def test_every_value_the_api_can_name_has_a_text() -> None:
 
 
 def test_every_kind_of_event_has_a_text() -> None:
-    assert {f"event_{payload.kind}" for payload in PAYLOADS} - set(TEXTS) == set()
+    assert {f"{text}_{payload.kind}" for payload in PAYLOADS for text in ("event", "kind")} - set(TEXTS) == set()
 
 
 def test_no_text_is_left_over() -> None:

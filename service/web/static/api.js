@@ -1,7 +1,7 @@
 // Owns the way to the public HTTP API, and how its problems are shown.
 
 import { h } from "./dom.js";
-import { $, lang, t, world } from "./page.js";
+import { $, has, lang, t, world } from "./page.js";
 
 /** What went wrong, said in the page's language. */
 export class Problem extends Error {
@@ -24,8 +24,14 @@ export async function request(path, { method = "GET", body, headers = {}, signal
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  const fields = (problem.errors ?? []).map((e) => `${e.field}: ${e.message}`);
+  const fields = (problem.errors ?? []).map((e) => `${fieldName(e.field)}: ${e.message}`);
   throw new Problem([problem.detail ?? `HTTP ${response.status}`, ...fields].join("\n"), response.status);
+}
+
+/** What the page calls a field of a body. */
+function fieldName(field) {
+  const key = `field_${field.replace(/^body\./, "").replaceAll(".", "_")}`;
+  return has(key) ? t(key) : field;
 }
 
 /** The JSON answer to a request. Throws Problem. */

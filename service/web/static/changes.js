@@ -42,12 +42,12 @@ function others(made, ownId, otherId, names, both) {
     ...list(t("memories", names), made.facts.map(fact)),
     ...list(t("mid_term", names), made.mid_term.map(midTerm)),
     ...list(t("rejected", names), made.rejected.map(rejected)),
-    ...(both ? [memoryLink(ownId, otherId, names)] : []),
+    memoryLink(ownId, otherId, names, both ? "characters" : "npcs"),
   ];
 }
 
-const memoryLink = (ownId, npc_id, names) =>
-  h("p", {}, h("a", { class: "button", href: link(`/view/characters/${ownId}`, { npc_id }) }, t("see_memory", names)));
+const memoryLink = (ownId, otherId, names, kind = "characters") =>
+  h("p", {}, h("a", { class: "button", href: link(`/view/${kind}/${ownId}`, { about: otherId }) }, t("see_memory", names)));
 
 /** Something on the mind for the next days, and until when. */
 export function midTerm({ content, importance, expires_at }) {

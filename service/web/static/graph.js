@@ -127,7 +127,7 @@ function bringIntoView(one) {
 
 function aboutNode(node) {
   const told = [node.talks && t("talks", { count: node.talks }), t("fact_count", { count: node.facts })].filter(Boolean).join(" · ");
-  const more = node.kind === "npc" && h("a", { href: link(`/view/characters/${id}`, { npc_id: node.person_id }) }, t("see_memory", { character: name, npc: node.name }));
+  const more = node.kind === "npc" && h("a", { href: link(`/view/characters/${id}`, { about: node.person_id }) }, t("see_memory", { character: name, npc: node.name }));
   return [h("strong", {}, node.name), h("p", { class: "quiet" }, told, more && " · ", more)];
 }
 

@@ -1,8 +1,8 @@
 // Owns what the server told this page: language, world, texts; and how addresses and world times are written.
 
-const data = JSON.parse(document.getElementById("page").textContent);
+export const data = JSON.parse(document.getElementById("page").textContent);
 
-export const { lang, world, id, name, npc, places, actions } = data;
+export const { lang, world, id, name, about, places, actions, kinds } = data;
 
 export const $ = (name) => document.getElementById(name);
 
@@ -19,7 +19,7 @@ export const has = (key) => key in data.texts;
 export function link(path, query = {}) {
   const [bare, hash = ""] = path.split("#");
   const all = new URLSearchParams(query);
-  if (world !== "main") all.set("world_id", world);
+  if (world !== "main" && !all.has("world_id")) all.set("world_id", world);
   if (data.asked) all.set("lang", data.asked);
   return bare + (all.size ? `?${all}` : "") + (hash && `#${hash}`);
 }

@@ -4,16 +4,20 @@ import { api, calm, complain, pressed } from "./api.js";
 import { badge, face, h, setText } from "./dom.js";
 import { announced, bars, doing } from "./life.js";
 import { draw } from "./map.js";
-import { $, actions, has, hour, link, minutesBetween, t, when } from "./page.js";
+import { $, actions, has, hour, kinds, link, minutesBetween, t, when } from "./page.js";
+import { talkRow } from "./talks.js";
 
 const EVERY_MS = 3000;
 const EVENTS_SHOWN = 60;
+const EVENTS_KEPT = 600;
 const STEPS = [10, 60, 1440];
+const SPEEDS = [1, 10, 60, 360, 1440]; // world minutes a minute
 const MOVING_MS = 700;
 const CROWD = 60; // of more characters than that, only the chosen one's needs are asked for
 
 const now = { world: null, budget: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
 let lastEvent = 0;
+let older = null; // the cursor of what happened before the events shown
 let shownConversations = "";
 
 // ---- what is there -------------------------------------------------------------------------------------------------
@@ -39,6 +43,7 @@ async function read() {
   now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
   showWorld();
   showSteps();
+  showClock();
   showMap();
   showPeople();
   showActions();
@@ -115,6 +120,43 @@ function stepButton(minutes) {
   return h("button", { type: "button", "data-minutes": minutes, onclick }, t(key, { count: minutes / unit }));
 }
 
+/** Play or pause, and how fast; a choice that is under way is left alone. */
+function showClock() {
+  const { clock, moving } = now.world;
+  const running = clock.mode === "running" || moving;
+  setText($("play"), t(running ? "pause" : "play"));
+  $("play").dataset.running = running;
+  const speeds = [...new Set([...SPEEDS, clock.speed])].sort((a, b) => a - b);
+  if ($("speed").dataset.speeds !== speeds.join()) {
+    $("speed").dataset.speeds = speeds.join();
+    $("speed").replaceChildren(...speeds.map((speed) => h("option", { value: speed }, t("speed_value", { speed }))));
+  }
+  if (document.activeElement !== $("speed")) $("speed").value = clock.speed;
+  if (document.activeElement !== $("weather")) $("weather").value = now.world.weather;
+}
+
+const setClock = (body) => api("/world/clock", { method: "PUT", body });
+const setWorld = (body) => api("/world", { method: "PATCH", body });
+
+$("play").addEventListener("click", () =>
+  act($("play"), () =>
+    $("play").dataset.running === "true"
+      ? api("/world/stop", { method: "POST" })
+      : setClock({ mode: "running", speed: Number($("speed").value) })),
+);
+$("speed").addEventListener("change", () => act($("speed"), () => setClock({ speed: Number($("speed").value) })));
+$("set-weather").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act(event.submitter, () => setWorld({ weather: $("weather").value.trim() }));
+});
+$("announce").addEventListener("submit", (event) => {
+  event.preventDefault();
+  act(event.submitter, async () => {
+    await setWorld({ announce: { text: $("text").value.trim(), minutes: Number($("minutes").value) } });
+    $("text").value = "";
+  });
+});
+
 // ---- map -----------------------------------------------------------------------------------------------------------
 
 function showMap() {
@@ -184,7 +226,8 @@ function characterRow(one) {
 function npcRow(one) {
   const place = h("span", { class: "quiet" });
   const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
-  return { item: h("li", {}, face(one.name, "npc"), h("span", {}, h("strong", {}, one.name), place), talk), place, talk };
+  const name = h("a", { href: link(`/view/npcs/${one.id}`) }, h("strong", {}, one.name));
+  return { item: h("li", {}, face(one.name, "npc"), h("span", {}, name, place), talk), place, talk };
 }
 
 function choose(characterId) {
@@ -225,7 +268,7 @@ async function showActions() {
 }
 
 function showMemoryLink() {
-  $("memory").href = link(`/view/characters/${now.chosen}`, { npc_id: $("partner").value });
+  $("memory").href = link(`/view/characters/${now.chosen}`, { about: $("partner").value });
 }
 
 async function act(button, work) {
@@ -258,27 +301,52 @@ function showConversations(items) {
   const words = JSON.stringify(items);
   if (words === shownConversations) return;
   shownConversations = words;
-  const all = items.map((one) =>
-    h(
-      "li", {},
-      h("a", { href: link(`/view/conversations/${one.id}`) },
-        h("strong", {}, t("with", { character: one.character_name, npc: one.npc_name })),
-        one.goal && h("span", { class: "quiet" }, one.goal.goal)),
-      h("span", { class: "aside" }, badge(t(`phase_${one.phase}`), one.phase), h("time", {}, when(one.started_at))),
-    ),
-  );
+  const all = items.map(talkRow);
   $("conversations").replaceChildren(...(all.length ? all : [h("li", { class: "quiet" }, t("no_conversations"))]));
 }
 
-/** Only the newest are asked for: a day of many people is long. */
-async function readEvents() {
-  const { items } = await api(`/world/events?order=desc&after=${lastEvent}&limit=${EVENTS_SHOWN}`);
-  if (!items.length) return;
-  if (!lastEvent) $("events").replaceChildren();
-  lastEvent = items[0].id;
-  $("events").prepend(...items.map(eventRow));
-  while ($("events").childElementCount > EVENTS_SHOWN) $("events").lastElementChild.remove();
+/** Which events are asked for. */
+function asked(more) {
+  const query = new URLSearchParams({ order: "desc", limit: EVENTS_SHOWN, ...more });
+  if ($("kind").value) query.set("kind", $("kind").value);
+  if ($("who").value) query.set("involving", $("who").value);
+  return api(`/world/events?${query}`);
 }
+
+/** What is new is set before the rest; the first time, only the newest are asked for: a day of many people is long. */
+async function readEvents() {
+  const { items, next } = await asked({ after: lastEvent });
+  if (!lastEvent) {
+    older = next;
+    $("events").replaceChildren(...(items.length ? [] : [h("li", { class: "quiet" }, t("no_events"))]));
+  } else if (next || $("events").childElementCount > EVENTS_KEPT) {
+    return readEventsAnew(); // more happened than is shown at once: no gap may stay
+  }
+  if (items.length) lastEvent = items[0].id;
+  $("events").prepend(...items.map(eventRow));
+  $("older").hidden = !older;
+}
+
+function readEventsAnew() {
+  lastEvent = 0;
+  return readEvents();
+}
+
+async function readOlder() {
+  const { items, next } = await asked({ after: older });
+  older = next;
+  $("events").append(...items.map(eventRow));
+  $("older").hidden = !older;
+}
+
+$("kind").append(...kinds.map((kind) => h("option", { value: kind }, t(`kind_${kind}`))));
+for (const choice of ["kind", "who"]) {
+  $(choice).addEventListener("change", () => {
+    reading = reading.then(readEventsAnew, readEventsAnew);
+    reading.then(calm, complain);
+  });
+}
+$("older").addEventListener("click", () => pressed($("older"), readOlder));
 
 function eventRow({ at, kind, person_id, data }) {
   const key = `event_${kind}`;

@@ -1,0 +1,97 @@
+"""Owns the endpoint of the worlds that have begun."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+from sqlmodel import Session, col, func, select
+
+from service.api.dependencies import ApiDependencies, Serving
+from service.api.fields import Out, Slug, WorldTimeText
+from service.api.problem import describe
+from service.api.schemas import Page
+from service.locales import Language
+from service.store.tables import ConversationRow, WorldRow
+
+router = APIRouter(tags=["world"])
+
+WorldState = Literal["standing", "moving", "running", "stopped"]
+"""Whether a world's clock goes on: not; to where it was told to go; by itself; not any more, for the service has
+stopped it."""
+
+
+class WorldSummary(Out):
+    """A world that has begun; `GET /world` tells more of it."""
+
+    id: str = Field(description="send it as `X-World-Id`, or as `world_id` in the query", examples=["main"])
+    name: str = Field(description="as its author calls it, in the world's language", examples=["Minato"])
+    language: Language = Field(description="of its texts, prompts and what is said", examples=["en"])
+    now: WorldTimeText = Field(description="its world time")
+    state: WorldState = Field(
+        description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
+        "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
+    )
+    characters: int = Field(description="how many characters live in it")
+    npcs: int = Field(description="how many NPCs stand in it")
+    conversations: int = Field(description="how many conversations it has had")
+    conversations_running: int = Field(description="how many of them are going on")
+
+
+class WorldPage(Page):
+    """Worlds in the order of their ids."""
+
+    items: list[WorldSummary] = Field(description="the worlds of this page")
+
+
+@router.get("/worlds", response_model=WorldPage, responses=describe())
+async def list_worlds(
+    deps: Serving,
+    after: Annotated[Slug | None, Query(description="`next` of the page before; left out: the first page")] = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="At most so many worlds")] = 50,
+) -> WorldPage:
+    """The worlds that have begun, in the order of their ids.
+
+    A world begins when something is first written to it, and is gone with `DELETE /world`.
+    """
+
+    def work(session: Session) -> WorldPage:
+        query = select(WorldRow).order_by(col(WorldRow.id)).limit(limit + 1)
+        if after is not None:
+            query = query.where(col(WorldRow.id) > after)
+        rows = session.exec(query).all()
+        items = _summaries(session, deps, rows[:limit])
+        return WorldPage(items=items, next=items[-1].id if len(rows) > limit else None)
+
+    return await deps.conversation.database.read(work)
+
+
+def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]) -> list[WorldSummary]:
+    ids = [row.id for row in rows]
+    counted = select(ConversationRow.world_id, ConversationRow.phase, func.count())
+    counted = counted.where(col(ConversationRow.world_id).in_(ids))
+    counted = counted.group_by(col(ConversationRow.world_id), col(ConversationRow.phase))
+    count = {(world_id, phase): number for world_id, phase, number in session.exec(counted)}
+    return [
+        WorldSummary(
+            id=row.id,
+            name=world.cast.world_name,
+            language=world.language,
+            now=world.now,
+            state=_state(row),
+            characters=len(world.cast.characters),
+            npcs=len(world.cast.npcs),
+            conversations=sum(number for (world_id, _), number in count.items() if world_id == row.id),
+            conversations_running=count.get((row.id, "running"), 0),
+        )
+        for row in rows
+        for world in (deps.conversation.worlds.as_world(row),)
+    ]
+
+
+def _state(row: WorldRow) -> WorldState:
+    if row.clock_stopped is not None:
+        return "stopped"
+    if row.clock_mode == "running":
+        return "running"
+    return "moving" if (row.target or row.now) > row.now else "standing"

@@ -225,7 +225,7 @@ def _answer(body: dict[str, Any]) -> str:
         named = [{"name": name, "entity_type_id": 0, "episode_indices": [0]} for name in _ENTITIES]
         return json.dumps({"extracted_entities": named})
     if "edges" in fields:
-        return json.dumps({"edges": [_edge(_number(text, r"Talk (\d+)"), *fact) for fact in _FACTS]})
+        return json.dumps({"edges": [_edge(_number(text, r"boat of (\d+) feet"), *fact) for fact in _FACTS]})
     if "entity_resolutions" in fields:
         ids = sorted({int(found) for found in re.findall(r'"id": (\d+)', text)})
         same = [{"id": i, "name": _ENTITIES[i % len(_ENTITIES)], "duplicate_candidate_id": -1} for i in ids]
@@ -267,7 +267,7 @@ def _recollection(n: int) -> dict[str, Any]:
         }
         for s, r, o, f, t in _FACTS
     ]
-    told = f"Talk {n}: Aoi asked Taro about his family. Mio wants to leave, Riku wants a boat, Harue is against it."
+    told = f"Taro's daughter Mio wants to leave for the city in {n} days, and his son Riku asks for a boat of {n} feet."
     judged = {"stance": "fond", "power": 0, "intimacy": 0, "task_oriented": 0}
     side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
     return {

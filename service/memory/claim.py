@@ -4,7 +4,8 @@ Pure.
 
 import re
 
-from service.memory.lexical import FUNCTION_WORDS, normal, stem
+from service.memory.lexical import FUNCTION_WORDS, normal
+from service.memory.stem import stem
 
 _KANJI_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _KANJI_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}

@@ -19,12 +19,29 @@ import numpy.typing as npt
 from service.locales import languages, sentence
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.lexical import normal, query_tokens, says_little, tokens
+from service.memory.ranking import (
+    LIKE_ENOUGH,
+    NOBODY,
+    RECIPE,
+    STANDS_OUT,
+    Cues,
+    Ints,
+    Lines,
+    Mask,
+    Scores,
+    Term,
+    Wanted,
+    Weights,
+    around,
+    by_likeness,
+    by_words,
+    floor,
+    in_context,
+    in_order,
+)
+from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
 from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
 from world.time import WorldTime
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Scores = npt.NDArray[np.float64]
 
 DEFAULT_BYTES = 256 * 1024 * 1024
 
@@ -34,32 +51,14 @@ Packed = tuple[Kind, str, bytes]
 NEVER = np.iinfo(np.int64).max
 """The world time of what has not ended."""
 
-# Okapi BM25 for texts of about one sentence: the length says little.
-K1 = 0.9
-B = 0.4
-
-LIKENESS_WEIGHT = 0.2
-"""A standard deviation of cosine, beside 1 for the best match by words."""
-
-LIKE_ENOUGH = 1.0
-"""Standard deviations above the mean from which likeness alone makes an answer."""
-
-STANDS_OUT = 0.3
-"""So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the
-query.
-"""
-
-TOUCHES_WEIGHT = 0.3
-"""For what touches the entity asked about."""
-
 _KINDS = {kind: number for number, kind in enumerate(Kind)}
-_NOBODY = -1
 _ITEM_BYTES = 900
 _TOKEN_BYTES = 450
 
-# Columns of the table of numbers.
-_KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _LENGTH, _VECTOR = range(11)
-_COLUMNS = 11
+# Columns of the table of numbers. _ASKS and _TIME are 1 where it is a question, and where it tells a time.
+_KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _TURN, _SPEAKER = range(11)
+_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR = range(11, 16)
+_COLUMNS = 16
 
 
 class State(NamedTuple):
@@ -108,6 +107,8 @@ class PersonIndex:
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64))
         self._matrix: _Rows | None = None
+        self._lines: Lines | None = None
+        self._speakers: dict[str, int] = {}
         self._held_bytes = 0
         self._embeddable = 0
         self._embedded = 0
@@ -142,11 +143,12 @@ class PersonIndex:
             if place is None:
                 place = self._places[key] = len(self._items)
                 self._items.append(item)
-                new.append([*self._row(item), self._post(item, place), _NOBODY])
+                new.append([*self._row(item), *self._post(item, place), NOBODY])
             else:
                 self._items[place] = item
                 self._numbers.filled[place, :_LENGTH] = self._row(item)
         self._numbers.append(np.array(new, dtype=np.int64).reshape(-1, _COLUMNS))
+        self._lines = None if new else self._lines
 
     def take_vectors(self, rows: Sequence[Packed]) -> None:
         """Take in vectors of items; those of items that are not held are passed over."""
@@ -165,14 +167,14 @@ class PersonIndex:
         self._matrix.append(vectors[new])
         self._embedded += new.size
 
-    def rank(self, asked: Question) -> list[Recalled]:
+    def rank(self, asked: Question, weights: Weights = RECIPE) -> list[Recalled]:
         """The best `limit` answers."""
         with self.lock:
             chosen = self._chosen(asked)
             if not chosen.any():
                 return []
             if asked.query.strip():
-                chosen, scores, bears = self._score(asked, chosen)
+                chosen, scores, bears = self._score(asked, chosen, weights)
             else:
                 scores, bears = self._nearness(asked.about, chosen), chosen
             best = self._best(np.flatnonzero(chosen), scores, asked.limit)
@@ -188,25 +190,44 @@ class PersonIndex:
             return [self._items[place] for place in newest.tolist()]
 
     def _chosen(self, asked: Question) -> Mask:
-        """Who may answer."""
+        """Who may answer. A turn that facts were taken from has them speak for it."""
+        numbers = self._numbers.filled
+        chosen = self._known(asked)
+        if {Kind.FACT, Kind.TURN} <= set(asked.kinds):
+            facts = (numbers[:, _KIND] == _KINDS[Kind.FACT]) & (numbers[:, _CREATED] <= asked.at)
+            line = self._in_order().line
+            told = np.isin(line, line[facts])
+            chosen &= ~(told & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
+        if set(asked.kinds) != set(Kind):
+            chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
+        if asked.is_filtered:
+            partner = self._name("partner", asked.partner_id)
+            chosen &= self._touches(asked.about) | ((numbers[:, _PARTNER] == partner) & (partner != NOBODY))
+        return chosen
+
+    def _known(self, asked: Question) -> Mask:
+        """What was known at that time, and held true; with `history` also what had ended."""
         numbers, at = self._numbers.filled, asked.at
         expired, invalid = numbers[:, _EXPIRED], numbers[:, _INVALID]
         held = (numbers[:, _VALID] <= at) & np.where(expired != NEVER, at < expired, at < invalid)
         if asked.history:
             held |= (invalid != NEVER) | (expired != NEVER)
-        chosen: Mask = held & (numbers[:, _CREATED] <= at)
-        if set(asked.kinds) != set(Kind):
-            chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
-        if asked.is_filtered:
-            partner = self._name("partner", asked.partner_id)
-            chosen &= self._touches(asked.about) | ((numbers[:, _PARTNER] == partner) & (partner != _NOBODY))
-        return chosen
+        known: Mask = held & (numbers[:, _CREATED] <= at)
+        return known
+
+    def _in_order(self) -> Lines:
+        """The order of what is held, until something new is taken in."""
+        if self._lines is None:
+            numbers = self._numbers.filled
+            is_turn = numbers[:, _KIND] == _KINDS[Kind.TURN]
+            self._lines = in_order(is_turn, numbers[:, _CONVERSATION], numbers[:, _TURN])
+        return self._lines
 
     def _touches(self, about: str | None) -> Mask:
         """Facts whose subject or object it is, turns and summaries that name it."""
         numbers = self._numbers.filled
         entity = self._name("entity", None if about is None else normal(about))
-        touches: Mask = ((numbers[:, _SUBJECT] == entity) | (numbers[:, _OBJECT] == entity)) & (entity != _NOBODY)
+        touches: Mask = ((numbers[:, _SUBJECT] == entity) | (numbers[:, _OBJECT] == entity)) & (entity != NOBODY)
         asked = set(tokens(about or ""))
         if asked:
             naming = numbers[:, _KIND] != _KINDS[Kind.FACT]
@@ -221,58 +242,61 @@ class PersonIndex:
             held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
         return held
 
-    def _score(self, asked: Question, chosen: Mask) -> tuple[Mask, Scores, Mask]:
-        """Who answers, how well, and who bears on the query: words and likeness, summed, each on a scale of its own."""
-        words, bears = self._by_words(asked.query, chosen)
-        shares = bears.copy()
-        scores = words / (words.max() or 1.0)
+    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, Scores, Mask]:
+        """Who answers, how well, and who bears on the query."""
+        lines = self._in_order()
+        visible = self._known(asked)
+        terms, named = self._terms(asked.query, lines, visible)
+        found = by_words(terms, self._postings, self._numbers.filled[:, _LENGTH], chosen, visible, lines)
+        own = np.maximum(found.own, found.own[lines.places[lines.line]])
+        scale = float(own[chosen].max()) or 1.0
+        wanted = Wanted(
+            speaker=self._speakers[min(named)] if len(named) == 1 else None,
+            when=asks_when(asked.query),
+            dates=dates_named(asked.query),
+        )
+        scores = own / scale + in_context(found, scale, lines, self._cues(lines), wanted, weights)[lines.line]
+        answers, bears = found.seven[lines.line] > 0, own > 0
+        bears &= float(found.three[lines.line[chosen]].max()) >= floor(found.asked, int(chosen.sum()))
         if asked.vector is not None and self._matrix is not None:
-            likeness = self._by_likeness(asked.vector, chosen)
-            scores += LIKENESS_WEIGHT * likeness
-            shares |= likeness >= LIKE_ENOUGH
-            compared = int((chosen & (self._numbers.filled[:, _VECTOR] >= 0)).sum())
-            bears |= likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(compared, 1)))
+            rows = self._numbers.filled[:, _VECTOR]
+            likeness = by_likeness(asked.vector, self._matrix.filled, rows, chosen)
+            compared = chosen & (rows >= 0)
+            near = around(likeness, compared, lines)[lines.line]
+            scores += weights.likeness * likeness + weights.likeness_around * near
+            answers |= likeness >= LIKE_ENOUGH
+            bears |= likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(int(compared.sum()), 1)))
         if asked.about is not None:
-            scores += TOUCHES_WEIGHT * self._touches(asked.about)
-        return (chosen if asked.is_filtered else chosen & shares), scores, bears
+            scores += weights.touches * self._touches(asked.about)
+        return (chosen if asked.is_filtered else chosen & answers), scores, bears
 
-    def _by_words(self, query: str, chosen: Mask) -> tuple[Scores, Mask]:
-        """BM25, and who shares a word that means something.
+    def _cues(self, lines: Lines) -> Cues:
+        """What shows in the lines besides their words."""
+        numbers = self._numbers.filled[lines.places]
+        return Cues(
+            at=numbers[:, _CREATED],
+            speaker=numbers[:, _SPEAKER],
+            asks=numbers[:, _ASKS],
+            tells_a_time=numbers[:, _TIME],
+            words=numbers[:, _WORDS],
+        )
 
-        A query of nothing but grammar has to do with that.
+    def _terms(self, query: str, lines: Lines, visible: Mask) -> tuple[list[Term], frozenset[str]]:
+        """What the query asks for, and which speakers it names.
+
+        A name says nothing in the conversations of who bears it: there everything is of them. A query of nothing but
+        grammar has to do with that.
         """
-        scores, shares = np.zeros(len(chosen)), np.zeros(len(chosen), dtype=np.bool_)
-        lengths = self._numbers.filled[:, _LENGTH]
-        norms = K1 * (1 - B + B * lengths / max(float(lengths[chosen].mean()), 1.0))
-        total = int(chosen.sum())
-        asked = query_tokens(query)
-        vague = all(says_little(token) for token in asked)
-        for token in asked:
-            if token not in self._postings:
-                continue
-            posted, counted = self._postings[token]
-            places, counts = np.frombuffer(posted, dtype=np.uint32), np.frombuffer(counted, dtype=np.uint32)
-            here = chosen[places]
-            places, counts = places[here], counts[here]
-            rarity = np.log1p((total - places.size + 0.5) / (places.size + 0.5))
-            scores[places] += rarity * (K1 + 1) * counts / (counts + norms[places])
-            if vague or not says_little(token):
-                shares[places] = True
-        return scores, shares
-
-    def _by_likeness(self, vector: Vectors, chosen: Mask) -> Scores:
-        """Cosine with the query, in standard deviations from the mean of those who may answer; 0 without a vector."""
-        scores = np.zeros(len(chosen))
-        rows = self._numbers.filled[:, _VECTOR]
-        places = np.flatnonzero(chosen & (rows >= 0))
-        if self._matrix is None or not places.size:
-            return scores
-        # einsum and not @: BLAS with more threads than idle cores took twenty times as long.
-        likeness = np.einsum("ij,j->i", self._matrix.filled, vector)[rows[places]].astype(np.float64)
-        spread = float(likeness.std())
-        if spread > 1e-6:
-            scores[places] = (likeness - likeness.mean()) / spread
-        return scores
+        speakers = np.where(visible, self._numbers.filled[:, _SPEAKER], NOBODY)[lines.places]
+        heard = set(np.flatnonzero(np.bincount(speakers + 1)) - 1)
+        rest, named = names_in(query, [name for name, number in self._speakers.items() if number in heard])
+        words = query_tokens(rest)
+        telling = [word for word in words if not says_little(word)] or ([] if named else words)
+        terms = [Term(word) for word in telling]
+        for name in named:
+            there = np.bincount(lines.talk, weights=speakers == self._speakers[name], minlength=lines.starts.size) > 0
+            terms += [Term(word, not telling, there[lines.talk]) for word in query_tokens(name)]
+        return terms, named
 
     def _nearness(self, about: str | None, chosen: Mask) -> Scores:
         """2 touches the entity, 1 shares a conversation or another entity with such an item, 0 neither."""
@@ -283,7 +307,7 @@ class PersonIndex:
         people = numbers[:, [_SUBJECT, _OBJECT]]
         near = np.isin(numbers[:, _CONVERSATION], numbers[touches & chosen, _CONVERSATION])
         known = people[touches & chosen]
-        near |= np.isin(people, known[known != _NOBODY]).any(axis=1)
+        near |= np.isin(people, known[known != NOBODY]).any(axis=1)
         return np.where(touches, 2.0, np.where(near, 1.0, 0.0))
 
     def _best(self, places: Ints, scores: Scores, limit: int) -> list[tuple[int, float]]:
@@ -306,13 +330,23 @@ class PersonIndex:
             people = [self._intern("entity", normal(item.subject)), self._intern("entity", normal(item.object))]
         else:
             times = [item.at, NEVER, item.at, NEVER]
-            people = [_NOBODY, _NOBODY]
+            people = [NOBODY, NOBODY]
         partner = self._intern("partner", item.partner_id)
         conversation = self._intern("conversation", item.conversation_id)
-        return [_KINDS[key_of(item)[0]], *times, *people, partner, conversation]
+        turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
+        return [_KINDS[key_of(item)[0]], *times, *people, partner, conversation, turn, *self._signs(item)]
 
-    def _post(self, item: Item, place: int) -> int:
-        """Let its words find it; answers how many there are."""
+    def _signs(self, item: Item) -> tuple[int, int, int]:
+        """Who speaks, whether it asks, and whether it tells a time."""
+        speaker = NOBODY
+        if isinstance(item, HeardTurn):
+            speaker = self._speakers.setdefault(item.speaker_name, len(self._speakers))
+        return speaker, asks(text_of(item)), tells_a_time(text_of(item))
+
+    def _post(self, item: Item, place: int) -> tuple[int, int]:
+        """Let its words find it; answers how many tokens there are, and about how many words: two Japanese characters
+        are one.
+        """
         found = words_of(item)
         counts: dict[str, int] = {}
         for token in found:
@@ -326,10 +360,10 @@ class PersonIndex:
             posting[1].append(count)
         self._embeddable += not isinstance(item, HeardTurn)
         self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(text_of(item))
-        return len(found)
+        return len(found), len(found) - sum(not token.isascii() for token in found) // 2
 
     def _name(self, kind: str, text: str | None) -> int:
-        return _NOBODY if text is None else self._names.get(f"{kind}:{text}", _NOBODY)
+        return NOBODY if text is None else self._names.get(f"{kind}:{text}", NOBODY)
 
     def _intern(self, kind: str, text: str) -> int:
         return self._names.setdefault(f"{kind}:{text}", len(self._names))

@@ -1,4 +1,4 @@
-"""Owns the words of a text for everybody who compares texts: how they are folded, their stems, and which are grammar.
+"""Owns the words of a text for everybody who compares texts: how they are folded, cut, and which are grammar.
 
 Japanese has no spaces: the search sees its character bigrams. What is remembered and what is asked are cut alike.
 """
@@ -8,13 +8,15 @@ import unicodedata
 from collections.abc import Iterator
 from itertools import islice
 
+from service.memory.stem import stem
+
 MAX_QUERY_TOKENS = 64
 _MAX_WORD = 64
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 _CJK = _HAN + "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _PIECE = re.compile(rf"(?P<cjk>[{_CJK}]+)|(?P<word>(?:(?![{_CJK}_])\w)+(?:['’](?:(?![{_CJK}_])\w)+)*)")
-_LONE_HAN = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])")
+_WHOLE = re.compile(rf"(?<![{_HAN}])[{_HAN}](?![{_HAN}])|[{_HAN}]{{3,}}|[ァ-ヺー]{{3,}}")
 
 _HIRAGANA_PAIR = re.compile(r"[ぁ-ゖー]{1,2}")
 _FUNCTION_KANA = (
@@ -31,20 +33,6 @@ FUNCTION_WORDS = frozenset(
 )
 """English words that say little by themselves."""
 
-_SAME_STEM = {
-    "children": "child", "wives": "wife", "lives": "live", "men": "man", "women": "woman", "went": "go", "gone": "go",
-    "bought": "buy", "sold": "sell", "kept": "keep", "lost": "lose", "left": "leave", "taught": "teach", "made": "make",
-    "built": "build", "wrote": "write", "written": "write", "grew": "grow", "grown": "grow", "found": "find",
-    "caught": "catch", "sang": "sing", "sung": "sing", "died": "die", "dying": "die", "dead": "die", "broke": "break",
-    "broken": "break", "stole": "steal", "stolen": "steal", "slept": "sleep", "knew": "know", "came": "come",
-    "began": "begin", "fell": "fall", "gave": "give", "took": "take", "saw": "see", "ran": "run", "drew": "draw",
-    "bred": "breed", "fed": "feed", "paid": "pay", "married": "marry", "carried": "carry", "wept": "weep", "ate": "eat",
-    "kid": "child", "kids": "child", "dad": "father", "mum": "mother", "mom": "mother",
-}  # fmt: skip
-_ENDINGS = ("ing", 6), ("ies", 5), ("ied", 5), ("ed", 5), ("es", 5), ("s", 4)
-"""Each with the length that a word must have to lose it."""
-_NO_ENDING = re.compile("[^aeiouy]+(?:ing|ed)|.*ss")
-
 
 def normal(text: str) -> str:
     """A name or text as it is compared: NFKC, case folded, white space collapsed, no half of a surrogate pair."""
@@ -57,7 +45,7 @@ def tokens(text: str) -> list[str]:
 
     Words are folded and stemmed. A run of Japanese, Chinese or Korean characters becomes its
     bigrams; a kanji that stands alone between kana (妻 in 太郎の妻は) is a token of its own, for a bigram would
-    bind it to a particle that the question does not share.
+    bind it to a particle that the question does not share, and so is a longer word of kanji or katakana alone.
     """
     return list(_pieces(normal(text)))
 
@@ -74,23 +62,6 @@ def says_little(token: str) -> bool:
     return token in _FUNCTION_STEMS
 
 
-def stem(word: str) -> str:
-    """A folded word without its ending: sells, selling and sold are one word, and so are farm's and farms.
-
-    What holds a digit stays as it is.
-    """
-    word = word.replace("’", "'").removesuffix("'s").replace("'", "")
-    if not word.isalpha():
-        return word
-    word = _SAME_STEM.get(word, word)
-    for ending, least in _ENDINGS:
-        if word.endswith(ending) and len(word) >= least and not _NO_ENDING.fullmatch(word):
-            word = word.removesuffix(ending) + ("y" if ending in ("ies", "ied") else "")
-            break
-    word = word.removesuffix("e") if len(word) > 3 else word
-    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
-
-
 _FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
 
 
@@ -103,4 +74,4 @@ def _pieces(text: str) -> Iterator[str]:
             yield run
         else:
             yield from (run[i : i + 2] for i in range(len(run) - 1))
-            yield from _LONE_HAN.findall(run)
+            yield from (word[:_MAX_WORD] for word in _WHOLE.findall(run))

@@ -284,7 +284,8 @@ class MemoryStore(Protocol):
         Only what was known and valid at `at`, unless `history` asks for the closed facts known by then too.
         `about` names an entity and `partner_id` a person: what touches the entity or was heard from the
         person; with both, either suffices. What they choose all answers; without either, an answer shares something
-        with the query. An empty query orders by nearness to `about`, then newest first.
+        with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
+        empty query orders by nearness to `about`, then newest first.
 
         Raises:
             GraphUnavailable.

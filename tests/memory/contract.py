@@ -651,7 +651,7 @@ class HeardContract(MemoryStoreContract):
 
             async def heard(query: str, at: int = TUESDAY, **given: Any) -> list[str]:
                 found = await memory.recall(TARO, query, at=WorldTime(at), kinds={Kind.TURN}, **given)
-                return [one.item.text for one in found if isinstance(one.item, HeardTurn)]
+                return [one.item.text for one in found if isinstance(one.item, HeardTurn) and one.bears]
 
             assert await heard("煮付け") == [said[2]]
             assert set(await heard("釣れた鯵")) == {said[0], "鯵は釣れない"}
@@ -660,7 +660,8 @@ class HeardContract(MemoryStoreContract):
             assert await heard("鯵", at=MONDAY - 1) == []
             assert await memory.recall(TARO, "煮付け", at=TUESDAY) == []
             assert await memory.recall(HANAKO, "煮付け", at=TUESDAY, kinds={Kind.TURN}) == []
-            (found,) = await memory.recall(TARO, "煮付け", at=TUESDAY, kinds={Kind.TURN})
+            (found, *beside) = await memory.recall(TARO, "煮付け", at=TUESDAY, kinds={Kind.TURN})
+            assert {one.item.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
             assert found.item == HeardTurn(
                 conversation_id="c1",
                 turn=2,

@@ -55,6 +55,10 @@ def test_a_run_becomes_bigrams_and_its_lone_kanji() -> None:
     assert tokens("太郎の妻は花子") == ["太郎", "郎の", "の妻", "妻は", "は花", "花子", "妻"]
 
 
+def test_a_whole_word_of_kanji_or_katakana_is_a_token_beside_its_bigrams() -> None:
+    assert tokens("小学校でコーヒー") == ["小学", "学校", "校で", "でコ", "コー", "ーヒ", "ヒー", "小学校", "コーヒー"]
+
+
 def test_scripts_are_parted_and_repetitions_dropped() -> None:
     assert tokens("Taro太郎taro 42歳") == ["taro", "太郎", "taro", "42", "歳"]
 

@@ -1,0 +1,319 @@
+"""Owns how well each memory answers: what its own words, those around it, its speaker, its day and its likeness add up
+to.
+
+A turn of talk is short and leans on its neighbours: "Six, in two fingers" answers a question of which it holds no word.
+So turns are read in their order, and the words are also counted in windows around each, as running sums. Scores are
+summed, not ranked. The weights were chosen on other people's dialogues (docs/decisions/0006).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from service.memory.embedding.embedder import Vectors
+from service.memory.signs import Named
+from world.time import parse_time
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Scores = npt.NDArray[np.float64]
+Postings = Mapping[str, tuple[Sequence[int], Sequence[int]]]
+"""Of each token the places of the items that hold it, and how often."""
+
+NOBODY = -1
+"""Who speaks where nobody does."""
+
+_MINUTES_BEFORE_1970 = parse_time("1970-01-01")
+
+# Okapi BM25 for texts of about one sentence: the length says little.
+K1 = 0.9
+B = 0.4
+
+LIKE_ENOUGH = 1.0
+"""Standard deviations of cosine above the mean from which likeness alone makes an answer."""
+
+STANDS_OUT = 0.3
+"""So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the
+query.
+"""
+
+HALF_OF_IT = 0.5
+ABOUT_A_WORD = 0.8
+"""The floor: three neighbouring lines hold half of what the query weighs, or as much as a word nearly as rare as a word
+can be. Below it nothing is found.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """What each sign of an answer is worth, beside 1 for the item that fits best by its own words.
+
+    `around`: the words of seven lines. `talk`: the best line of the conversation. `share`: how much of the query three
+    lines hold, and seven. `asked`: the line before is a question that fits. `two_back`: the one before that fits.
+    `speaker`: whom the query names says it; `any_speaker`: nobody or not one is named. `length`: for each e-fold of
+    twelve words. `question`: it is one itself. `day`: it is of the month or year named. `when`: the query asks when,
+    and it holds a number or a time. `likeness` and `likeness_around`: a standard deviation of cosine, and of that
+    of three lines. `touches`: it is about the entity asked about.
+    """
+
+    around: float = 1.0
+    talk: float = 1.0
+    share: float = 0.5
+    asked: float = 0.5
+    two_back: float = 0.3
+    speaker: float = 1.3
+    any_speaker: float = 0.5
+    length: float = 0.2
+    question: float = -0.2
+    day: float = 1.5
+    when: float = 0.7
+    likeness: float = 0.5
+    likeness_around: float = 0.3
+    touches: float = 0.3
+
+
+RECIPE = Weights()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """The order in which items stand: the turns of each conversation one after another; then what stands alone.
+
+    `places` are the items of the lines. `line` has the line of each item: a fact has that of the turn it came from.
+    `talk` numbers the conversation of each line, `starts` is where each begins.
+    """
+
+    places: Ints
+    line: Ints
+    talk: Ints
+    starts: Ints
+
+    def __len__(self) -> int:
+        return self.places.size
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where the conversation of each line begins."""
+        return self.starts[self.talk]
+
+    @cached_property
+    def end(self) -> Ints:
+        """Where it has ended."""
+        return np.append(self.starts[1:], len(self))[self.talk]
+
+    @cached_property
+    def three(self) -> tuple[Ints, Ints]:
+        """The window of each line with one neighbour on both sides."""
+        return self._window(1)
+
+    @cached_property
+    def seven(self) -> tuple[Ints, Ints]:
+        """With three on both sides."""
+        return self._window(3)
+
+    def before(self, values: Scores, lines: int) -> Scores:
+        """The value so many lines before, in the same conversation."""
+        moved = np.zeros(len(self))
+        if lines < len(self):
+            moved[lines:] = values[:-lines]
+        return np.where(np.arange(len(self)) - lines >= self.first, moved, 0.0)
+
+    def best(self, values: Scores) -> Scores:
+        """The best value in the conversation of each line."""
+        found: Scores = np.maximum.reduceat(values, self.starts)[self.talk]
+        return found
+
+    def _window(self, beside: int) -> tuple[Ints, Ints]:
+        lines = np.arange(len(self))
+        return np.maximum(lines - beside, self.first), np.minimum(lines + beside + 1, self.end)
+
+
+def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
+    """Put items in order; `turns` is -1 where an item came of no turn."""
+    keys = conversations << 20 | np.maximum(turns, 0)
+    heard = np.flatnonzero(is_turn)
+    heard = heard[np.argsort(keys[heard], kind="stable")]
+    beside = np.searchsorted(keys[heard], keys)
+    known = np.append(keys[heard], -1)[beside] == keys
+    stands = (turns >= 0) & known
+    alone = np.flatnonzero(~stands)
+    line = beside.copy()
+    line[alone] = heard.size + np.arange(alone.size)
+    begins = np.append(np.diff(conversations[heard], prepend=-1) != 0, np.ones(alone.size, dtype=np.bool_))
+    return Lines(
+        places=np.concatenate([heard, alone]), line=line, talk=np.cumsum(begins) - 1, starts=np.flatnonzero(begins)
+    )
+
+
+class Term(NamedTuple):
+    """A token of the query. `weighs`: it counts in what the query asks for. It says nothing in the lines `without`."""
+
+    token: str
+    weighs: bool = True
+    without: Mask | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByWords:
+    """What words give: of each item its own BM25; of each line that of seven, and how much of the query, by the rarity
+    of its words, three and seven lines hold; `asked` is how much there was to hold.
+    """
+
+    own: Scores
+    around: Scores
+    three: Scores
+    seven: Scores
+    asked: float
+
+
+def by_words(
+    terms: Sequence[Term], postings: Postings, lengths: Ints, chosen: Mask, visible: Mask, lines: Lines
+) -> ByWords:
+    """Count the words of the items that are `visible`. What is rare is counted among those `chosen`."""
+    total = int(chosen.sum())
+    norms = _norms(lengths, float(lengths[chosen].mean()))
+    stands = visible[lines.places]
+    line_lengths = _between(_running(np.where(stands, lengths[lines.places], 0).astype(np.float64)), lines.seven)
+    line_norms = _norms(line_lengths, float(line_lengths[stands].mean()) if stands.any() else 1.0)
+    is_base = np.zeros(len(lengths), dtype=np.bool_)
+    is_base[lines.places] = stands
+    found = ByWords(
+        own=np.zeros(len(lengths)),
+        around=np.zeros(len(lines)),
+        three=np.zeros(len(lines)),
+        seven=np.zeros(len(lines)),
+        asked=0.0,
+    )
+    asked = 0.0
+    for term in terms:
+        posted, counted = postings.get(term.token, ((), ()))
+        places, counts = np.asarray(posted, dtype=np.int64), np.asarray(counted, dtype=np.float64)
+        heard = visible[places]
+        if term.without is not None:
+            heard &= ~(is_base[places] & term.without[lines.line[places]])
+        places, counts = places[heard], counts[heard]
+        holding = int(chosen[places].sum())
+        rarity = math.log1p((total - holding + 0.5) / (holding + 0.5))
+        asked += rarity * term.weighs
+        if not places.size:
+            continue
+        found.own[places] += rarity * (K1 + 1) * counts / (counts + norms[places])
+        heard = is_base[places]
+        said = np.zeros(len(lines))
+        said[lines.line[places[heard]]] = counts[heard]
+        running = _running(said)
+        around = _between(running, lines.seven)
+        found.around[:] += rarity * (K1 + 1) * around / (around + line_norms)
+        found.three[:] += rarity * (_between(running, lines.three) > 0)
+        found.seven[:] += rarity * (around > 0)
+    return ByWords(own=found.own, around=found.around, three=found.three, seven=found.seven, asked=asked)
+
+
+class Wanted(NamedTuple):
+    """What a query asks for besides its words: who says it (None: nobody is named, or several are), whether it asks
+    when, and the months and years it names.
+    """
+
+    speaker: int | None
+    when: bool
+    dates: Named
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cues:
+    """What shows in each line besides its words: when it was said and by whom (`NOBODY`: it is no turn), whether it
+    asks and whether it tells a time (1 or 0), and how many words it has.
+    """
+
+    at: Ints
+    speaker: Ints
+    asks: Ints
+    tells_a_time: Ints
+    words: Ints
+
+
+def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
+    """What each line is worth for what stands around it, who says it, and when. `scale`: the best by its own words."""
+    own = found.own[lines.places] / scale
+    scores: Scores = (
+        weights.around * found.around / (float(found.around.max()) or 1.0)
+        + weights.talk * lines.best(own)
+        + weights.share * (found.three + found.seven) / (found.asked or 1.0)
+        + weights.asked * lines.before(own * cues.asks, 1)
+        + weights.two_back * lines.before(own, 2)
+        + weights.length * (np.log1p(cues.words) - math.log(12))
+        + weights.question * cues.asks
+    )
+    if wanted.speaker is not None:
+        speaks = weights.speaker * (cues.speaker == wanted.speaker)
+        scores += np.where(cues.speaker == NOBODY, weights.any_speaker, speaks)
+    if wanted.when:
+        scores += weights.when * cues.tells_a_time
+    if any(wanted.dates):
+        scores += weights.day * _of(wanted.dates, cues.at)
+    return scores
+
+
+def _of(dates: Named, at: Ints) -> Mask:
+    """Which of the times lie in the months and years named."""
+    months = (at - _MINUTES_BEFORE_1970).astype("datetime64[m]").astype("datetime64[M]").astype(np.int64)
+    fits = np.ones(at.size, dtype=np.bool_)
+    if dates.months:
+        fits &= np.isin(months % 12 + 1, dates.months)
+    if dates.years:
+        fits &= np.isin(months // 12 + 1970, dates.years)
+    return fits
+
+
+def by_likeness(vector: Vectors, matrix: Vectors, rows: Ints, chosen: Mask) -> Scores:
+    """Cosine with the query, in standard deviations from the mean of those who may answer; 0 without a vector."""
+    scores = np.zeros(len(chosen))
+    places = np.flatnonzero(chosen & (rows >= 0))
+    if not places.size:
+        return scores
+    # einsum and not @: BLAS with more threads than idle cores took twenty times as long.
+    likeness = np.einsum("ij,j->i", matrix, vector)[rows[places]].astype(np.float64)
+    spread = float(likeness.std())
+    if spread > 1e-6:
+        scores[places] = (likeness - likeness.mean()) / spread
+    return scores
+
+
+def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
+    """The mean likeness of the items that were compared in three lines, of each line."""
+    places = np.flatnonzero(compared)
+    here = lines.line[places]
+    sums = np.bincount(here, weights=likeness[places], minlength=len(lines)).astype(np.float64)
+    held = np.bincount(here, minlength=len(lines)).astype(np.float64)
+    near = _between(_running(held), lines.three)
+    means: Scores = _between(_running(sums), lines.three) / np.maximum(near, 1.0)
+    return means
+
+
+def floor(asked: float, among: int) -> float:
+    """How much of a query some three lines must hold for anything to be found among so many items."""
+    return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(among))
+
+
+def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:
+    norms: Scores = K1 * (1 - B + B * lengths.astype(np.float64) / max(mean, 1.0))
+    return norms
+
+
+def _running(values: Scores) -> Scores:
+    """The sums of the values before each place, and of all."""
+    running = np.zeros(values.size + 1)
+    np.cumsum(values, out=running[1:])
+    return running
+
+
+def _between(running: Scores, window: tuple[Ints, Ints]) -> Scores:
+    """The sum of the values in each window."""
+    low, high = window
+    sums: Scores = running[high] - running[low]
+    return sums

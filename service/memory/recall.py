@@ -1,7 +1,8 @@
 """Owns what a person remembers when it speaks or is asked: what is recent, and of what lasts that which answers."""
 
+import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import ScalarSelect, or_
@@ -10,8 +11,9 @@ from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
 from service.locales.time import ago
+from service.memory.lexical import normal
 from service.memory.mid_term import mid_term_memories
-from service.memory.store import Group, MemoryStore, Recalled
+from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, MemoryStore, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -27,6 +29,9 @@ from service.store.tables import (
 from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
+
+MOST_TURNS = 10
+"""How many turns answer beside facts."""
 
 UNSETTLED_LINES = 6
 """How many last lines of a talk that is not yet remembered a speaker is reminded of."""
@@ -54,11 +59,13 @@ class RecentMemory:
 class PersonMemory:
     """What a person remembers about a partner, or about anything.
 
-    `found`: something of it bears on what was asked. `unavailable`: the store could not be asked, so `facts` is empty.
+    `found`: something of it bears on what was asked. `turns` were said and bear on it, and no fact tells them.
+    `unavailable`: the store could not be asked, so there are none of these.
     """
 
     recent: RecentMemory
     facts: tuple[Recalled, ...]
+    turns: tuple[Recalled, ...] = ()
     found: bool = True
     unavailable: GraphUnavailable | None = None
 
@@ -77,40 +84,64 @@ async def recall(
 ) -> PersonMemory:
     """What the person remembers at the moment of `world`: about its partner; without one, about `query`.
 
-    The facts are ordered by how well they answer `query`; `at` asks for them as of another moment.
+    The facts are ordered by how well they answer `query`, and so are turns; `at` asks for them as of another moment.
     """
     recent = await database.read(lambda session: recent_memory(session, world, person_id, partner_id))
-    try:
-        facts = await memory.recall(
+
+    async def ask(kinds: Collection[Kind], limit: int) -> tuple[Recalled, ...]:
+        found = await memory.recall(
             Group(world_id=world.id, person_id=person_id),
             query,
             at=world.now if at is None else at,
+            kinds=kinds,
             about=None if partner_id is None else world.name_of(partner_id),
             partner_id=partner_id,
             limit=limit,
             history=history,
         )
+        return tuple(found)
+
+    try:
+        facts, heard = await asyncio.gather(
+            ask(FACTS, limit), ask({Kind.FACT, Kind.TURN}, MOST_TURNS if query.strip() else 0)
+        )
     except GraphUnavailable as exc:
         return PersonMemory(recent=recent, facts=(), found=False, unavailable=exc)
     met = recent.last_summary is not None and not query.strip()
-    return PersonMemory(recent=recent, facts=tuple(facts), found=met or any(one.bears for one in facts))
+    bears = any(one.bears for one in (*facts, *heard))
+    turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
+    return PersonMemory(recent=recent, facts=facts, turns=turns, found=met or bears)
 
 
 async def remembered(
-    memory: MemoryStore, world: WorldView, person_id: str, query: str, *, limit: int, partner_id: str | None = None
+    memory: MemoryStore,
+    world: WorldView,
+    person_id: str,
+    query: str,
+    *,
+    limit: int,
+    partner_id: str | None = None,
+    kinds: Collection[Kind] = FACTS,
 ) -> list[Recalled]:
-    """The facts about the partner (None: about anybody) that answer `query` best at the moment of `world`; nothing
-    while the store is away, which keeps nobody from speaking.
+    """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
+    store is away, which keeps nobody from speaking.
+
+    Facts about a partner are told even where none bears on the query; what was said and summaries only where something
+    does.
     """
     if not limit:
         return []
     about = None if partner_id is None else world.name_of(partner_id)
     group = Group(world_id=world.id, person_id=person_id)
     try:
-        return await memory.recall(group, query, at=world.now, about=about, partner_id=partner_id, limit=limit)
+        found = await memory.recall(
+            group, query, at=world.now, about=about, partner_id=partner_id, limit=limit, kinds=kinds
+        )
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)
         return []
+    bears = any(one.bears for one in found)
+    return [one for one in found if bears or isinstance(one.item, Fact)]
 
 
 def recent_memory(session: Session, world: WorldView, person_id: str, partner_id: str | None) -> RecentMemory:
@@ -146,10 +177,30 @@ def todays_summaries(session: Session, world: WorldView, person_id: str) -> list
 
 
 def remembered_as(world: WorldView, recalled: Recalled) -> str:
-    """A fact as a speaker is told it: with when it was learned."""
-    fact = recalled.fact
-    since = ago(fact.created_at, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    return f"({since}) {fact.shown}"
+    """What a speaker is told of it: with when it was learned, or said."""
+    item = recalled.item
+    learned = item.created_at if isinstance(item, Fact) else item.at
+    since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
+    return f"({since}) {_told(item)}"
+
+
+def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) -> list[str]:
+    """What a speaker is told of what was found, without what stands in a text that it is told already, or in a line
+    before.
+    """
+    known, new = [normal(text) for text in told], list[str]()
+    for one in found:
+        said = normal(one.item.text if isinstance(one.item, HeardTurn) else _told(one.item)).rstrip(".。!?")
+        if not any(said in text for text in known):
+            known.append(normal(_told(one.item)))
+            new.append(remembered_as(world, one))
+    return new
+
+
+def _told(item: Item) -> str:
+    if isinstance(item, Fact):
+        return item.shown
+    return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 
 def _summaries(

@@ -1,0 +1,59 @@
+"""Owns what comes to a speaker's mind while it talks: its memory is asked again when the topic moves."""
+
+from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.gather import within
+from service.conversation.prompt import Record
+from service.llm.chat import estimate_tokens
+from service.memory.lexical import says_little, tokens
+from service.memory.recall import new_lines, remembered
+from service.memory.store import Kind
+from service.people.worlds import WorldView
+
+REMINDED_TOKENS = 70
+"""What comes to mind before one turn takes no more of the prompt, by `estimate_tokens`; with its frame at most 90."""
+NOTES_TOKENS = 150
+"""Nor do all notes of a speaker in one conversation: each stays in its prompts."""
+LATELY = 2
+"""How many last lines show what the talk is about."""
+STILL_ABOUT = 0.3
+"""Share of their words that memory was asked for before, below which the talk has turned to something new."""
+ENOUGH_WORDS = 3
+"""Fewer say nothing about the topic."""
+MOST_FOUND = 6
+
+
+async def reminded_of(
+    deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record
+) -> tuple[str, ...]:
+    """What the last lines remind the speaker of, of what it remembered when the two `met`, and was not told yet.
+
+    Nothing while the talk is about what its memory was asked for before. No model is asked.
+    """
+    notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
+    room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)))
+    if room <= 0 or not has_turned(context):
+        return ()
+    query = " ".join(line.text for line in context.lines[-LATELY:])
+    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=set(Kind))
+    told = (record.system, record.context, *notes, *(line.text for line in context.lines))
+    return within(new_lines(met, (one for one in found if one.bears), told), room)
+
+
+def has_turned(context: PromptContext) -> bool:
+    """Whether the last lines share too little with what the speaker's memory was asked for: its goal, where it was
+    given one, and the lines before which it was asked again. The same lines always answer the same.
+    """
+    given = context.goal if context.begins and not context.sets_goal else None
+    asked = _words(f"{given.goal} {given.success_criteria}") if given else set()
+    own = [number for number, line in enumerate(context.lines) if line.speaker_id == context.speaker.id]
+    turned = False
+    for number in (*own, len(context.lines)):
+        lately = _words(" ".join(line.text for line in context.lines[max(0, number - LATELY) : number]))
+        turned = len(lately) >= ENOUGH_WORDS and len(lately & asked) < STILL_ABOUT * len(lately)
+        asked |= lately if turned else set()
+    return turned
+
+
+def _words(text: str) -> set[str]:
+    return {token for token in tokens(text) if not says_little(token)}

@@ -206,6 +206,7 @@ async def _remembered(
         relation=None if about is None else _relation(recent),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.fact(found, world) for found in facts],
+        turns=[views.heard_turn(found, world) for found in memory.turns],
         next=following,
         mid_term=recent.mid_term,
         today=[views.today(row, world) for row in recent.today],

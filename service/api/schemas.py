@@ -468,6 +468,19 @@ class FactOut(RememberedFact):
     score: float
 
 
+class HeardTurnOut(Out):
+    """A turn the person heard or spoke, as it was said: which turn of which conversation, and how well it answers."""
+
+    conversation_id: str
+    turn: int
+    speaker_id: str
+    speaker_name: str
+    text: str
+    at: WorldTimeText
+    ago: str
+    score: float
+
+
 class RelationOut(Out):
     """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who
     remembers.
@@ -491,12 +504,15 @@ class PersonMemoryOut(Page):
     about: str | None = Field(description="about whom it was asked")
     now: WorldTimeText
     found: bool = Field(
-        description="whether a fact bears on the query (without one: whether anything is remembered); "
+        description="whether a fact or a turn bears on the query (without one: whether anything is remembered); "
         "if not, `facts` are only the nearest there are"
     )
     relation: RelationOut | None
     last_meeting: LastMeetingOut | None
     facts: list[FactOut]
+    turns: list[HeardTurnOut] = Field(
+        description="with a query: what was said that answers it and no fact tells, the best first; at most ten"
+    )
     mid_term: list[MidTermOut]
     today: list[TodayOut]
     long_term_available: bool

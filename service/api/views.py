@@ -11,6 +11,7 @@ from service.api.schemas import (
     FactOut,
     FailureOut,
     GoalOut,
+    HeardTurnOut,
     LastMeetingOut,
     PositionOut,
     TodayOut,
@@ -80,6 +81,11 @@ def fact(found: Recalled, world: WorldView) -> FactOut:
     """A remembered fact."""
     learned_at = found.fact.created_at
     return FactOut.of(found.fact, learned_at=learned_at, ago=_ago(learned_at, world), score=found.score)
+
+
+def heard_turn(found: Recalled, world: WorldView) -> HeardTurnOut:
+    """A turn that was found."""
+    return HeardTurnOut.of(found.turn, ago=_ago(found.turn.at, world), score=found.score)
 
 
 def last_meeting(row: SummaryRow, world: WorldView) -> LastMeetingOut:

@@ -11,7 +11,8 @@ from itertools import pairwise
 from service.memory.claim import counted, folded, is_assent, is_denial, is_negated, numbers, without_names
 from service.memory.cues import bears, is_over, is_past
 from service.memory.extraction import Mode
-from service.memory.lexical import FUNCTION_WORDS, stem
+from service.memory.lexical import FUNCTION_WORDS
+from service.memory.stem import stem
 from service.memory.utterance import asks_openly, is_question, sentences
 from service.memory.words import Words
 

@@ -48,6 +48,7 @@ def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
         "relation": {"affinity": 0, "conversation_count": 0, "last_met_at": None, "stance": ""},
         "last_meeting": None,
         "facts": [],
+        "turns": [],
         "mid_term": [],
         "today": [],
         "long_term_available": True,
@@ -171,14 +172,21 @@ def test_an_npc_remembers_what_it_was_told_and_anybody_may_be_asked_about_anythi
     asked = ask("baker", query=words["about"])
     assert (asked["about"], asked["relation"], asked["last_meeting"], asked["found"]) == (None, None, None, True)
     assert [fact["statement"] for fact in asked["facts"]] == [words["told"]]
-    assert ask("baker", query=words["nothing"])["found"] is False
+    assert 0 not in [turn["turn"] for turn in asked["turns"]], "the fact tells it"
+    nothing = ask("baker", query=words["nothing"])
+    assert (nothing["found"], nothing["turns"]) == (False, [])
     nearest = ask("baker", about="sora", query=words["nothing"])
     assert (nearest["found"], len(nearest["facts"])) == (False, 1)
-    assert ask("sora", query=words["about"])["found"] is False
+    own = ask("sora", query=words["about"])
+    assert (own["found"], own["facts"]) == (True, [])
+    said = own["turns"][0]
+    assert (said["conversation_id"], said["turn"], said["speaker_id"]) == (held["id"], 0, "sora")
+    assert said["text"] == held["turns"][0]["text"]
+    assert (said["speaker_name"], said["at"]) == (held["turns"][0]["speaker_name"], held["turns"][0]["at"])
     assert ask("baker", query=words["authored"])["facts"] == [], "what its author wrote is no memory"
     assert {fact["statement"] for fact in client.get("/npcs/baker").json()["learned_facts"]} == set()
     older = client.get("/characters/sora/memory", params={"query": words["about"]}).json()
-    assert (older["npc_id"], older["found"], older["facts"]) == (None, False, [])
+    assert (older["npc_id"], older["found"], older["facts"]) == (None, True, [])
     for unknown in ({"person_id": "nobody"}, {"person_id": "baker", "about": "nobody"}):
         person_id, query = unknown["person_id"], {k: v for k, v in unknown.items() if k == "about"}
         problem(client.get(f"/people/{person_id}/memory", params=query), 404, "not-found")

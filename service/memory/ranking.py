@@ -42,6 +42,9 @@ STANDS_OUT = 0.3
 query.
 """
 
+FEW = 100
+"""Among fewer items no word is common: they are counted as so many."""
+
 HALF_OF_IT = 0.5
 ABOUT_A_WORD = 0.8
 """The floor: three neighbouring lines hold half of what the query weighs, or as much as a word nearly as rare as a word
@@ -175,7 +178,7 @@ def by_words(
     terms: Sequence[Term], postings: Postings, lengths: Ints, chosen: Mask, visible: Mask, lines: Lines
 ) -> ByWords:
     """Count the words of the items that are `visible`. What is rare is counted among those `chosen`."""
-    total = int(chosen.sum())
+    total = max(int(chosen.sum()), FEW)
     norms = _norms(lengths, float(lengths[chosen].mean()))
     stands = visible[lines.places]
     line_lengths = _between(_running(np.where(stands, lengths[lines.places], 0).astype(np.float64)), lines.seven)
@@ -297,7 +300,7 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
 
 def floor(asked: float, among: int) -> float:
     """How much of a query some three lines must hold for anything to be found among so many items."""
-    return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(among))
+    return min(HALF_OF_IT * asked, ABOUT_A_WORD * math.log1p(max(among, FEW)))
 
 
 def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:

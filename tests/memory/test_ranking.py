@@ -122,6 +122,12 @@ def test_below_the_floor_nothing_is_found_though_a_word_is_shared() -> None:
     assert any(one.bears for one in asked(items, "boat"))
 
 
+def test_who_remembers_little_finds_it_by_one_word_of_several() -> None:
+    items = talk("bell", "I mend the old harbour bell.", "Good.")
+    assert any(one.bears for one in asked(items, "What was that about some bell, again, in winter?"))
+    assert not any(one.bears for one in asked(items, "snow"))
+
+
 def test_a_fact_and_the_turn_it_came_from_never_both_answer() -> None:
     said = talk("bees", "What do you keep?", "I keep bees in the garden.", "How many hives?")
     fact = told(said[1], "Ilya keeps bees.")

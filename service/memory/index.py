@@ -52,7 +52,7 @@ NEVER = np.iinfo(np.int64).max
 """The world time of what has not ended."""
 
 _KINDS = {kind: number for number, kind in enumerate(Kind)}
-_ITEM_BYTES = 900
+_ITEM_BYTES = 1000
 _TOKEN_BYTES = 450
 
 # Columns of the table of numbers. _ASKS and _TIME are 1 where it is a question, and where it tells a time.
@@ -195,9 +195,10 @@ class PersonIndex:
         chosen = self._known(asked)
         if {Kind.FACT, Kind.TURN} <= set(asked.kinds):
             facts = (numbers[:, _KIND] == _KINDS[Kind.FACT]) & (numbers[:, _CREATED] <= asked.at)
-            line = self._in_order().line
-            told = np.isin(line, line[facts])
-            chosen &= ~(told & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
+            lines = self._in_order()
+            told = np.zeros(len(lines), dtype=np.bool_)
+            told[lines.line[facts]] = True
+            chosen &= ~(told[lines.line] & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
         if set(asked.kinds) != set(Kind):
             chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
         if asked.is_filtered:

@@ -70,6 +70,8 @@ def names_in(query: str, names: Iterable[str]) -> tuple[str, frozenset[str]]:
     held = set()
     for name in sorted(names, key=len, reverse=True):
         for part, flags in ((name, re.IGNORECASE), *((part, re.NOFLAG) for part in name.split() if len(part) > 1)):
+            if part.casefold() not in query.casefold():
+                continue
             bound = r"\b" if part.isascii() else ""
             left = re.sub(rf"{bound}{re.escape(part)}{bound}(?:['’]s\b)?", " ", query, flags=flags)
             if left != query:

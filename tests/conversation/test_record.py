@@ -190,7 +190,9 @@ def test_what_one_remembers_of_others_and_bears_on_the_goal_is_told_to_the_opene
     asyncio.run(Engine(room).converse(main(meet(room))))
     own, others = _sent_to(script, "character")[0], _sent_to(script, "npc")[0]
     assert own[1].content.count("has moved twice") == 1
-    assert "has moved twice" not in others[1].content
+    told, reminded = others[1].content.split("</context>")
+    assert "has moved twice" not in told
+    assert "has moved twice" in reminded, "the partner is reminded of it by what is asked, not by a goal it cannot know"
 
 
 def test_needs_and_life_goals_are_told_to_who_lives(room: ConversationDependencies, script: ScriptedModel) -> None:

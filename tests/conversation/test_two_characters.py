@@ -253,7 +253,8 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
         assert context.last_meeting is not None
         assert (context.last_meeting.summary, context.last_meeting.ago) == (BOAT_TOLD, "yesterday")
         assert context.times_met == 1
-    assert mio.known == (f"(yesterday) {TOWER_TOLD} (a plan)",)
+    assert f"(yesterday) {TOWER_TOLD} (a plan)" in mio.known, "beside what was said and bears on her goal"
+    assert len(set(mio.known)) == len(mio.known)
     assert aoi.known == ("(yesterday) Mio has painted her boat green",)
     assert (mio.stance, aoi.stance) == ("curious to know more", "fond and trusting")
     assert mio.mid_term == ()

@@ -310,7 +310,7 @@ def test_a_memory_is_searched_and_asked_about_another_person(chromium_browser: B
         meet(page, address)
         expect(page.locator("#changes")).to_be_visible()
         page.goto(f"{address}/view/characters/aoi")
-        expect(page.locator("#npc")).to_have_value("npc_taro")  # whom she talked with last
+        expect(page.locator("#about")).to_have_value("npc_taro")  # whom she talked with last
         expect(page.locator("#memory .facts li")).not_to_have_count(0)
         page.locator("#query").fill("boat & sea")
         with page.expect_response(lambda answer: "query=boat+%26+sea" in answer.url) as found:
@@ -318,7 +318,7 @@ def test_a_memory_is_searched_and_asked_about_another_person(chromium_browser: B
         assert found.value.ok
         with page.expect_response(lambda answer: "history=true" in answer.url):
             page.locator("#history").check()
-        page.locator("#npc").select_option("npc_harue")
+        page.locator("#about").select_option("npc_harue")
         expect(page.locator("#memory")).to_contain_text("never")
         assert "about=npc_harue" in page.url
 

@@ -17,6 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.promises import on_time
 from service.locales import languages
 from service.memory.comparison import squeezed
 from service.memory.exclusive import excludes
@@ -25,6 +26,7 @@ from service.memory.extraction import (
     Claim,
     ClosingContext,
     ClosingExtraction,
+    CommitmentDraft,
     MidTermDraft,
     Participant,
     SideExtraction,
@@ -33,13 +35,15 @@ from service.memory.extraction import (
     SummarySentence,
 )
 from service.memory.index import PersonIndex, Question
+from service.memory.promise import ValidPromise
 from service.memory.store import Fact
 from service.memory.summary import checked_summary
 from service.memory.validate import ValidClaim, ValidSide, validate_extraction
-from world.time import WorldTime
+from world.time import WorldTime, iso, parse_time
 
 CASES = Path(__file__).parent / "truth_cases"
 FOUND_AMONG = 10
+_START = WorldTime(0)
 LABELS = ("honest", "careless")
 
 Case = Mapping[str, Any]
@@ -79,7 +83,15 @@ def run(half: str = "*") -> dict[str, float]:
                 f"lies_accepted_{language}{end}": _share(lies, [one for one in lies if _is_stated(one)]),
                 f"lies_dropped_{language}{end}": _share(lies, [one for one in lies if one.kept is None]),
             }
-    return figures | _injections(half) | _mid_term(half) | _summaries(half) | _pairs(half)
+    return (
+        figures
+        | _injections(half)
+        | _mid_term(half)
+        | _summaries(half)
+        | _pairs(half)
+        | _appointments(half)
+        | on_time()
+    )
 
 
 def _read(name: str, half: str) -> list[Case]:
@@ -105,7 +117,8 @@ def _claim(case: Case, label: str) -> ValidClaim[Claim] | None:
 
 
 def _judge(case: Case, owner: str, **drafts: Any) -> ValidSide:
-    scene = _scene(case["language"], case["speakers"], case["lines"])
+    at = parse_time(case["now"].split()[0]) if "now" in case else _START
+    scene = _scene(case["language"], case["speakers"], case["lines"], at)
     side, other = _entry(**drafts), _entry()
     people = Sides(a=side, b=other) if owner == "a" else Sides(a=other, b=side)
     extraction = ClosingExtraction(summary=[SummarySentence(text="-", turns=[0])], topics=[], people=people)
@@ -113,7 +126,9 @@ def _judge(case: Case, owner: str, **drafts: Any) -> ValidSide:
     return next(one for one in valid.sides if one.participant.ref == owner)
 
 
-def _scene(language: str, speakers: Mapping[str, str], lines: Sequence[Mapping[str, str]]) -> ClosingContext:
+def _scene(
+    language: str, speakers: Mapping[str, str], lines: Sequence[Mapping[str, str]], at: WorldTime = _START
+) -> ClosingContext:
     return ClosingContext(
         language=language,
         participants=tuple(
@@ -123,13 +138,23 @@ def _scene(language: str, speakers: Mapping[str, str], lines: Sequence[Mapping[s
         goal="",
         goal_achieved=False,
         lines=tuple(
-            SpokenLine(turn=turn, speaker_id=line["speaker"], speaker_name=speakers[line["speaker"]], text=line["text"])
+            SpokenLine(
+                turn=turn,
+                speaker_id=line["speaker"],
+                speaker_name=speakers[line["speaker"]],
+                text=line["text"],
+                at=at,
+            )
             for turn, line in enumerate(lines)
         ),
     )
 
 
-def _entry(facts: Sequence[Claim] = (), mid_term: Sequence[MidTermDraft] = ()) -> SideExtraction:
+def _entry(
+    facts: Sequence[Claim] = (),
+    mid_term: Sequence[MidTermDraft] = (),
+    commitments: Sequence[CommitmentDraft] = (),
+) -> SideExtraction:
     stand = AttitudeDraft(stance="neutral", power=0, intimacy=0, task_oriented=0)
     return SideExtraction(
         affinity=0,
@@ -137,7 +162,7 @@ def _entry(facts: Sequence[Claim] = (), mid_term: Sequence[MidTermDraft] = ()) -
         self_facts=[],
         facts=list(facts),
         mid_term=list(mid_term),
-        commitments=[],
+        commitments=list(commitments),
         attitude=stand,
     )
 
@@ -263,6 +288,67 @@ def _pairs(half: str) -> dict[str, float]:
         "closings": closed[True],
         "of_pairs": total[True],
     }
+
+
+def _appointments(half: str) -> dict[str, float]:
+    """Of promises: false slots (a place or time that was not said so, of 2 a case), what is invented (it would move the
+    world, and nobody promised it, or another did), and the good ones that are kept with the right place and time.
+
+    A careless model takes everything for planned.
+    """
+    figures: dict[str, float] = {}
+    cases = _read("appointments", half)
+    for label in LABELS:
+        end = "" if label == "careless" else "_honest"
+        judged = [(case, _promised(case, label)) for case in cases]
+        true = [(case, one) for case, one in judged if _is_promised(case)]
+        false = [one for case, one in judged if not _is_promised(case) and one is not None]
+        right = [one for case, one in true if one is not None and _slots(one) == _said_slots(case)]
+        wrong = [
+            slot
+            for case, one in judged
+            if one is not None
+            for slot, said in zip(_slots(one), _said_slots(case), strict=True)
+            if slot and slot != said
+        ]
+        figures |= {
+            f"promises_right{end}": 100 * len(right) / max(len(true), 1),
+            f"promises_firm{end}": 100 * sum(one is not None and one.is_firm for _, one in true) / max(len(true), 1),
+            f"false_slots{end}": len(wrong),
+            f"promises_invented{end}": sum(one.is_firm for one in false),
+            f"no_promises_in_words{end}": sum(not one.is_firm for one in false),
+        }
+    return figures | {"promises": sum(map(_is_promised, cases)), "no_promises": sum(not _is_promised(c) for c in cases)}
+
+
+def _promised(case: Case, label: str) -> ValidPromise | None:
+    drafted = case["draft"]
+    draft = CommitmentDraft(
+        to=drafted["to"],
+        what=drafted["what"],
+        where=drafted["where"],
+        when=drafted["when"],
+        turn=drafted["turn"],
+        mode=case["honest_mode"] if label == "honest" else "planned",
+    )
+    return next(iter(_judge(case, drafted["by"], commitments=[draft]).commitments), None)
+
+
+def _is_promised(case: Case) -> bool:
+    """Whether somebody promised it, and the one the draft names."""
+    return case["truth"]["promised"] and case["truth"]["by"] in (case["draft"]["by"], "both")
+
+
+def _slots(promise: ValidPromise) -> tuple[str, str]:
+    """Place and time as they are kept."""
+    if promise.due_at is None:
+        return promise.place, ""
+    when = iso(promise.due_at) if promise.has_hour else iso(WorldTime(promise.due_at - 1))[:10]
+    return promise.place, when
+
+
+def _said_slots(case: Case) -> tuple[str, str]:
+    return (case["truth"]["where"], case["truth"]["when"]) if _is_promised(case) else ("", "")
 
 
 def _share(all_of: Sequence[Judged], some: Sequence[Judged]) -> float:

@@ -10,7 +10,18 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
 
-from service.api import actions, conversations, events, health, memory_graph, people, problem, world, world_list
+from service.api import (
+    actions,
+    commitments,
+    conversations,
+    events,
+    health,
+    memory_graph,
+    people,
+    problem,
+    world,
+    world_list,
+)
 from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
@@ -140,6 +151,7 @@ def create_app(
         world_list.router,
         events.router,
         people.router,
+        commitments.router,
         actions.router,
         memory_graph.router,
         health.router,

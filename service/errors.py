@@ -12,6 +12,7 @@ KataribeError
 │   └── TickTooLong         422   a tick that orders more than may be lived at once
 ├── Conflict                409
 │   ├── Busy                      somebody talks already
+│   ├── CommitmentOver            the promise is kept, broken, released or lapsed
 │   ├── NotBeside                 the two do not stand next to each other
 │   ├── NoWayThere                no open way leads there
 │   ├── Closed                    the facility is shut at this hour
@@ -138,6 +139,12 @@ class Busy(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
 
     slug = "busy"
+
+
+class CommitmentOver(Conflict):
+    """Facts: `id`, `state`."""
+
+    slug = "commitment-over"
 
 
 class NotBeside(Conflict):

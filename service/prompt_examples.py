@@ -21,6 +21,7 @@ from service.memory.extraction import ClosingContext, KnownFact, Participant, Sp
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN
+from world.time import WorldTime
 
 _NEED = FeltNeed(
     need_id="energy", name="Energy", level=9, lowest=0, highest=100, is_critical=True, can_be_critical=True
@@ -121,7 +122,7 @@ CLOSING = [
         now="7:05",
         goal=goal,
         goal_achieved=achieved,
-        lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello."),),
+        lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello.", at=WorldTime(0)),),
     )
     for goal, achieved, mood in _ENDINGS
 ]

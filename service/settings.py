@@ -122,7 +122,8 @@ class MemorySettings(BaseModel):
 class WorldSettings(BaseModel):
     """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`:
     how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
-    at once.
+    at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
+    promise to it.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -133,6 +134,8 @@ class WorldSettings(BaseModel):
     tick_minutes: int = Field(default=1, ge=1, le=1440)
     max_tick_minutes: int = Field(default=10_080, ge=1440)
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)
+    promise_kept: int = Field(default=5, ge=0, le=100)
+    promise_broken: int = Field(default=-8, ge=-100, le=0)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

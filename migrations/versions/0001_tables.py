@@ -42,14 +42,21 @@ def upgrade() -> None:
         sa.Column("what", sa.String(), nullable=False),
         sa.Column("words", sa.String(), nullable=False),
         sa.Column("place", sa.String(), nullable=False),
+        sa.Column("node_id", sa.String(), nullable=True),
         sa.Column("due_at", sa.BigInteger(), nullable=True),
+        sa.Column("has_hour", sa.Boolean(), nullable=False),
+        sa.Column("is_firm", sa.Boolean(), nullable=False),
         sa.Column("conversation_id", sa.String(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("made_at", sa.BigInteger(), nullable=False),
+        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("world_id", "id", name=op.f("pk_commitments")),
     )
     with op.batch_alter_table("commitments", schema=None) as batch_op:
         batch_op.create_index("ix_commitments_conversation", ["world_id", "conversation_id"], unique=False)
+        batch_op.create_index("ix_commitments_expiry", ["world_id", "expires_at"], unique=False)
 
     op.create_table(
         "conversations",
@@ -480,6 +487,7 @@ def downgrade() -> None:
 
     op.drop_table("conversations")
     with op.batch_alter_table("commitments", schema=None) as batch_op:
+        batch_op.drop_index("ix_commitments_expiry")
         batch_op.drop_index("ix_commitments_conversation")
 
     op.drop_table("commitments")

@@ -109,7 +109,9 @@ class KeptFactOut(Out):
 
 
 class MidTermOut(Out):
-    """Something that affects the character's next days."""
+    """Something that affects the character's next days. A `commitment` is an open promise, by the person or to it, or
+    what became of one.
+    """
 
     content: str
     importance: Importance
@@ -117,12 +119,39 @@ class MidTermOut(Out):
     created_at: WorldTimeText | None = None
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
     conversation_id: str | None = None
+    kind: str = Field(default="conversation", examples=["conversation", "commitment"])
 
     @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
     @property
     def source_npc_id(self) -> str | None:
         """An older name of `partner_id`."""
         return self.partner_id
+
+
+class CommitmentIn(In):
+    """What became of a promise."""
+
+    state: Literal["kept", "broken", "released"]
+
+
+class CommitmentOut(Out):
+    """A promise, in the words it was made in. What was not said is empty, or null."""
+
+    id: str
+    by_id: str
+    to_id: str
+    words: str
+    state: Literal["open", "kept", "broken", "released", "lapsed"]
+    place: str = Field(description="where, as it was said")
+    node_id: str | None = Field(description="where, if that is on the map")
+    due_at: WorldTimeText | None = Field(description="when: a minute, or the end of the day that was said")
+    has_hour: bool = Field(description="an hour was said, not a day alone")
+    moves: bool = Field(description="it was planned for a place and an hour: who made it goes there")
+    made_at: WorldTimeText
+    expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
+    ended_at: WorldTimeText | None
+    conversation_id: str
+    turn: int
 
 
 class RejectedOut(Out):
@@ -257,6 +286,12 @@ if TYPE_CHECKING:
     AnyEventOut = EventOut
 else:
     AnyEventOut = Annotated[Union[tuple(EVENTS.values())], Field(discriminator="kind")]  # noqa: UP007 - of a tuple
+
+
+class AgendaPage(Page):
+    """Promises, those that are open first."""
+
+    items: list[CommitmentOut]
 
 
 class EventPage(Page):

@@ -3,7 +3,7 @@
 It goes on only if all of this holds, each for a reason of its own:
 
 - what it has been doing since its model was last asked is over, by itself, and was not in vain;
-- no need is critical;
+- no need is critical, and no promise is to be kept now;
 - the day's block is still the one of that question (a plan that is due or broken is a question of its own);
 - the block wants the same thing here again (`by_routine`); at home, who did nothing much may go on doing nothing much;
 - nobody is in sight who was not then, and nothing is told, or carried, that was not then;
@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from service.decision.agent_state import LastAsked
+from service.decision.appointments import keeping
 from service.decision.day import at_home
 from service.decision.options import LONGEST_WAIT
 from service.decision.routine import by_routine
@@ -56,8 +57,14 @@ def carry_on(situation: Situation) -> tuple[Option, WorldTime | None] | None:
     last = situation.agent_state.last_asked
     if last is None or last.continuations >= MOST or not _is_quiet(situation, last) or _could_meet(situation):
         return None
+    if keeping(situation.world.setting, situation.snapshot, situation.agenda):
+        return None
     option, wake_at = by_routine(
-        situation.world.setting, situation.speaker, situation.snapshot, situation.agent_state.plan
+        situation.world.setting,
+        situation.speaker,
+        situation.snapshot,
+        situation.agent_state.plan,
+        situation.agenda,
     )
     if option.node_id != situation.snapshot.node_id:
         return None

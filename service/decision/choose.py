@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from service.decision.agent_state import AgentState
+from service.decision.appointments import earliest, in_time, wake_for
 from service.decision.ask import ask
 from service.decision.carry_on import after_going_on, carry_on, last_asked
 from service.decision.check import decision_fault, offer_of
@@ -19,6 +20,7 @@ from service.decision.recall import recent, remembered_lines
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
+from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
 from service.usage import Usage
@@ -51,8 +53,14 @@ class Chosen:
     planned: bool = False
 
 
-async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapshot, agent_state: AgentState) -> Chosen:
-    """Decide. `world` is at the snapshot's time.
+async def choose(
+    deps: DecisionDependencies,
+    world: WorldView,
+    snapshot: Snapshot,
+    agent_state: AgentState,
+    agenda: tuple[Commitment, ...] = (),
+) -> Chosen:
+    """Decide. `world` is at the snapshot's time; `agenda` is what the character promised and was promised.
 
     While nothing is new and its day's block goes on, the character goes on too, without a model call (`carry_on`).
     A model that fails, or answers wrongly twice, makes the character fall back to its plan or routine. The memory graph
@@ -63,7 +71,11 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
     """
     world.character(snapshot.person_id)
     situation = Situation(
-        world=world, snapshot=snapshot, agent_state=agent_state, recent=await recent(deps, world, snapshot.person_id)
+        world=world,
+        snapshot=snapshot,
+        agent_state=agent_state,
+        recent=await recent(deps, world, snapshot.person_id),
+        agenda=agenda,
     )
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
@@ -71,7 +83,7 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
         return _fall_back(situation, planning, Usage(), 0, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return _go_on(situation, *further)
-    offers = offered(world, snapshot, situation.slot)
+    offers = offered(world, snapshot, situation.slot, agenda)
     today = {talk.conversation_id for talk in situation.recent.today}
     context = situation.decision(
         offers, await remembered_lines(deps, world, snapshot.person_id, situation.query(), today)
@@ -80,9 +92,10 @@ async def choose(deps: DecisionDependencies, world: WorldView, snapshot: Snapsho
     offer = offer_of(context, asked.value) if asked.value else None
     if asked.value is None or offer is None:
         return _fall_back(situation, planning, asked.usage, asked.failures, asked.failure, "decision")
+    wake_at = wake_for(world.setting, snapshot, offer.option, agenda)
     return Chosen(
-        option=offer.option,
-        wake_at=_wake_at(situation, offer.option),
+        option=in_time(world.setting, snapshot, offer.option, wake_at),
+        wake_at=earliest(_wake_at(situation, offer), wake_at),
         agent_state=_with_thought(situation, asked.value, offer),
         by="model",
         usage=planning.asked.usage + asked.usage,
@@ -108,7 +121,11 @@ def _fall_back(
 ) -> Chosen:
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
     option, wake_at = by_routine(
-        situation.world.setting, situation.speaker, situation.snapshot, situation.agent_state.plan
+        situation.world.setting,
+        situation.speaker,
+        situation.snapshot,
+        situation.agent_state.plan,
+        situation.agenda,
     )
     return Chosen(
         option=option,
@@ -148,8 +165,8 @@ def _with_thought(situation: Situation, decision: Decision, offer: Offer) -> Age
     )
 
 
-def _wake_at(situation: Situation, option: Option) -> WorldTime | None:
-    """When the next block begins; never in the middle of something that was paid for."""
-    slot = situation.slot
+def _wake_at(situation: Situation, offer: Offer) -> WorldTime | None:
+    """When the next block begins; never in the middle of something that was paid for, or is done to keep a promise."""
+    slot, option = situation.slot, offer.option
     costs = any(action.id == option.action_id and action.cost for action in situation.world.setting.catalogue.actions)
-    return slot.until if slot and not costs else None
+    return slot.until if slot and not costs and not offer.keeps else None

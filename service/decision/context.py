@@ -85,7 +85,8 @@ class PastTalk:
 @dataclass(frozen=True, kw_only=True)
 class Offer:
     """Something the character may choose: its number, the option, and how it reads. `is_planned`: the day's block wants
-    it. `helps` is the need it is for ("": none), `is_night` marks the night's sleep.
+    it. `helps` is the need it is for, `keeps` the promise that it keeps ("": none), `is_night` marks the night's
+    sleep.
     """
 
     number: int
@@ -95,6 +96,7 @@ class Offer:
     is_planned: bool = False
     helps: str = ""
     is_night: bool = False
+    keeps: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

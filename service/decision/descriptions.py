@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from service.decision.agent_state import Failed
 from service.locales import Language, Listed, Phrase
+from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, GO, WAIT, ActionDef
 from world.life import Because
@@ -60,6 +61,15 @@ def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int
     if option.action_id not in BUILT_IN:
         about.append(gains_line(world, world.setting.catalogue.action(option.action_id)))
     return _with(world, option, world.say("common.semicolon").join(filter(None, about)))
+
+
+def keeping_line(world: WorldView, one: Commitment, option: Option, person_id: str) -> str:
+    """``Keep the promise: meet Taro at the cedar hill, 17:00 (walk 12, 5 min)``."""
+    key = "decision.keep_own" if one.by_id == person_id else "decision.keep_others"
+    at = one.appointment
+    assert at is not None and one.node_id is not None  # noqa: S101, PT018  only appointments are offered
+    what = world.say(key, name=world.name_of(one.other(person_id)), place=world.map.label(one.node_id), at=clock_of(at))
+    return world.say("common.aside", what=what, inside=_times(world, option))
 
 
 def option_line(world: WorldView, option: Option) -> str:

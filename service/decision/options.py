@@ -1,8 +1,11 @@
 """Owns which options a decision offers: first what the day's block wants, then what is near; few enough to read."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from service.decision.appointments import Keeping, keeping
 from service.decision.day import Slot, at_home
+from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from world.actions import TALK, WAIT, ActionDef, Where
 from world.errors import Unreachable
@@ -30,14 +33,17 @@ _BROKEN = {
 
 @dataclass(frozen=True, kw_only=True)
 class Offered:
-    """What can be chosen, `planned` options of the current block first, and what is not possible, in the same order."""
+    """What can be chosen: appointments that can be kept, then `options`, the `planned` ones of the current block first;
+    and what is not possible, in the same order.
+    """
 
+    keeping: tuple[Keeping, ...] = ()
     options: tuple[Option, ...]
     planned: int
     refusals: tuple[Refusal, ...]
 
 
-def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Offered:
+def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None, agenda: Sequence[Commitment] = ()) -> Offered:
     """What is offered; waiting always is."""
     found = possible(world.setting, snapshot, nearest=NEAREST)
     own = planned(world, snapshot, slot)
@@ -50,7 +56,12 @@ def offered(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> Offered:
     options |= dict.fromkeys(_patient(one, slot, snapshot) for one in _few(found.options, set(options), left, urgent))
     missing = [one for one in own if isinstance(one, Refusal)]
     missing += [one for one in found.refusals if one not in missing and not _is_by_day(world, one)]
-    return Offered(options=tuple(options), planned=first, refusals=tuple(missing))
+    return Offered(
+        keeping=keeping(world.setting, snapshot, agenda),
+        options=tuple(options),
+        planned=first,
+        refusals=tuple(missing),
+    )
 
 
 def planned(world: WorldView, snapshot: Snapshot, slot: Slot | None) -> tuple[Option | Refusal, ...]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from service.content.profile import CharacterProfile
 from service.decision.agent_state import PlanBlock
+from service.decision.appointments import earliest, in_time, keeping, wake_for
 from service.decision.day import Slot, at_home, day_blocks, slot_at
 from service.decision.relief import at_hand, helps, relief, wanted
+from service.people.commitments import Commitment
 from world.actions import WAIT, ActionDef, Where
 from world.errors import Unreachable
 from world.option import Option
@@ -27,18 +29,27 @@ _WORK = "work"
 
 
 def by_routine(
-    setting: Setting, profile: CharacterProfile, snapshot: Snapshot, plan: tuple[PlanBlock, ...] = ()
+    setting: Setting,
+    profile: CharacterProfile,
+    snapshot: Snapshot,
+    plan: tuple[PlanBlock, ...] = (),
+    agenda: tuple[Commitment, ...] = (),
 ) -> tuple[Option, WorldTime | None]:
     """What the character does by its plan, else by its routine, and when it looks up again at the latest.
 
-    Critical needs come first, then the night's sleep, then the block of the day. Nobody begins a talk. The option is
-    always possible; it ends when the next block begins, but a meal, once paid, is had.
+    Promises of the `agenda` come first, then critical needs, the night's sleep, and the block of the day. Nobody begins
+    a talk. The option is always possible; it ends when the next block begins, but a meal, once paid, is had.
     """
+    promised = keeping(setting, snapshot, agenda)
+    if promised:
+        return promised[0].option, None
     slot = slot_at(day_blocks(setting, profile, plan), snapshot.time)
     moment = _Moment(setting=setting, snapshot=snapshot, slot=slot)
     option = _choose(moment)
+    leaves = wake_for(setting, snapshot, option, agenda)
+    option = in_time(setting, snapshot, option, leaves)
     wake_at = slot.until if slot else None
-    return option, wake_at if wake_at and _ends(snapshot, option) <= wake_at else None
+    return option, earliest(wake_at if wake_at and _ends(snapshot, option) <= wake_at else None, leaves)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

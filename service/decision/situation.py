@@ -1,11 +1,13 @@
 """Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from service.content.profile import CharacterProfile
 from service.decision.agent_state import AgentState
+from service.decision.appointments import Keeping
 from service.decision.context import (
     DecisionContext,
     Offer,
@@ -25,12 +27,14 @@ from service.decision.descriptions import (
     failed_line,
     gains_line,
     in_short,
+    keeping_line,
     offer_line,
     refusal_lines,
 )
 from service.decision.options import Offered
 from service.decision.recall import Recent
 from service.decision.relief import helps
+from service.people.commitments import Commitment, commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where
@@ -43,18 +47,23 @@ MAX_PLACES = 14
 """Facilities a plan is offered: those of the routine, then the nearest."""
 MAX_OTHERS = 8
 """People in sight that a prompt tells of: the nearest."""
+MAX_PROMISES = 4
+"""Promises that a prompt tells of: the soonest."""
 _ASKED_ABOUT = 3
 """People in sight whom the long-term memory is asked about."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Situation:
-    """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it."""
+    """A character at the moment it decides: the world, what it perceives, what is on its mind, what came back to it,
+    and what it promised and was promised (`agenda`).
+    """
 
     world: WorldView
     snapshot: Snapshot
     agent_state: AgentState
     recent: Recent
+    agenda: tuple[Commitment, ...] = ()
 
     @property
     def speaker(self) -> CharacterProfile:
@@ -96,7 +105,13 @@ class Situation:
             ended_id=self.snapshot.ended,
             others=self._others(),
             remembered=tuple(in_short(fact, self.world.language) for fact in remembered),
-            offers=tuple(self._offer(i, option, i <= offered.planned) for i, option in enumerate(offered.options, 1)),
+            offers=(
+                *(self._keeping(i, one) for i, one in enumerate(offered.keeping, 1)),
+                *(
+                    self._offer(i, option, i <= len(offered.keeping) + offered.planned)
+                    for i, option in enumerate(offered.options, len(offered.keeping) + 1)
+                ),
+            ),
             refusals=refusal_lines(self.world, offered.refusals),
         )
 
@@ -109,6 +124,10 @@ class Situation:
             at_home=tuple(map(self._plan_action, home)),
             broken=broken,
         )
+
+    def _keeping(self, number: int, one: Keeping) -> Offer:
+        text = keeping_line(self.world, one.commitment, one.option, self.snapshot.person_id)
+        return Offer(number=number, option=one.option, text=text, keeps=one.commitment.id)
 
     def _offer(self, number: int, option: Option, is_planned: bool) -> Offer:
         catalogue = self.world.setting.catalogue
@@ -146,8 +165,17 @@ class Situation:
                 )
                 for talk in self.recent.today
             ),
-            "mid_term": tuple(in_short(content, self.world.language) for content in self.recent.mid_term),
+            "mid_term": (
+                *(in_short(content, self.world.language) for content in self.recent.mid_term),
+                *self._promises(),
+            ),
         }
+
+    def _promises(self) -> Iterator[str]:
+        """The soonest last."""
+        now = self.snapshot.time
+        promised = [one for one in self.agenda if one.is_open(now)][:MAX_PROMISES]
+        return (commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(promised))
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

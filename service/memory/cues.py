@@ -33,6 +33,11 @@ def is_over(text: str) -> bool:
     return _has("over", text)
 
 
+def is_unsure(text: str) -> bool:
+    """Whether who says it leaves open whether it will be, or refuses."""
+    return _has("unsure", text)
+
+
 def _has(sign: str, text: str) -> bool:
     pattern = _signs().get(sign)
     return pattern is not None and pattern.search(folded(text)) is not None

@@ -231,6 +231,12 @@ def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:
 def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:
     """On one line each: nobody forges the other's line by a line break in his own."""
     return tuple(
-        SpokenLine(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=" ".join(t.text.split()))
+        SpokenLine(
+            turn=t.turn,
+            speaker_id=t.speaker_id,
+            speaker_name=t.speaker_name,
+            text=" ".join(t.text.split()),
+            at=WorldTime(t.at),
+        )
         for t in turns
     )

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.content.profile import Importance, Mood
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
+from world.time import WorldTime
 
 Ref = Annotated[str, Field(max_length=8)]
 Turn = Annotated[int, Field(ge=0, le=99)]
@@ -33,12 +34,13 @@ REFS = ("a", "b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpokenLine:
-    """A line of the transcript. `turn` counts from 0."""
+    """A line of the transcript. `turn` counts from 0; `at` is the world time at which it was said."""
 
     turn: int
     speaker_id: str
     speaker_name: str
     text: str
+    at: WorldTime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

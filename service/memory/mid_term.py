@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
+from service.people.commitments import Commitment, commitment_line, open_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import MemoryExpired
 from service.store.events import schedule_event
@@ -28,14 +29,37 @@ def expires_at(importance: Importance, created_at: WorldTime, *, day_starts: int
 
 
 def mid_term_memories(session: Session, world: WorldView, *person_ids: str) -> list[MidTermRow]:
-    """Those that these persons have at the moment of `world`, the most urgent last."""
+    """Those that these persons have at the moment of `world`, the most urgent last. Open promises, by a person and to
+    it, are among them: they are stored once, as commitments.
+    """
     query = select(MidTermRow).where(
         MidTermRow.world_id == world.id,
         col(MidTermRow.person_id).in_(person_ids),
         MidTermRow.created_at <= world.now,
         MidTermRow.expires_at > world.now,
     )
-    return list(session.exec(query.order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))))
+    promised = [
+        _promised(world, one, person_id)
+        for one in open_commitments(session, world, *person_ids)
+        for person_id in person_ids
+        if person_id in (one.by_id, one.to_id)
+    ]
+    return sorted((*session.exec(query), *promised), key=lambda row: (-row.expires_at, row.id))
+
+
+def _promised(world: WorldView, one: Commitment, person_id: str) -> MidTermRow:
+    """A promise as something that is on the person's mind; no row of the store."""
+    return MidTermRow(
+        world_id=world.id,
+        person_id=person_id,
+        id=one.id,
+        content=commitment_line(world, one, person_id),
+        importance="high",
+        created_at=one.made_at,
+        expires_at=one.ends_at,
+        partner_id=one.other(person_id),
+        kind="commitment",
+    )
 
 
 def tell_expired(session: Session, world: WorldView, now: WorldTime) -> None:

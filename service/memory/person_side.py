@@ -15,6 +15,9 @@ from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
 from service.memory.validate import ValidClaim, ValidExtraction, ValidSide
 from service.people.attitude import felt_moods
+from service.people.commitments import around
+from service.people.commitments import expires_at as commitment_expires
+from service.people.place_names import node_named
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.ids import derived_id
@@ -27,8 +30,7 @@ from service.store.tables import (
     SummaryRow,
     TurnRow,
 )
-from world.errors import BadWorldTime
-from world.time import WorldTime, parse_time
+from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class SideChanges:
     self_facts: list[dict[str, Any]]
     facts: list[dict[str, Any]]
     mid_term: list[MidTermRow]
+    promised: list[CommitmentRow]
     rows: Sequence[SQLModel]
 
 
@@ -117,6 +120,7 @@ def side_changes(
         side.question.self_fact_ids,
         side.question.context.names,
     )
+    promised = _commitments(world, conversation, side)
     return SideChanges(
         affinity=affinity,
         mood=mood,
@@ -128,7 +132,8 @@ def side_changes(
             if fact.retells is None
         ],
         mid_term=_mid_term(world, conversation, side),
-        rows=[attitude, felt, *told, *_commitments(conversation, side)],
+        promised=promised,
+        rows=[attitude, felt, *told, *promised],
     )
 
 
@@ -190,25 +195,47 @@ def _mid_term(world: WorldView, conversation: ConversationRow, side: PersonSide)
     ]
 
 
-def _commitments(conversation: ConversationRow, side: PersonSide) -> list[CommitmentRow]:
+def _commitments(world: WorldView, conversation: ConversationRow, side: PersonSide) -> list[CommitmentRow]:
     """A promise to somebody whom the answer does not name is one to the partner."""
     people = {one.ref: one.person_id for one in side.question.context.participants if one.person_id != side.person_id}
-    return [
-        CommitmentRow(
+    rows = []
+    for index, promise in enumerate(side.valid.commitments):
+        to_id = people.get(promise.to, side.partner_id)
+        place, node_id = _place(world, conversation, promise.place, (side.person_id, to_id))
+        made_at = WorldTime(side.turns[promise.turn].at)
+        is_appointment = promise.is_firm and promise.has_hour and node_id is not None
+        row = CommitmentRow(
             world_id=conversation.world_id,
             id=derived_id(conversation.id, side.person_id, "commitment", index),
             by_id=side.person_id,
-            to_id=people.get(draft.to, side.partner_id),
-            what=draft.what,
-            words=side.turns[draft.turn].text,
-            place=draft.where,
-            due_at=_time(draft.when),
+            to_id=to_id,
+            what=promise.what,
+            words=promise.words,
+            place=place,
+            node_id=node_id,
+            due_at=promise.due_at,
+            has_hour=promise.has_hour,
+            is_firm=promise.is_firm,
             conversation_id=conversation.id,
-            turn=draft.turn,
-            made_at=side.turns[draft.turn].at,
+            turn=promise.turn,
+            made_at=made_at,
+            expires_at=commitment_expires(made_at, promise.due_at, is_appointment=is_appointment),
         )
-        for index, draft in enumerate(side.valid.commitments)
-    ]
+        rows.append(row)
+    return rows
+
+
+def _place(
+    world: WorldView, conversation: ConversationRow, said: str, people: tuple[str, str]
+) -> tuple[str, str | None]:
+    """The place as it was said, and where it is on the map. An NPC goes nowhere: what it promises of another place is
+    no place, and nobody meets it there.
+    """
+    node_id = node_named(world.map, said, conversation.node_id)
+    posts = [world.map.posts[person_id] for person_id in people if person_id in world.map.posts]
+    if node_id is not None and all(node_id in around(world.setting, post) for post in posts):
+        return said, node_id
+    return ("" if people[0] in world.map.posts else said), None
 
 
 def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraft:
@@ -228,10 +255,3 @@ def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraf
         replaces=tuple(ids[ref] for ref in fact.replaces),
         retells=None if fact.retells is None else ids[fact.retells],
     )
-
-
-def _time(text: str) -> WorldTime | None:
-    try:
-        return parse_time(text) if text else None
-    except BadWorldTime:
-        return None

@@ -31,6 +31,7 @@ from service.memory.extraction import (
     SideExtraction,
     SpokenLine,
 )
+from service.memory.promise import ValidPromise, judged_promise, promising_turn
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held
 from service.memory.summary import checked_summary
@@ -98,7 +99,7 @@ class ValidSide:
     self_facts: tuple[ValidClaim[SelfClaim], ...]
     facts: tuple[ValidClaim[Claim], ...]
     mid_term: tuple[ValidMidTerm, ...]
-    commitments: tuple[CommitmentDraft, ...]
+    commitments: tuple[ValidPromise, ...]
     rejected_self_facts: tuple[Rejected, ...]
     rejected: tuple[Rejected, ...]
 
@@ -128,11 +129,13 @@ def validate_extraction(
 ) -> ValidExtraction:
     """What of the extraction may be stored. It has an entry for everybody who took part."""
     summary, left_out = checked_summary(extraction.summary, context)
+    promised = _promised(extraction, context)
     return ValidExtraction(
         summary=summary,
         topics=_topics(extraction.topics, context),
         sides=tuple(
-            _side(extraction.side_of(owner.ref), _View(context, owner), affinity_step) for owner in context.participants
+            _side(extraction.side_of(owner.ref), _View(context, owner), affinity_step, promised)
+            for owner in context.participants
         ),
         rejected=tuple(
             Rejected(statement=text, turn=None, reason=RejectionReason.NOT_IN_THE_TURN) for text in left_out
@@ -200,10 +203,19 @@ class _View:
         return share(wanted, self.words(turn, statement).both) if wanted else 1.0
 
 
-def _side(side: SideExtraction, view: _View, affinity_step: int) -> ValidSide:
+def _promised(extraction: ClosingExtraction, context: ClosingContext) -> frozenset[int]:
+    """The turns in which anybody there promises something."""
+    return frozenset(
+        promise.turn
+        for owner in context.participants
+        for promise in _sift(extraction.side_of(owner.ref).commitments, partial(_commitment, _View(context, owner)))[0]
+    )
+
+
+def _side(side: SideExtraction, view: _View, affinity_step: int, promised: frozenset[int]) -> ValidSide:
     self_facts, no_self_facts = _sift(side.self_facts, partial(_self_fact, view))
     facts, no_facts = _sift(side.facts, partial(_fact, view))
-    mid_term, no_mid_term = _sift(side.mid_term, partial(_mid_term, view))
+    mid_term, no_mid_term = _sift(side.mid_term, partial(_mid_term, view, promised))
     commitments, no_commitments = _sift(side.commitments, partial(_commitment, view))
     return ValidSide(
         participant=view.owner,
@@ -338,8 +350,12 @@ def _found(view: _View, found: FoundFact, kept: Sequence[ValidClaim[Claim]]) -> 
     return None if isinstance(verdict, RejectionReason) else verdict
 
 
-def _mid_term(view: _View, draft: MidTermDraft, kept: Sequence[ValidMidTerm]) -> ValidMidTerm | RejectionReason:
-    """Whoever said it: the words stand for themselves. What the turn says nothing of is left out."""
+def _mid_term(
+    view: _View, promised: frozenset[int], draft: MidTermDraft, kept: Sequence[ValidMidTerm]
+) -> ValidMidTerm | RejectionReason:
+    """Whoever said it: the words stand for themselves. What the turn says nothing of is left out, and so is a turn that
+    is a promise: that stands on everybody's mind already.
+    """
     if draft.turn not in view.lines:
         return RejectionReason.NO_SUCH_TURN
     words = view.words(draft.turn, draft.content)
@@ -348,22 +364,25 @@ def _mid_term(view: _View, draft: MidTermDraft, kept: Sequence[ValidMidTerm]) ->
     if view.carries(draft.turn, draft.content) < CARRIED:
         return RejectionReason.NOT_IN_THE_TURN
     shown = words.rendered(view.language, "hearsay" if draft.mode == "hearsay" else "asserted")
-    if any(one.words == shown for one in kept):
+    if draft.turn in promised or any(one.words == shown for one in kept):
         return RejectionReason.KNOWN_ALREADY
     return ValidMidTerm(words=shown, importance=draft.importance)
 
 
-def _commitment(
-    view: _View, draft: CommitmentDraft, kept: Sequence[CommitmentDraft]
-) -> CommitmentDraft | RejectionReason:
-    """Who promises says so itself; what it promises may have been said over many turns."""
+def _commitment(view: _View, draft: CommitmentDraft, kept: Sequence[ValidPromise]) -> ValidPromise | RejectionReason:
+    """Who promises says so itself, or says yes to the question; the words of its turn say what."""
     if draft.turn not in view.lines:
         return RejectionReason.NO_SUCH_TURN
-    if not view.is_by_owner(draft.turn):
+    if draft.mode not in ("planned", "asserted"):
+        return RejectionReason.NOT_MEANT
+    turn = promising_turn(view.lines, draft, view.owner.person_id)
+    if turn is None:
         return RejectionReason.NOT_SAID_BY_ITSELF
-    if not occurs(draft.what, view.everything, view.names):
+    promise = judged_promise(view.lines, draft, turn, view.names, view.language)
+    if view.carries(turn, draft.what) < CARRIED and not promise.is_firm:
         return RejectionReason.NOT_HEARD
-    return RejectionReason.KNOWN_ALREADY if any(are_same(draft.what, one.what, view.names) for one in kept) else draft
+    known = any(are_same(draft.what, one.what, view.names) and one.due_at == promise.due_at for one in kept)
+    return RejectionReason.KNOWN_ALREADY if known else promise
 
 
 def _sift(

@@ -38,6 +38,8 @@ _LONGEST_ACTIVITY = 80
 def decide(context: DecisionContext, rng: random.Random) -> Decision:
     """A believable choice; the same context and generator state make the same one."""
     line = next((line for line in context.day if line.is_current), None)
+    if (offer := next((offer for offer in context.offers if offer.keeps), None)) is not None:
+        return _decision(context, rng, offer, "promise")
     if (offer := _pressing(context)) is not None:
         return _decision(context, rng, offer, "need", need=_name(context, offer.helps))
     if (offer := _night(context, line)) is not None:

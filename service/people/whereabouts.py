@@ -27,6 +27,21 @@ def segment_of(session: Session, world: WorldView, character_id: str, at: WorldT
     return Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times))
 
 
+def segments_between(
+    session: Session, world: WorldView, character_id: str, since: WorldTime, until: WorldTime
+) -> list[Segment]:
+    """The segments that hold the character from `since` to `until`, both included, in order."""
+    query = select(MovementRow).where(
+        MovementRow.world_id == world.id,
+        MovementRow.character_id == character_id,
+        MovementRow.starts_at > since,
+        MovementRow.starts_at <= until,
+    )
+    rows = session.exec(query.order_by(col(MovementRow.starts_at)))
+    later = [Segment(path=tuple(row.path), times=tuple(WorldTime(t) for t in row.times)) for row in rows]
+    return [segment_of(session, world, character_id, since), *later]
+
+
 def positions(session: Session, world: WorldView, at: WorldTime | None = None) -> dict[str, Position]:
     """Everybody's position at `at` (None: now), NPCs included."""
     moment = world.now if at is None else at

@@ -18,6 +18,10 @@ from service.store.event_kinds import (
     Announced,
     Arrived,
     ClosingFailed,
+    CommitmentBroken,
+    CommitmentDue,
+    CommitmentKept,
+    CommitmentMade,
     ConversationClosed,
     ConversationEnded,
     ConversationStarted,
@@ -84,6 +88,9 @@ class Feed:
                 return self._say("run.closing_failed", happened, partner=partner, error=payload.error)
             case FactRejected():
                 return self._rejected(happened, payload)
+            case CommitmentMade() | CommitmentDue() | CommitmentKept() | CommitmentBroken():
+                other, words = self._name(payload.to_id), one_line(payload.words)
+                return self._say(f"run.{payload.kind}", happened, other=other, words=words)
             case Slept() | MemoryExpired() | Announced() | WeatherSet():
                 return self._say(f"run.{payload.kind}", happened, **_plain(payload))
         return self._say("run.other", happened, kind=payload.kind)

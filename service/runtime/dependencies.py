@@ -14,7 +14,7 @@ from service.errors import WrongPhase
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
-from service.store.tables import ConversationKey
+from service.store.tables import ConversationKey, ConversationRow
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -36,7 +36,8 @@ class WorldDependencies:
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
         agent_state = world_session.agent_states.get(snapshot.person_id, AgentState())
-        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state)
+        agenda = world_session.agendas.get(snapshot.person_id, ())
+        return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, agenda)
 
     async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be
@@ -44,10 +45,18 @@ class WorldDependencies:
         """
         return await self.engine.turn(key, index, at)
 
-    async def close(self, key: ConversationKey) -> None:
-        """Remember the conversation, and hand what is remembered to a store outside our database."""
+    async def close(self, world_session: WorldSession, key: ConversationKey) -> None:
+        """Remember the conversation, and hand what is remembered to a store outside our database.
+
+        What was promised in it stands in the agendas of those who took part when this returns.
+        """
         await self.engine.close(key)
         await self.outbox.deliver_conversation(key)
+
+        def work(session: Session) -> None:
+            world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
+
+        await self.conversation.database.read(work)
 
     async def end_dropped(self, world_session: WorldSession) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they

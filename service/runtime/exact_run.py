@@ -161,7 +161,7 @@ class ExactRun:
             at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
             last = await self._deps.speak(key, call.index, at)
             return lambda: ahead.turned(call, last=last)
-        await self._deps.close(key)
+        await self._deps.close(self.world_session, key)
         return lambda: ahead.closed(call)
 
     async def _decide(self, call: Call) -> Chosen:
@@ -169,6 +169,7 @@ class ExactRun:
         question = Question(
             snapshot=snapshot,
             agent_state=world_session.agent_states.get(call.person_id, AgentState()),
+            agenda=world_session.agendas.get(call.person_id, ()),
             circumstances=world_session.world.at(call.time).circumstances,
         )
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
+from service.people.commitments import Commitment
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -66,6 +67,7 @@ class Question:
 
     snapshot: Snapshot
     agent_state: AgentState
+    agenda: tuple[Commitment, ...]
     circumstances: str
 
 

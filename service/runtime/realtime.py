@@ -172,7 +172,7 @@ class RealtimeStep:
         key = self._world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:
             return await self._deps.speak(key, call.index, None)
-        await self._deps.close(key)
+        await self._deps.close(self._world_session, key)
         return None
 
 

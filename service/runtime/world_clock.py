@@ -1,8 +1,9 @@
-"""Owns what time alone brings: mid-term memories expire, days begin, and what was scheduled is told."""
+"""Owns what time alone brings: mid-term memories expire, promises fall due, days begin, what was scheduled is told."""
 
 from sqlmodel import Session
 
 from service.memory.mid_term import tell_expired
+from service.people.commitments import pass_time
 from service.people.worlds import WorldView
 from service.store.event_kinds import DayBegan
 from service.store.events import flush_due, schedule_event
@@ -15,6 +16,7 @@ LEAP_DAYS = 31
 def advance_clock(session: Session, world: WorldView, now: WorldTime) -> None:
     """The clock of `world` goes on to `now`, and everything before it is told; the caller commits."""
     tell_expired(session, world, now)
+    pass_time(session, world, now)
     _begin_day(session, world, now)
     flush_due(session, world.id, now)
     session.get_one(WorldRow, world.id).now = now

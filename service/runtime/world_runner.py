@@ -19,6 +19,7 @@ from sqlmodel import Session
 
 from service.errors import Invalid, KataribeError, RunInterrupted, TickTooLong, WorldMoves, WorldStopped
 from service.locales import Phrase
+from service.people.commitments import agendas
 from service.people.worlds import WorldView
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
@@ -449,7 +450,9 @@ class WorldRunner:
     def _taken_up(self, session: Session, world_id: str, kept: _Kept) -> WorldSession | None:
         if not claim_if_there(session, self.id, world_id, self.lease_seconds):
             return None
-        return self._session_of(session, self.deps.conversation.worlds.open(session, world_id), kept)
+        world_session = self._session_of(session, self.deps.conversation.worlds.open(session, world_id), kept)
+        world_session.agendas = agendas(session, world_session.world)
+        return world_session
 
     def _session_of(self, session: Session, world: WorldView, kept: _Kept) -> WorldSession:
         missing = self.deps.conversation.models.names()["decision"] == "none"

@@ -13,6 +13,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.ending import OPENER
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
+from service.people.commitments import Commitment, agendas
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
@@ -58,6 +59,10 @@ class WorldSession:
     conversations: dict[str, str]
     revision: int
     reached: WorldTime
+    agendas: dict[str, tuple[Commitment, ...]] = field(default_factory=dict)
+    """What everybody promised and was promised, by person: as it was when the run began, and for those who talk since,
+    when their talk was remembered.
+    """
     stored: set[str] = field(default_factory=set)
     """Talks that the store has a row of."""
     dropped: tuple[str, ...] = ()
@@ -80,6 +85,11 @@ class WorldSession:
                 self.core.put(replace(person, is_scripted=how != "model"))
             if how != "client" and person.last.action_id == HOLD and person.last.end > self.world.now:
                 self.core.stop(character_id, self.world.now)
+
+    def promise_again(self, session: Session, *person_ids: str) -> None:
+        """Read anew what these persons promised and were promised."""
+        known = agendas(session, self.world)
+        self.agendas |= {person_id: known.get(person_id, ()) for person_id in person_ids}
 
     @property
     def is_changed(self) -> bool:

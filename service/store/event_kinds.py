@@ -74,6 +74,37 @@ class MemoryExpired(Payload):
     importance: Importance = Field(description="how long it was to last", examples=["high"])
 
 
+class _OfCommitment(Payload):
+    commitment_id: str = Field(
+        description="of GET /people/{id}/agenda", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"]
+    )
+    to_id: str = Field(description="to whom the person promised it", examples=["npc_taro"])
+    words: str = Field(
+        description="in which it was promised", examples=['Mio said: "I will come to the pier tomorrow at five."']
+    )
+    place: str = Field(description="where, as it was said; empty: no place was", examples=["the pier"])
+    node_id: str | None = _left_out("where, if that is on the map", "pier")
+    due_at: str | None = _left_out("when: a minute, or the end of the day that was said", "2026-04-02T17:00")
+
+
+class CommitmentDue(_OfCommitment):
+    """The moment has come for which the person promised something."""
+
+    kind = "commitment_due"
+
+
+class CommitmentKept(_OfCommitment):
+    """The person kept its promise: both were there, or it was said so."""
+
+    kind = "commitment_kept"
+
+
+class CommitmentBroken(_OfCommitment):
+    """The person broke its promise: it was not there, or it was said so."""
+
+    kind = "commitment_broken"
+
+
 class Arrived(Payload):
     """The person has come to where it went."""
 
@@ -147,6 +178,12 @@ class FactRejected(OfConversation):
     statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
     turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
     reason: RejectionReason = Field(description="why it was not kept", examples=["not_heard"])
+
+
+class CommitmentMade(_OfCommitment, OfConversation):
+    """The person promised something."""
+
+    kind = "commitment_made"
 
 
 class PlannedBlock(BaseModel):
@@ -285,12 +322,16 @@ class ClockStopped(Payload):
 IN_A_MINUTE: tuple[type[Payload], ...] = (
     DayBegan,
     MemoryExpired,
+    CommitmentDue,
+    CommitmentKept,
+    CommitmentBroken,
     Arrived,
     ActivityEnded,
     ConversationEnded,
     ConversationClosed,
     ClosingFailed,
     FactRejected,
+    CommitmentMade,
     Planned,
     Decided,
     Departed,

@@ -1,4 +1,6 @@
-"""Owns the phases of a conversation, what world time its turns take, and the reasons why one ends."""
+"""Owns the phases of a conversation, what world time its turns take, the reasons why one ends, and what becomes of a
+promise.
+"""
 
 from enum import StrEnum
 
@@ -37,6 +39,18 @@ class EndReason(StrEnum):
     def leaves_a_turn_unsaid(self) -> bool:
         """Whether it ended where another turn was due."""
         return self not in _SAID_ALL
+
+
+class CommitmentState(StrEnum):
+    """What became of a promise."""
+
+    OPEN = "open"
+    KEPT = "kept"
+    BROKEN = "broken"
+    RELEASED = "released"
+    """A client took it back: nothing follows from it."""
+    LAPSED = "lapsed"
+    """Nobody said whether it was kept, or the other did not come: nothing follows from it."""
 
 
 _SAID_ALL = frozenset({EndReason.GOAL_ACHIEVED, EndReason.TURN_LIMIT, EndReason.WANTS_TO_END})

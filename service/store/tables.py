@@ -9,6 +9,7 @@ from sqlmodel import AutoString, Field, Relationship, SQLModel
 
 from service.content.profile import Importance
 from service.store.ids import new_id
+from service.store.phase import CommitmentState
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -505,13 +506,18 @@ class SelfFactRow(SQLModel, table=True):
 
 
 class CommitmentRow(SQLModel, table=True):
-    """What one person promised another: `what`, where, and by when (None: no time was said); only ever added.
+    """What one person promised another: `what`, where, and by when (None: no time was said).
 
-    `words` are those it was promised in.
+    `words` are those it was promised in, `place` is as it was said, `node_id` where that is on the map. `due_at` is the
+    moment that was said, or the end of the day (`has_hour` False). `is_firm`: it may move the world. It is open until
+    `expires_at`, or `ended_at` where something ended it before; `state` says what came of it.
     """
 
     __tablename__ = "commitments"
-    __table_args__ = (Index("ix_commitments_conversation", "world_id", "conversation_id"),)
+    __table_args__ = (
+        Index("ix_commitments_conversation", "world_id", "conversation_id"),
+        Index("ix_commitments_expiry", "world_id", "expires_at"),
+    )
 
     world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
@@ -520,10 +526,16 @@ class CommitmentRow(SQLModel, table=True):
     what: str
     words: str
     place: str = ""
+    node_id: str | None = None
     due_at: int | None = Field(default=None, sa_type=BigInteger)
+    has_hour: bool = False
+    is_firm: bool = False
     conversation_id: str
     turn: int
     made_at: int = Field(sa_type=BigInteger)
+    expires_at: int = Field(sa_type=BigInteger)
+    state: str = CommitmentState.OPEN
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class OutboxRow(SQLModel, table=True):

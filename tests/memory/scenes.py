@@ -17,7 +17,9 @@ from service.memory.extraction import (
     SpokenLine,
 )
 from tests.memory.answers import NOTHING, claim, extraction, self_claim
+from world.time import parse_time
 
+AT = parse_time("2026-04-01T07:00")
 EN_LINES = (
     "Good morning, Taro! I hear you stole the silver bell.",
     "Good morning, Mio. I have twin daughters to feed, I have no time for bells.",
@@ -75,6 +77,7 @@ def scene(
                 speaker_id="npc_taro" if turn % 2 else "mio",
                 speaker_name=npc if turn % 2 else character,
                 text=text,
+                at=AT,
             )
             for turn, text in enumerate(said)
         ),

@@ -131,7 +131,8 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
         recent = recent_memory(session, world, NPC, CHARACTER)
         assert recent.last_summary is not None
         assert recent.last_summary.summary == "Mio told Taro of her bees."
-        assert [row.content for row in recent.mid_term] == ['Taro said: "I promise to bring you a jar tomorrow."']
+        told = f'Taro said: "{lines[1]}"'
+        assert [row.content for row in recent.mid_term] == [f"You promised Mio (Thu 2 Apr): {told}"]
         assert (recent.attitude.stance, recent.attitude.power, recent.attitude.intimacy) == ("well disposed", 1, 2)
         assert self_facts(session, "main", NPC) == [], "what it was told is no fact about itself"
         (promised,) = session.exec(select(CommitmentRow)).all()
@@ -139,10 +140,10 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
             NPC,
             CHARACTER,
             "Bring Mio a jar",
-            "the hill",
-        )
-        assert (promised.words, promised.turn) == (lines[1], 1)
-        assert iso(WorldTime(promised.due_at or 0)) == "2026-04-02T09:00"
+            "",
+        ), "no place was said"
+        assert (promised.words, promised.turn) == (told, 1)
+        assert (iso(WorldTime(promised.due_at or 0)), promised.has_hour) == ("2026-04-03T00:00", False)
         return changes
 
     partner = database.write_now(work)["partner"]

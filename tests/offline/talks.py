@@ -13,6 +13,7 @@ from service.conversation.prompt import CharacterTurn, OpeningTurn
 from service.locales import Language
 from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
 from service.offline.speaker import speak
+from world.time import WorldTime
 
 LANGUAGES: tuple[Language, ...] = ("ja", "en")
 PEOPLE: dict[Language, tuple[CharacterProfile, NpcProfile]] = {
@@ -172,7 +173,13 @@ def closing_context(language: Language, texts: Sequence[str], **taro: Any) -> Cl
         goal=FESTIVAL[language].goal,
         goal_achieved=True,
         lines=tuple(
-            SpokenLine(turn=line.turn, speaker_id=line.speaker_id, speaker_name=line.speaker_name, text=line.text)
+            SpokenLine(
+                turn=line.turn,
+                speaker_id=line.speaker_id,
+                speaker_name=line.speaker_name,
+                text=line.text,
+                at=WorldTime(0),
+            )
             for line in said_in_turn(language, texts)
         ),
     )

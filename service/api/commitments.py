@@ -1,0 +1,67 @@
+"""Owns the endpoints of promises: what a person promised and was promised, and what a client says became of it."""
+
+from fastapi import APIRouter
+from sqlmodel import Session, col, select
+
+from service.api.dependencies import Serving, WorldId
+from service.api.fields import Slug
+from service.api.paging import After, AtMost, cut
+from service.api.problem import describe
+from service.api.schemas import AgendaPage, CommitmentIn, CommitmentOut
+from service.errors import CommitmentOver, NotFound
+from service.people.commitments import settle
+from service.people.worlds import WorldView
+from service.runtime.world_session import WorldSession
+from service.store.phase import CommitmentState
+from service.store.tables import CommitmentRow
+from world.time import WorldTime
+
+router = APIRouter(tags=["people"])
+
+
+@router.get("/people/{person_id}/agenda", response_model=AgendaPage, responses=describe(404))
+async def read_agenda(
+    person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None
+) -> AgendaPage:
+    """What the person promised and was promised, NPC or character: what is open first, the soonest first, then what is
+    over.
+
+    Who made a promise for a place of the map and an hour (`moves`) walks there; it is kept if both are there within 15
+    minutes of it. Any other is kept or broken where a client says so (`POST /commitments/{id}`); else it lapses.
+    """
+
+    def work(session: Session, world: WorldView) -> AgendaPage:
+        world.cast.person(person_id)
+        involved = (col(CommitmentRow.by_id) == person_id) | (col(CommitmentRow.to_id) == person_id)
+        query = select(CommitmentRow).where(CommitmentRow.world_id == world_id, involved)
+        made = query.where(CommitmentRow.made_at <= world.now)  # a later one is lived ahead of the clock
+        rows = session.exec(made.order_by(col(CommitmentRow.expires_at), col(CommitmentRow.id))).all()
+        ordered = sorted(rows, key=lambda row: row.state != CommitmentState.OPEN)
+        found, following = cut(ordered, lambda row: row.id, after, limit)
+        return AgendaPage(items=[_out(row) for row in found], next=following)
+
+    return await deps.read(world_id, work)
+
+
+@router.post("/commitments/{commitment_id}", response_model=CommitmentOut, responses=describe(400, 404, 409))
+async def settle_commitment(commitment_id: Slug, body: CommitmentIn, deps: Serving, world_id: WorldId) -> CommitmentOut:
+    """Say what became of an open promise: kept and broken move how the other stands to who made it, and both remember;
+    released takes it back, and nothing follows.
+    """
+
+    def work(session: Session, world_session: WorldSession) -> CommitmentOut:
+        row = session.get(CommitmentRow, (world_id, commitment_id))
+        if row is None:
+            raise NotFound(kind="commitment", id=commitment_id)
+        if row.state != CommitmentState.OPEN:
+            raise CommitmentOver(id=commitment_id, state=row.state)
+        settle(session, world_session.world, row, CommitmentState(body.state))
+        session.flush()
+        return _out(row)
+
+    return await deps.world_runner.command(world_id, work)
+
+
+def _out(row: CommitmentRow) -> CommitmentOut:
+    moves = row.is_firm and row.has_hour and row.node_id is not None
+    return CommitmentOut.of(row, moves=moves, expires_at=WorldTime(row.expires_at))

@@ -1,0 +1,132 @@
+"""Promises move the world: who promised to be somewhere goes there, and what became of it is told and felt, whatever
+the latencies, and after a stop.
+"""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import Session, col, select
+
+from service.content.load import Content
+from service.people.commitments import FELT_AFTER, LATE_MINUTES
+from service.runtime.client_actions import take_control
+from service.store.tables import CommitmentRow
+from tests.runtime.lives import House, Slow, house, rehearsal
+from tests.runtime.promised import appointment, place_promises
+from world.time import WorldTime, parse_time
+
+START = parse_time("2026-04-01T07:00")
+NINE = parse_time("2026-04-01T09:00")
+THREE_HOURS = 3 * 60
+PROMISED = (
+    appointment("aoi", "npc_genzo", "market_scales", NINE, START),
+    appointment("isao", "ren", "cedar_old", WorldTime(NINE + 10), START),
+    appointment("ren", "isao", "cedar_old", WorldTime(NINE + 10), START),
+    appointment("mio", "npc_taro", None, NINE, START),
+)
+"""One with an NPC, two with each other, one that names no place."""
+
+
+async def _lived(content: Content, directory: Path, **how: Any) -> dict[str, list[Any]]:
+    async with house(content, directory, how.pop("model", None) or rehearsal(), **how) as home:
+        place_promises(home.room.database, home.room.worlds, PROMISED)
+        await home.live(THREE_HOURS)
+        return _told(home)
+
+
+def _told(home: House) -> dict[str, list[Any]]:
+    def promises(session: Session) -> list[Any]:
+        return [row.model_dump() for row in session.exec(select(CommitmentRow).order_by(col(CommitmentRow.id)))]
+
+    return {**home.story(), "commitments": home.room.database.read_now(promises)}
+
+
+@pytest.fixture(scope="module")
+def in_order(village: Content, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """Three hours, one call at a time."""
+    return asyncio.run(_lived(village, tmp_path_factory.mktemp("in-order"), at_once=1))
+
+
+def test_who_promised_to_meet_goes_there_in_time(in_order: dict[str, list[Any]]) -> None:
+    states = {row["id"]: row["state"] for row in in_order["commitments"]}
+    assert states == {
+        PROMISED[0].id: "kept",
+        PROMISED[1].id: "kept",
+        PROMISED[2].id: "kept",
+        PROMISED[3].id: "lapsed",
+    }
+
+
+def test_what_becomes_of_a_promise_is_told(in_order: dict[str, list[Any]]) -> None:
+    assert _kinds_of(in_order, PROMISED[0]) == [("commitment_due", NINE), ("commitment_kept", NINE + LATE_MINUTES)]
+    assert _kinds_of(in_order, PROMISED[3]) == [("commitment_due", NINE)]
+
+
+def test_a_kept_promise_is_felt_by_who_was_promised_and_remembered_by_both(in_order: dict[str, list[Any]]) -> None:
+    felt = NINE + LATE_MINUTES + FELT_AFTER
+    moved = [row for row in in_order["attitudes"] if row["owner_id"] == "npc_genzo" and row["at"] == felt]
+    assert [(row["other_id"], row["affinity_delta"]) for row in moved] == [("aoi", 5)]
+    kept = {row["person_id"]: row for row in in_order["mid_term"] if row["created_at"] == felt}
+    assert kept.keys() == {"aoi", "npc_genzo"}
+    assert all(PROMISED[0].words in row["content"] and row["kind"] == "commitment" for row in kept.values())
+
+
+def test_who_is_not_there_has_broken_it(village: Content, tmp_path: Path) -> None:
+    """Aoi is in a client's hands, and stands where it is."""
+
+    async def live() -> dict[str, list[Any]]:
+        async with house(village, tmp_path, rehearsal()) as home:
+            place_promises(home.room.database, home.room.worlds, PROMISED[:1])
+            await home.world_runner.command("main", lambda s, session: take_control(s, session, "aoi"))
+            await home.live(THREE_HOURS)
+            return _told(home)
+
+    told = asyncio.run(live())
+    assert [row["state"] for row in told["commitments"]] == ["broken"]
+    assert _kinds_of(told, PROMISED[0])[-1] == ("commitment_broken", NINE + LATE_MINUTES)
+    assert [row["affinity_delta"] for row in told["attitudes"] if row["id"] != row["conversation_id"]] == [-8]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_latencies_do_not_change_what_is_kept(
+    seed: int, village: Content, tmp_path: Path, in_order: dict[str, list[Any]]
+) -> None:
+    slow = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
+    told = asyncio.run(_lived(village, tmp_path, model=slow, at_once=(3, 16)[seed]))
+    for part, rows in in_order.items():
+        assert told[part] == rows, part
+
+
+def test_promises_survive_a_stop_in_the_middle(
+    village: Content, tmp_path: Path, in_order: dict[str, list[Any]]
+) -> None:
+    async def live() -> dict[str, list[Any]]:
+        rng, stops = random.Random(3), 0
+        while True:
+            model = Slow(rehearsal(), seed=3, longest_seconds=0.005, fail_at=rng.randint(5, 60))
+            async with house(village, tmp_path, model) as home:
+                try:
+                    if not stops:
+                        place_promises(home.room.database, home.room.worlds, PROMISED)
+                        await home.world_runner.tick("main", THREE_HOURS)
+                    await home.world_runner.wait("main", WorldTime(START + THREE_HOURS))
+                except RuntimeError:
+                    stops += 1
+                    continue
+                assert stops
+                return _told(home)
+
+    told = asyncio.run(live())
+    assert told["commitments"] == in_order["commitments"]
+    assert [_told_of(told), told["attitudes"]] == [_told_of(in_order), in_order["attitudes"]]
+
+
+def _kinds_of(story: dict[str, list[Any]], promise: CommitmentRow) -> list[tuple[str, int]]:
+    return [(event["kind"], event["at"]) for event in _told_of(story) if event["data"]["commitment_id"] == promise.id]
+
+
+def _told_of(story: dict[str, list[Any]]) -> list[Any]:
+    return [event for event in story["events"] if event["kind"].startswith("commitment")]

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from service.api.server import Server
 from service.app import create_app
 from service.content.check import examine
-from service.content.files import bundled_content
+from service.content.files import bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
@@ -199,9 +199,19 @@ def memory_reembed(data: DataOption = None) -> None:
 
 
 @cli.command(help=_help("cli.help.init"))
-def init(directory: Annotated[Path, typer.Argument(help=_help("cli.help.directory"))]) -> None:
-    """Copy the sample village into a directory, for a game of your own."""
-    copied = init_content(directory)
+def init(
+    directory: Annotated[Path, typer.Argument(help=_help("cli.help.directory"))],
+    small: Annotated[bool, typer.Option("--small", help=_help("cli.help.small"))] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(help=_help("cli.help.language_of_small", languages=Listed(languages(), last="common.or"))),
+    ] = None,
+) -> None:
+    """Copy the sample village, or an empty stage, into a directory, for a game of your own."""
+    if language is not None and not small:
+        raise typer.BadParameter(_say("cli.language_without_small"), param_hint="--language")
+    chosen = _language(language) or _own_language()
+    copied = init_content(directory, source=small_content(chosen) if small else None)
     for path in copied:
         typer.echo(path)
     typer.echo(f"kataribe check {directory}\nkataribe serve --content {directory}")

@@ -99,6 +99,33 @@ def test_a_copied_village_is_valid_and_can_be_served(main: Main, tmp_path: Path)
         assert "Traceback" not in service.log
 
 
+@pytest.mark.parametrize(("language", "stage"), [("en", "My Stage"), ("ja", "わたしの舞台")])
+def test_an_empty_stage_is_copied_in_the_language_asked_for(
+    main: Main, tmp_path: Path, language: str, stage: str
+) -> None:
+    game = tmp_path / "game"
+    code, told, _ = main("init", "--small", "--language", language, game)
+    assert code == 0
+    assert stage in (game / "maps.json").read_text(encoding="utf-8")
+    assert f"kataribe serve --content {game}" in told
+    assert main("check", game)[0] == 0
+
+
+def test_an_empty_stage_speaks_the_language_of_the_terminal(
+    main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANG", "ja_JP.UTF-8")
+    main("init", "--small", tmp_path / "game")
+    assert "わたしの舞台" in (tmp_path / "game" / "maps.json").read_text(encoding="utf-8")
+
+
+def test_the_sample_village_is_in_every_language_and_asked_for_in_none(main: Main, tmp_path: Path) -> None:
+    code, _, errors = main("init", "--language", "ja", tmp_path / "game")
+    assert code == 2
+    assert "--small" in errors
+    assert not (tmp_path / "game").exists()
+
+
 def test_a_game_that_is_there_is_not_written_over(main: Main, tmp_path: Path) -> None:
     game = tmp_path / "game"
     main("init", game)

@@ -16,7 +16,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from service.content.problem import quote
-from service.locales import Phrase
+from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS = "npcs", "characters"
@@ -50,6 +50,11 @@ def bundled_content(package: Path = _PACKAGE) -> Path:
     """The content that travels with Kataribe: inside the installed `package`, else in the checkout around it."""
     bundled = package / "_bundled"
     return bundled if bundled.is_dir() else package.parent
+
+
+def small_content(language: Language) -> Path:
+    """An empty stage in that language: one map, one NPC, one character, two actions."""
+    return Path(__file__).parent / "small" / language
 
 
 def person_files(directory: Path, folder: str) -> list[str]:

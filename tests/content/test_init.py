@@ -1,12 +1,22 @@
 """Owns the tests of copying the bundled content for a game of one's own."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
+from service.app import create_app
 from service.content.check import check_content
+from service.content.files import small_content
 from service.content.init import ContentExists, ContentUnwritable, _copy_all, init_content
+from service.content.load import load_content
+from service.locales import Language, languages
+from tests.api.play import settings_for
 from tests.content.village import Village
+
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 @pytest.fixture
@@ -95,3 +105,65 @@ def test_a_file_in_the_place_of_the_directory_is_an_error(tmp_path: Path, source
     with pytest.raises(ContentUnwritable):
         init_content(tmp_path / "game", source=source)
     assert (tmp_path / "game").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.fixture(params=languages())
+def tongue(request: pytest.FixtureRequest) -> Language:
+    language: Language = request.param
+    return language
+
+
+@pytest.fixture
+def stage(tmp_path: Path, tongue: Language) -> Path:
+    """A copy of the small stage in that language."""
+    init_content(tmp_path / "stage", source=small_content(tongue))
+    return tmp_path / "stage"
+
+
+@pytest.fixture
+def playing(tmp_path: Path, stage: Path) -> Iterator[TestClient]:
+    """A service of the small stage, in the stage's own language, whose people speak without a model."""
+    settings = settings_for(tmp_path, stage, llm={"provider": "rehearsal"}, world={"decision": "routine"})
+    with TestClient(create_app(settings)) as client:
+        yield client
+
+
+def test_a_small_stage_has_one_of_each_and_is_valid(stage: Path, tongue: Language) -> None:
+    assert check_content(stage) == []
+    cast = load_content(stage).cast(tongue)
+    assert (len(cast.world_map.map_names), len(cast.npcs), len(cast.characters)) == (1, 1, 1)
+    assert [action.id for action in cast.catalogue.actions] == ["eat", "sleep"]
+    assert load_content(stage).default_language == tongue
+
+
+def test_a_small_stage_is_written_in_its_language(stage: Path, tongue: Language) -> None:
+    for file in (path for path in stage.rglob("*") if path.is_file()):
+        assert bool(JAPANESE.search(file.read_text("utf-8"))) == (tongue == "ja"), file
+
+
+def test_the_small_stages_differ_in_their_words_alone() -> None:
+    casts = [load_content(small_content(language)).cast(language) for language in languages()]
+    assert len({(tuple(c.world_map.nodes), tuple(c.npcs), tuple(c.characters)) for c in casts}) == 1
+    assert len({tuple((a.id, a.minutes) for a in c.catalogue.actions) for c in casts}) == 1
+
+
+def test_days_can_be_lived_on_a_small_stage(playing: TestClient) -> None:
+    for _ in range(3 * 24):
+        playing.post("/world/tick", json={"ticks": 60}).raise_for_status()
+        needs = playing.get("/characters/first").json()["needs"]
+        assert all(need["level"] > need["critical"] for need in needs), needs
+    events = playing.get("/world/events?limit=500").json()["items"]
+    done = [event["data"]["action_id"] for event in events if event["kind"] == "activity_started"]
+    assert done.count("eat") >= 6
+    assert done.count("sleep") == 3
+
+
+def test_a_conversation_can_be_held_on_a_small_stage(playing: TestClient, tongue: Language) -> None:
+    walk = playing.post("/characters/first/actions", json={"type": "move", "npc_id": "keeper"}).json()
+    playing.post("/world/tick", json={"ticks": walk["minutes"]}).raise_for_status()
+    body = {"character_id": "first", "npc_id": "keeper"}
+    told = playing.post("/conversations/start?wait=true", json=body).json()
+    assert told["phase"] == "closed", told
+    said = [turn["text"] for turn in told["turns"]]
+    assert len(said) >= 4
+    assert all(bool(JAPANESE.search(text)) == (tongue == "ja") for text in said), said

@@ -69,12 +69,12 @@ _CLAUSE = re.compile(
 
 _EN_STOP = FUNCTION_WORDS | frozenset(
     "being here just more never nor off over too very those mine yours say says said tell tells told talk talks "
-    "talked met meet also always ever still really got get after before i'm i've i'd i'll it's he's she's that's "
-    "there's don't doesn't didn't isn't aren't wasn't weren't can't won't haven't hasn't hadn't cannot nothing "
-    "none nobody neither yes yeah indeed well oh ah again only now".split()
+    "talked met meet speak speaks spoke spoken ask asks asked also always ever still really got get after before "
+    "i'm i've i'd i'll it's he's she's that's there's don't doesn't didn't isn't aren't wasn't weren't can't "
+    "won't haven't hasn't hadn't cannot nothing none nobody neither yes yeah indeed well oh ah again only now".split()
 )
 _KIN_JA = {"お子さん": "子供", "子ども": "子供", "父親": "父", "母親": "母", "奥さん": "妻", "女房": "妻", "家内": "妻"}
-_FAINT = re.compile(r"自分|[私僕俺儂言話思事時今何人小生方彼女達]")
+_FAINT = re.compile(r"自分|[私僕俺儂言話聞尋答思事時今何人小生方彼女達]")
 
 _OPPOSITES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (

@@ -152,7 +152,7 @@ def recent_memory(session: Session, world: WorldView, person_id: str, partner_id
 def recent_memories(session: Session, world: WorldView, partners: Mapping[str, str | None]) -> dict[str, RecentMemory]:
     """The same for several persons, each with the partner that `partners` names."""
     people = person_rows(session, world.id, partners)
-    pairs = {frozenset((one, other)) for one, other in partners.items() if other is not None}
+    pairs = {frozenset((one, other)) for one, other in partners.items() if other not in (None, one)}
     attitudes = attitudes_among(session, world.id, set().union(*pairs), world.now) if pairs else {}
     unsettled = {pair: tuple(_unsettled(session, world, *pair)) for pair in pairs}
     summaries = _summaries(session, world, people.values(), partners)

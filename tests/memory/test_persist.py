@@ -94,6 +94,9 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
             "content": 'Taro, asked "Shall we meet?", said: "Come to the mill tomorrow."',
             "importance": "high",
             "expires_at": "2026-04-04T07:00",
+            "created_at": "2026-04-01T07:00",
+            "partner_id": NPC,
+            "conversation_id": "a",
         }
     ]
 

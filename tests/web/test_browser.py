@@ -191,7 +191,7 @@ def script() -> ScriptedModel:
     model.enqueue(said | {"utterance": "How is your boat, Taro?", "goal_achieved": False}, role="character")
     model.enqueue(said | {"utterance": "<b>I painted the boat red.</b> Come on Friday!"}, role="npc")
     model.enqueue(ModelServerError(model="scripted", status_code=500, reason="it is on fire"), role="closing")
-    facts = [claim("Taro painted the boat red.", 1), claim("Taro sold the lighthouse to a whale.", 1)]
+    facts = [claim("Taro painted the boat red.", 1), claim("Taro sold the lighthouse to a whale.", 9)]
     mid_term = [{"content": "Come on Friday", "importance": "high"}]
     aoi = {"facts": facts, "mid_term": mid_term, "stance": "curious"}
     closing = plain("They spoke of the boat.", topics=("boat",), first=aoi, second={"affinity": -5, "mood": "angry"})
@@ -225,9 +225,10 @@ def test_a_failed_closing_is_shown_and_can_be_done_again(chromium_browser: Brows
         changes = page.locator("#changes")
         expect(changes).to_contain_text("They spoke of the boat.")
         expect(changes.locator(".affinity")).to_contain_text("0 → -5")
+        told = 'Taro, asked "How is your boat, Taro?", said: "<b>I painted the boat red.</b> Come on Friday!"'
         expect(changes).to_contain_text("Taro painted the boat red. turn 1")
-        expect(changes.locator("li", has=page.locator("s"))).to_contain_text("the turn it names does not say so")
-        expect(changes).to_contain_text("Come on Friday high until")
+        expect(changes.locator("li", has=page.locator("s"))).to_contain_text("it names a turn that does not exist")
+        expect(changes).to_contain_text(f"{told} high until")
         expect(page.locator("#close")).to_be_hidden()
         expect(page.locator("#turns > li")).to_have_count(2)
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,8 +59,12 @@ class OneWorld:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and b"world_id=" in scope["query_string"]:
-            scope = {**scope, "headers": [one for one in scope["headers"] if one[0] != b"x-world-id"]}
+            scope = {**scope, "headers": [one for one in scope["headers"] if not _names_a_world(*one)]}
         await self._app(scope, receive, send)
+
+
+def _names_a_world(name: bytes, value: bytes) -> bool:
+    return name == b"x-world-id" and re.fullmatch(rb"[A-Za-z0-9_-]{1,64}", value) is not None
 
 
 def _patient(body: bytes) -> bytes:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Body, Header
+from fastapi.openapi.models import Example
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
@@ -36,6 +37,12 @@ router = APIRouter(tags=["people"])
 
 _ACTED: TypeAdapter[SleptOut | MovedOut | DoingOut] = TypeAdapter(ActedOut)
 
+_ACTIONS: dict[str, Example] = {
+    "sleep": {"value": {"type": "sleep"}},
+    "walk up to an NPC": {"value": {"type": "move", "npc_id": "npc_taro"}},
+    "do something where it is nearest": {"value": {"type": "do", "action_id": "eat_out"}},
+}
+
 
 @router.get("/characters/{character_id}/actions", response_model=PossibilitiesOut, responses=describe(404, 409))
 async def read_actions(
@@ -62,7 +69,11 @@ async def read_actions(
 
 @router.post("/characters/{character_id}/actions", response_model=ActedOut, responses=describe(400, 404, 409))
 async def act(
-    character_id: Slug, body: ActionIn, deps: Serving, world_id: WorldId, key: IdempotencyKey
+    character_id: Slug,
+    body: Annotated[ActionIn, Body(openapi_examples=_ACTIONS)],
+    deps: Serving,
+    world_id: WorldId,
+    key: IdempotencyKey,
 ) -> SleptOut | MovedOut | DoingOut:
     """Let a character sleep (its day's conversations are cleared), walk somewhere, or do an action, from now on.
 

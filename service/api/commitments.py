@@ -1,6 +1,9 @@
 """Owns the endpoints of promises: what a person promised and was promised, and what a client says became of it."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from fastapi.openapi.models import Example
 from sqlmodel import Session, col, select
 
 from service.api.dependencies import Serving, WorldId
@@ -17,6 +20,8 @@ from service.store.tables import CommitmentRow
 from world.time import WorldTime
 
 router = APIRouter(tags=["people"])
+
+_OUTCOMES: dict[str, Example] = {"it was kept": {"value": {"state": "kept"}}}
 
 
 @router.get("/people/{person_id}/agenda", response_model=AgendaPage, responses=describe(404))
@@ -44,7 +49,12 @@ async def read_agenda(
 
 
 @router.post("/commitments/{commitment_id}", response_model=CommitmentOut, responses=describe(400, 404, 409))
-async def settle_commitment(commitment_id: Slug, body: CommitmentIn, deps: Serving, world_id: WorldId) -> CommitmentOut:
+async def settle_commitment(
+    commitment_id: Slug,
+    body: Annotated[CommitmentIn, Body(openapi_examples=_OUTCOMES)],
+    deps: Serving,
+    world_id: WorldId,
+) -> CommitmentOut:
     """Say what became of an open promise: kept and broken move how the other stands to who made it, and both remember;
     released takes it back, and nothing follows.
     """

@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session, col, select
 
@@ -37,6 +38,19 @@ _WAITED: dict[int | str, dict[str, Any]] = {
     200: {"model": ConversationDetail, "description": "With wait=true: as it stands after its closing"}
 }
 
+_TALKS: dict[str, Example] = {
+    "about what the character chooses": {"value": {"character_id": "aoi", "partner_id": "npc_taro"}},
+    "with a goal": {
+        "value": {
+            "character_id": "aoi",
+            "partner_id": "npc_taro",
+            "goal": "Hear how the boat is coming along",
+            "success_criteria": "He has said when it will be done",
+            "max_turns": 8,
+        }
+    },
+}
+
 
 @router.post(
     "/start",
@@ -45,7 +59,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
     responses=_WAITED | describe(400, 404, 409),
 )
 async def start_conversation(
-    body: StartIn,
+    body: Annotated[StartIn, Body(openapi_examples=_TALKS)],
     response: Response,
     deps: Serving,
     world_id: WorldId,

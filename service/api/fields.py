@@ -21,6 +21,8 @@ def _as_text(value: object) -> object:
 WorldTimeText = Annotated[str, BeforeValidator(_as_text), Field(examples=["2026-04-01T07:00"])]
 """A world time as text; rows and values have it in minutes."""
 
+Now = Annotated[WorldTimeText, Field(description="the world time at which the world's clock stands")]
+
 
 def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -4,37 +4,50 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import Change, In, MayBeLeftOut, Out, Slug, Text, Whole, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.content.profile import Mood
 from service.locales import Language
-from service.store.event_kinds import PlannedBlock, Stopped
+from service.store.event_kinds import ActionId, PlannedBlock, Stopped
 
+ClockMode = Annotated[Literal["manual", "running"], Field(description="manual: by ticks alone; running: by itself")]
+ClockPace = Annotated[
+    Literal["exact", "realtime"],
+    Field(
+        description="exact: the clock waits for what is decided and said; realtime: it does not, and drops answers "
+        "that come too late"
+    ),
+]
 How = Literal["model", "routine", "client"]
 Level = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1_000_000_000, le=1_000_000_000)]
+Levels = Annotated[dict[str, Level], Field(min_length=1, max_length=50)]
+Affinities = Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
+FacilityId = Annotated[str | None, Field(description="where, if it is in a facility; else null")]
 Items = Annotated[list[Text], Field(max_length=50)]
 
 
 class SleepIn(In):
     """Sleep: the day's conversations are cleared."""
 
-    type: Literal["sleep"]
+    type: Literal["sleep"] = Field(description="says that it sleeps")
 
 
 class MoveIn(In):
     """Walk to exactly one of a node, a facility or an NPC (up to a place beside it)."""
 
-    type: Literal["move"]
-    node_id: Slug | None = None
-    facility_id: Slug | None = None
-    npc_id: Slug | None = None
+    type: Literal["move"] = Field(description="says that it walks")
+    node_id: Slug | None = Field(default=None, description="walk to that node")
+    facility_id: Slug | None = Field(default=None, description="walk to that facility")
+    npc_id: Slug | None = Field(default=None, description="walk up to that NPC, to a node beside it")
 
 
 class DoIn(In):
     """Do an action of actions.json, where it is nearest or in that facility; the character walks there if it must."""
 
-    type: Literal["do"]
-    action_id: Slug = Field(examples=["eat_out"])
-    facility_id: Slug | None = None
+    type: Literal["do"] = Field(description="says that it does an action")
+    action_id: Slug = Field(examples=["eat_out"], description="an action of actions.json")
+    facility_id: Slug | None = Field(
+        default=None, description="do it in that facility; left out: wherever it is nearest"
+    )
 
 
 ActionIn = Annotated[SleepIn | MoveIn | DoIn, Field(discriminator="type")]
@@ -43,19 +56,19 @@ ActionIn = Annotated[SleepIn | MoveIn | DoIn, Field(discriminator="type")]
 class SleptOut(Out):
     """What sleep did."""
 
-    type: Literal["sleep"] = "sleep"
-    at: WorldTimeText
-    cleared_conversations: int
+    type: Literal["sleep"] = Field(default="sleep", description="says that it slept")
+    at: WorldTimeText = Field(description="the world time at which it slept")
+    cleared_conversations: int = Field(description="how many conversations of the day it no longer has in mind")
 
 
 class MovedOut(Out):
     """The way that is walked now: `path[i]` is reached at `times[i]`."""
 
-    type: Literal["move"] = "move"
-    path: list[str]
-    times: list[WorldTimeText]
-    arrives_at: WorldTimeText
-    minutes: int
+    type: Literal["move"] = Field(default="move", description="says that it walks")
+    path: list[str] = Field(description="the nodes of the way, from where it stands")
+    times: list[WorldTimeText] = Field(description="the world time at which each node of `path` is reached")
+    arrives_at: WorldTimeText = Field(description="the world time at which it is there")
+    minutes: int = Field(description="world minutes the whole way takes")
 
 
 class DoingOut(Out):
@@ -63,68 +76,70 @@ class DoingOut(Out):
     it.
     """
 
-    type: Literal["do"] = "do"
-    action_id: str
-    node_id: str
-    facility_id: str | None
-    arrives_at: WorldTimeText
-    until: WorldTimeText
+    type: Literal["do"] = Field(default="do", description="says that it does an action")
+    action_id: ActionId
+    node_id: str = Field(description="the node where it does it")
+    facility_id: FacilityId
+    arrives_at: WorldTimeText = Field(description="the world time at which it is there and begins")
+    until: WorldTimeText = Field(description="the world time at which it is done, if nothing cuts it")
 
 
 ActedOut = Annotated[SleptOut | MovedOut | DoingOut, Field(discriminator="type")]
 
 
 class CharacterIn(Change):
-    """What an author changes about a character.
+    """What an author changes about a character."""
 
-    `decision`: how it decides from now on (null: as its file or its world says). `node_id`: it stands there now.
-    `needs`: levels by id, cut off at the need's bounds. `give` and `take` are things it carries.
-    """
-
-    decision: How | None = None
-    node_id: MayBeLeftOut[Slug] = None
-    needs: MayBeLeftOut[Annotated[dict[str, Level], Field(min_length=1, max_length=50)]] = None
-    give: Items = []
-    take: Items = []
+    decision: How | None = Field(
+        default=None, description="how it decides from now on; null: as its file or its world says"
+    )
+    node_id: MayBeLeftOut[Slug] = Field(default=None, description="the node it stands on from now on")
+    needs: MayBeLeftOut[Levels] = Field(
+        default=None, description="levels by the id of the need, cut off at the need's bounds"
+    )
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
 class NpcIn(Change):
-    """What an author changes about an NPC: its mood from now on, its affinity towards characters."""
+    """What an author changes about an NPC."""
 
-    mood: MayBeLeftOut[Mood] = None
-    affinity: MayBeLeftOut[
-        Annotated[dict[str, Annotated[Whole, Field(ge=-100, le=100)]], Field(min_length=1, max_length=1000)]
-    ] = None
+    mood: MayBeLeftOut[Mood] = Field(default=None, description="its mood from now on")
+    affinity: MayBeLeftOut[Affinities] = Field(
+        default=None, description="its affinity by the character's id, -100..100"
+    )
 
 
 class AnnounceIn(In):
     """Something everybody knows of for so many world minutes from now on, such as a festival."""
 
-    text: Text
-    minutes: Whole = Field(ge=1, le=100_000)
+    text: Text = Field(description="what everybody knows, as a sentence")
+    minutes: Whole = Field(ge=1, le=100_000, description="for so many world minutes from now on")
 
 
 class ClockIn(In):
-    """How the world's clock runs; what is left out stays as it is. `speed`: world minutes a real minute."""
+    """How the world's clock runs; what is left out stays as it is."""
 
-    mode: MayBeLeftOut[Literal["manual", "running"]] = None
-    speed: MayBeLeftOut[Annotated[float, Field(ge=0.001, le=100_000, allow_inf_nan=False, strict=True)]] = None
-    pace: MayBeLeftOut[Literal["exact", "realtime"]] = None
+    mode: MayBeLeftOut[ClockMode] = None
+    speed: MayBeLeftOut[Annotated[float, Field(ge=0.001, le=100_000, allow_inf_nan=False, strict=True)]] = Field(
+        default=None, description="world minutes that pass in a real minute"
+    )
+    pace: MayBeLeftOut[ClockPace] = None
 
 
 class StoppedOut(Out):
-    """Why the service has stopped a running clock; `detail` is a sentence in the world's language."""
+    """Why the service has stopped a running clock."""
 
-    reason: Stopped
-    detail: str
+    reason: Stopped = Field(description="budget_exhausted: the day's budget of model calls is used up")
+    detail: str = Field(description="why, as a sentence in the world's language")
 
 
 class ClockOut(Out):
-    """How the world's clock runs. `manual`: by ticks alone. `exact`: it waits for what is decided and said."""
+    """How the world's clock runs."""
 
-    mode: Literal["manual", "running"]
-    speed: float = Field(description="world minutes a real minute")
-    pace: Literal["exact", "realtime"]
+    mode: ClockMode
+    speed: float = Field(description="world minutes that pass in a real minute")
+    pace: ClockPace
     stopped: StoppedOut | None = Field(
         default=None, description="why it stands, where the service itself has stopped it; null once it was set again"
     )
@@ -133,79 +148,81 @@ class ClockOut(Out):
 class AnnouncementOut(Out):
     """Something everybody knows of from `at` until before `until`."""
 
-    text: str
-    at: WorldTimeText
-    until: WorldTimeText
+    text: str = Field(description="what everybody knows, as a sentence")
+    at: WorldTimeText = Field(description="the world time from which it is known")
+    until: WorldTimeText = Field(description="the world time before which it holds")
 
 
 class NeedOut(Out):
     """A character's level of a need now, between `lowest` and `highest`. At `critical` or below it is urgent."""
 
-    id: str
-    name: str
-    level: float
-    lowest: float
-    highest: float
-    critical: float | None
+    id: str = Field(description="id of the need in actions.json")
+    name: str = Field(description="its name in the world's language")
+    level: float = Field(description="how full it is now")
+    lowest: float = Field(description="the level it cannot fall below")
+    highest: float = Field(description="the level it cannot rise above")
+    critical: float | None = Field(description="at this level or below it is urgent; null: it never is")
 
 
 class ActivityOut(Out):
-    """What a character does now. `until`: null while nobody knows, as in a talk."""
+    """What a character does now."""
 
-    action_id: str
+    action_id: ActionId
     name: str = Field(description="as the author calls it, in the world's language")
-    node_id: str
-    facility_id: str | None
-    since: WorldTimeText
-    until: WorldTimeText | None
+    node_id: str = Field(description="the node where it is done")
+    facility_id: FacilityId
+    since: WorldTimeText = Field(description="the world time at which it began")
+    until: WorldTimeText | None = Field(
+        description="the world time at which it is done; null: nobody knows, as in a talk"
+    )
     talking_in: str | None = Field(description="id of the conversation")
 
 
 class _Named(Out):
-    action_id: str
-    name: str
-    facility_id: str | None
-    facility_name: str | None
-    target_id: str | None
-    target_name: str | None
+    action_id: ActionId
+    name: str = Field(description="the action's name, in the reader's language")
+    facility_id: FacilityId
+    facility_name: str | None = Field(description="that facility's name; else null")
+    target_id: str | None = Field(description="who would be spoken to; else null")
+    target_name: str | None = Field(description="name of the one who would be spoken to; else null")
 
 
 class OptionOut(_Named):
-    """Something possible now: `walk_minutes` to `node_id`, then it for `minutes` (0: until it is over)."""
+    """Something possible now."""
 
-    node_id: str
-    place: str
+    node_id: str = Field(description="the node where it can be done")
+    place: str = Field(description="name of that node and its surroundings")
     target_id: str | None = Field(description="who would be spoken to")
-    walk_minutes: int
-    minutes: int
+    walk_minutes: int = Field(description="world minutes to walk there; 0: it stands there")
+    minutes: int = Field(description="world minutes it takes; 0: until it is over")
     text: str = Field(description="all of this in a line", examples=["Eat out: Chidori Tavern (walk 5, 40 min)"])
 
 
 class RefusalOut(_Named):
-    """Something that is not possible now: `reason` is a stable word, `facts` what it is about, `text` a sentence."""
+    """Something that is not possible now."""
 
-    reason: str = Field(examples=["closed", "too_little"])
-    facts: dict[str, Any]
-    text: str
+    reason: str = Field(examples=["closed", "too_little"], description="why not, as a stable word")
+    facts: dict[str, Any] = Field(description="what the reason is about: which need, which hours, who")
+    text: str = Field(description="why not, as a sentence in the reader's language")
 
 
 class PossibilitiesOut(Out):
     """What a character could do now if it stopped what it does, and what not, and why."""
 
-    character_id: str
-    now: WorldTimeText
-    language: Language
-    options: list[OptionOut]
-    refusals: list[RefusalOut]
+    character_id: str = Field(description="id of the character")
+    now: Now
+    language: Language = Field(description="the language of the names and sentences here")
+    options: list[OptionOut] = Field(description="what it could do now")
+    refusals: list[RefusalOut] = Field(description="what it cannot do now, and why")
 
 
 class LifeOut(Out):
-    """How a character lives, at the world's clock. `plan` is today's; empty: its routine is the plan."""
+    """How a character lives, at the world's clock."""
 
     decision: How = Field(description="how it decides now: a model is asked, by routine, or a client says")
-    needs: list[NeedOut]
+    needs: list[NeedOut] = Field(description="its needs and their levels now")
     activity: ActivityOut | None = Field(description="null: it decides next")
     thought: str = Field(description="what it thought when it last decided; empty while a client decides")
-    plan: list[PlannedBlock]
-    routine: list[PlannedBlock]
-    items: list[str]
+    plan: list[PlannedBlock] = Field(description="what it means to do today; empty: its routine is the plan")
+    routine: list[PlannedBlock] = Field(description="what it does on any day, as its author wrote")
+    items: list[str] = Field(description="things it carries, in words")

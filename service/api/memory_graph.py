@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from service.api.dependencies import Serving, WorldId
-from service.api.fields import Out, Slug, WorldTimeText
+from service.api.fields import Now, Out, Slug, WorldTimeText
 from service.api.problem import describe
-from service.api.schemas import Page, RememberedFact
+from service.api.schemas import Page, RememberedFact, Summary
 from service.memory.lexical import normal
 from service.memory.store import Fact, Group
 from service.people.worlds import WorldView
@@ -27,43 +27,45 @@ class EntityOut(Out):
     name.
     """
 
-    id: str
-    name: str
-    person_id: str | None
-    kind: Literal["character", "npc"] | None
+    id: str = Field(description="id of the entity, always the same for the same name")
+    name: str = Field(description="its name, as the newest fact spells it")
+    person_id: str | None = Field(description="id of the person it is; null: it is none of the cast")
+    kind: Literal["character", "npc"] | None = Field(
+        description="what kind of person it is; null: it is none of the cast"
+    )
     facts: int = Field(description="how many of the facts here touch it")
 
 
 class FactEdgeOut(RememberedFact):
     """A fact from one entity to another: true from `valid_at` to `invalid_at`, and where it was heard."""
 
-    subject_id: str
-    object_id: str
+    subject_id: str = Field(description="id of the entity it is about")
+    object_id: str = Field(description="id of the entity it leads to")
     holds: bool = Field(description="held true at the world's present moment")
 
 
 class EpisodeOut(Out):
     """A conversation the character remembers as a whole; `summary` is its prose."""
 
-    id: str
-    name: str
-    summary: str
-    partner_id: str
-    partner_name: str
-    conversation_id: str
-    at: WorldTimeText
+    id: str = Field(description="id of the episode")
+    name: str = Field(description="with whom it was, in the world's language")
+    summary: Summary
+    partner_id: str = Field(description="id of the one spoken with")
+    partner_name: str = Field(description="name of the one spoken with")
+    conversation_id: str = Field(description="id of the conversation")
+    at: WorldTimeText = Field(description="the world time of the conversation")
 
 
 class MemoryGraphOut(Page):
     """A character's long-term memory: facts and episodes newest first, entities by their number of facts."""
 
-    character_id: str
-    character_name: str
-    now: WorldTimeText
-    entities: list[EntityOut]
-    facts: list[FactEdgeOut]
+    character_id: str = Field(description="id of the character")
+    character_name: str = Field(description="its name in the world's language")
+    now: Now
+    entities: list[EntityOut] = Field(description="whom and what the facts are about, most facts first")
+    facts: list[FactEdgeOut] = Field(description="facts between entities, newest first")
     facts_total: int = Field(description="how many facts there are; more than in `facts` where `limit` cut them off")
-    episodes: list[EpisodeOut]
+    episodes: list[EpisodeOut] = Field(description="conversations, newest first")
 
 
 @router.get("/characters/{character_id}/memory/graph", response_model=MemoryGraphOut, responses=describe(404))

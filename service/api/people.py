@@ -4,7 +4,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
@@ -36,6 +37,13 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 History = Annotated[bool, Query(description="Facts that no longer hold, too")]
 AsKnownAt = Annotated[str | None, Query(max_length=19, description="Facts as they were known at that world time")]
 
+_CHARACTERS: dict[str, Example] = {
+    "put it somewhere, hungry": {"value": {"node_id": "quay_pier", "needs": {"satiety": 20}}},
+    "give it something": {"value": {"give": ["a letter to Taro"]}},
+    "let it decide by routine": {"value": {"decision": "routine"}},
+}
+_NPCS: dict[str, Example] = {"mood and affinity": {"value": {"mood": "happy", "affinity": {"aoi": 20}}}}
+
 
 @router.get("/characters", response_model=list[CharacterOut], responses=LINKED | describe())
 async def list_characters(
@@ -62,7 +70,12 @@ async def read_character(character_id: Slug, deps: Serving, world_id: WorldId) -
 
 
 @router.patch("/characters/{character_id}", response_model=CharacterOut, responses=describe(400, 404, 409))
-async def change_character(character_id: Slug, body: CharacterIn, deps: Serving, world_id: WorldId) -> CharacterOut:
+async def change_character(
+    character_id: Slug,
+    body: Annotated[CharacterIn, Body(openapi_examples=_CHARACTERS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> CharacterOut:
     """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
     What it does ends when it is moved or its needs are set; it decides anew. `decision` client takes it
@@ -105,7 +118,12 @@ async def read_npc(npc_id: Slug, deps: Serving, world_id: WorldId) -> NpcOut:
 
 
 @router.patch("/npcs/{npc_id}", response_model=NpcOut, responses=describe(400, 404, 409))
-async def change_npc(npc_id: Slug, body: NpcIn, deps: Serving, world_id: WorldId) -> NpcOut:
+async def change_npc(
+    npc_id: Slug,
+    body: Annotated[NpcIn, Body(openapi_examples=_NPCS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> NpcOut:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
 
     def work(session: Session, world_session: WorldSession) -> NpcOut:

@@ -31,7 +31,7 @@ class FieldError(BaseModel):
     """One field that is wrong."""
 
     field: str = Field(description="Where: body.goal, query.limit, header.X-World-Id")
-    message: str
+    message: str = Field(description="what is wrong with it")
 
 
 class Problem(BaseModel):
@@ -39,13 +39,17 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"description": "RFC 9457 problem details"})
 
-    type: str = Field(examples=["urn:kataribe:problem:busy"])
-    title: str
-    status: int
-    detail: str
-    facts: dict[str, Any] | None = None
+    type: str = Field(examples=["urn:kataribe:problem:busy"], description="which problem it is: stable, for programs")
+    title: str = Field(description="the problem in a few words, in English")
+    status: int = Field(description="the HTTP status")
+    detail: str = Field(description="what is wrong, as a sentence in the language of Accept-Language")
+    facts: dict[str, Any] | None = Field(
+        default=None, description="what the sentence was made of: ids, names, limits; null: nothing"
+    )
     request_id: str | None = Field(default=None, description="As in the header X-Request-Id and in the log")
-    errors: list[FieldError] | None = None
+    errors: list[FieldError] | None = Field(
+        default=None, description="each field that is wrong; null: the problem is not with fields"
+    )
 
 
 def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
 
 from pydantic import BeforeValidator, Field, computed_field
 
-from service.api.fields import Change, In, MayBeLeftOut, Out, Slug, Text, Whole, WorldTimeText
+from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
 from service.conversation.prompt import Emotion
@@ -13,48 +13,70 @@ from service.memory.extraction import Mode
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
 from service.store.phase import EndReason, Phase
 
+Summary = Annotated[str, Field(description="the conversation in a few sentences")]
+Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
 class StartIn(In):
     """Who talks to whom, and why. Without a goal the character sets one itself."""
 
-    character_id: Slug
+    character_id: Slug = Field(description="id of the character that begins the talk")
     partner_id: Slug | None = Field(default=None, description="whom it talks to: an NPC, or another character")
     npc_id: Slug | None = Field(default=None, description="an older name of `partner_id`")
-    goal: Text | None = Field(default=None, examples=["最近の様子を聞きたい"])
-    success_criteria: Text | None = Field(default=None, examples=["近況を1つ以上聞けたら達成"])
-    max_turns: Annotated[Whole, Field(ge=1, le=50)] | None = None
+    goal: Text | None = Field(
+        default=None,
+        examples=["最近の様子を聞きたい"],
+        description="what the character wants of the talk; left out, with `success_criteria`: it sets itself a goal",
+    )
+    success_criteria: Text | None = Field(
+        default=None,
+        examples=["近況を1つ以上聞けたら達成"],
+        description="how to tell that the goal is reached; given exactly where `goal` is",
+    )
+    max_turns: Annotated[Whole, Field(ge=1, le=50)] | None = Field(
+        default=None,
+        description="after so many turns the talk ends at the latest; left out: as the service's settings say",
+    )
 
 
 class TickIn(In):
-    """How many ticks to advance; a tick is the service's `tick_minutes` (default 1) world minutes.
+    """How far the clock is advanced."""
 
-    `wait`: answer when the world is there, not at once.
-    """
-
-    ticks: Whole = Field(default=1, ge=1, le=10_000_000)
-    wait: bool = Field(default=True, strict=True)
+    ticks: Whole = Field(
+        default=1,
+        ge=1,
+        le=10_000_000,
+        description="how many ticks to advance; a tick is `tick_minutes` world minutes, see GET /world (1 by default)",
+    )
+    wait: bool = Field(
+        default=True,
+        strict=True,
+        description="true: answer when all of it has happened; false: answer at once, while the world is on its way",
+    )
 
 
 class WorldIn(Change):
-    """What of a world can be changed; what is left out stays as it is.
+    """What of a world can be changed; what is left out stays as it is."""
 
-    `decision`: how characters decide that say nothing of their own (null: as the service's settings say). `weather`: in
-    words, empty for none. `announce`: something everybody knows of from now on.
-    """
-
-    language: MayBeLeftOut[Language] = None
-    decision: Decides | None = None
-    weather: MayBeLeftOut[Weather] = None
-    announce: MayBeLeftOut[AnnounceIn] = None
+    language: MayBeLeftOut[Language] = Field(
+        default=None, description="the language of the world's texts and talks from now on"
+    )
+    decision: Decides | None = Field(
+        default=None,
+        description="how characters decide that say nothing of their own; null: as the service's settings say",
+    )
+    weather: MayBeLeftOut[Weather] = Field(
+        default=None, description="the weather in words, as every prompt says it; empty: there is nothing to say of it"
+    )
+    announce: MayBeLeftOut[AnnounceIn] = Field(default=None, description="something everybody knows of from now on")
 
 
 class GoalOut(Out):
     """What the character wants of the conversation."""
 
-    goal: str
-    success_criteria: str
+    goal: str = Field(description="what it wants, in a sentence")
+    success_criteria: str = Field(description="how to tell that the goal is reached")
     given: bool = Field(description="False: the character set it itself")
 
 
@@ -63,49 +85,51 @@ def _known(emotion: object) -> object:
 
 
 class TurnOut(Out):
-    """One utterance. `turn` counts from 0; `model` says who made it."""
+    """One utterance."""
 
-    turn: int
-    speaker_id: str
-    speaker_name: str
-    text: str
-    emotion: Annotated[Emotion, BeforeValidator(_known)]
-    at: WorldTimeText
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
-    duration_ms: int
+    turn: int = Field(description="its place in the conversation, counted from 0")
+    speaker_id: str = Field(description="id of the person who says it")
+    speaker_name: str = Field(description="name of the person who says it")
+    text: str = Field(description="what is said, in the world's language")
+    emotion: Annotated[Emotion, BeforeValidator(_known)] = Field(
+        description="how the speaker shows itself while saying it"
+    )
+    at: WorldTimeText = Field(description="the world time at which it is said")
+    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
+    prompt_tokens: int = Field(description="tokens of the prompt it was made of")
+    completion_tokens: int = Field(description="tokens the model wrote for it")
+    duration_ms: int = Field(description="how long the model took, in real milliseconds")
 
 
 class FailureOut(Out):
     """What went wrong: the problem's type, whose model call it was, and a sentence in the world's language."""
 
-    type: str
-    role: str
-    detail: str
+    type: str = Field(description="the last part of the problem's type, such as model-timeout")
+    role: str = Field(description="whose call failed: character, npc, closing, decision")
+    detail: str = Field(description="what happened, as a sentence in the world's language")
 
 
 class CostOut(Out):
     """Model calls and tokens."""
 
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
+    calls: int = Field(description="how many calls of models it took")
+    prompt_tokens: int = Field(description="tokens that were sent to models")
+    completion_tokens: int = Field(description="tokens that models wrote")
 
 
 class StepOut(Out):
     """A number or word before and after."""
 
-    before: int | str
-    after: int | str
+    before: int | str = Field(description="as it was before the conversation")
+    after: int | str = Field(description="as it is after the conversation")
 
 
 class KeptFactOut(Out):
     """A fact that was stored, with the turn it was said in."""
 
-    id: str
-    statement: str
-    turn: int
+    id: str = Field(description="id of the fact in the long-term memory")
+    statement: str = Field(description="the fact, as a sentence")
+    turn: int = Field(description="the turn it was said in, counted from 0")
 
 
 class MidTermOut(Out):
@@ -113,13 +137,19 @@ class MidTermOut(Out):
     what became of one.
     """
 
-    content: str
-    importance: Importance
-    expires_at: WorldTimeText
-    created_at: WorldTimeText | None = None
+    content: str = Field(description="what is on the person's mind, as a sentence")
+    importance: Importance = Field(description="how much it matters, and how long it lasts")
+    expires_at: WorldTimeText = Field(description="the world time at which it is over")
+    created_at: WorldTimeText | None = Field(default=None, description="the world time it came up at; null: not known")
     partner_id: str | None = Field(default=None, description="of whom, or with whom, it came")
-    conversation_id: str | None = None
-    kind: str = Field(default="conversation", examples=["conversation", "commitment"])
+    conversation_id: str | None = Field(
+        default=None, description="id of the conversation it came up in; null: not known"
+    )
+    kind: str = Field(
+        default="conversation",
+        description="what it came of: a conversation, or a commitment",
+        examples=["conversation", "commitment"],
+    )
 
     @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
     @property
@@ -131,45 +161,53 @@ class MidTermOut(Out):
 class CommitmentIn(In):
     """What became of a promise."""
 
-    state: Literal["kept", "broken", "released"]
+    state: Literal["kept", "broken", "released"] = Field(
+        description="what became of it: kept, broken, or released (taken back; nothing follows)"
+    )
 
 
 class CommitmentOut(Out):
     """A promise, in the words it was made in. What was not said is empty, or null."""
 
-    id: str
-    by_id: str
-    to_id: str
-    words: str
-    state: Literal["open", "kept", "broken", "released", "lapsed"]
+    id: str = Field(description="id of the promise")
+    by_id: str = Field(description="id of the person who promised")
+    to_id: str = Field(description="id of the person it was promised to")
+    words: str = Field(description="the words it was made in")
+    state: Literal["open", "kept", "broken", "released", "lapsed"] = Field(
+        description="open, or what became of it; lapsed: its time went by and nobody said"
+    )
     place: str = Field(description="where, as it was said")
     node_id: str | None = Field(description="where, if that is on the map")
     due_at: WorldTimeText | None = Field(description="when: a minute, or the end of the day that was said")
     has_hour: bool = Field(description="an hour was said, not a day alone")
     moves: bool = Field(description="it was planned for a place and an hour: who made it goes there")
-    made_at: WorldTimeText
+    made_at: WorldTimeText = Field(description="the world time at which it was made")
     expires_at: WorldTimeText = Field(description="until when it is open, if nothing ends it before")
-    ended_at: WorldTimeText | None
-    conversation_id: str
-    turn: int
+    ended_at: WorldTimeText | None = Field(
+        description="the world time from which it is not open any more; null: it is open"
+    )
+    conversation_id: str = Field(description="id of the conversation it was made in")
+    turn: int = Field(description="the turn it was made in, counted from 0")
 
 
 class RejectedOut(Out):
     """Something the model claimed that was not stored, and why."""
 
-    statement: str
-    turn: int | None
-    reason: RejectionReason
+    statement: str = Field(description="what was not kept")
+    turn: int | None = Field(description="the turn it is said to have been said in, from 0; null: none was named")
+    reason: RejectionReason = Field(description="why it was not kept")
 
 
 class _SideChanges(Out):
-    summary: str
-    topics: list[str]
-    affinity: StepOut
-    stance: str
-    facts: list[KeptFactOut]
-    mid_term: list[MidTermOut]
-    rejected: list[RejectedOut]
+    summary: str = Field(description="the conversation in a few sentences, as this side remembers it")
+    topics: Topics
+    affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
+    stance: str = Field(
+        description="how this side stands to the other from now on, in a word or a phrase; empty: it did not change"
+    )
+    facts: list[KeptFactOut] = Field(description="what this side now remembers")
+    mid_term: list[MidTermOut] = Field(description="what is on this side's mind for the next days")
+    rejected: list[RejectedOut] = Field(description="what the model wanted remembered and was kept out, and why")
 
 
 class PartnerChangesOut(_SideChanges):
@@ -183,17 +221,19 @@ class ChangesOut(_SideChanges):
     other's.
     """
 
-    mood: StepOut
+    mood: StepOut = Field(description="the partner's mood")
     learned_facts: list[KeptFactOut] = Field(
         description="what the NPC told about itself that it did not have as a fact"
     )
     facts: list[KeptFactOut] = Field(description="what the character now remembers")
-    partner: PartnerChangesOut | None = None
+    partner: PartnerChangesOut | None = Field(
+        default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
+    )
 
 
 class _WithPartner(Out):
-    partner_id: str
-    partner_name: str
+    partner_id: str = Field(description="id of the one spoken with")
+    partner_name: str = Field(description="name of the one spoken with")
 
     @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]
     @property
@@ -211,50 +251,52 @@ class _WithPartner(Out):
 class ConversationOut(_WithPartner):
     """A conversation without its turns."""
 
-    id: str
-    character_id: str
-    character_name: str
+    id: str = Field(description="id of the conversation")
+    character_id: str = Field(description="id of the character that began it")
+    character_name: str = Field(description="name of the character that began it")
     partner_kind: Literal["npc", "character"] = Field(description="who the partner is: two characters can talk, too")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
-    node_id: str
-    phase: Phase
-    goal: GoalOut | None
-    goal_achieved: bool
-    end_reason: EndReason | None
-    failure: FailureOut | None
-    started_at: WorldTimeText
-    ended_at: WorldTimeText | None
-    closed_at: WorldTimeText | None
-    max_turns: int
+    node_id: str = Field(description="the node at which the character stands")
+    phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
+    goal: GoalOut | None = Field(description="null: the character has not set itself one yet")
+    goal_achieved: bool = Field(description="what the character wanted of it has been reached")
+    end_reason: EndReason | None = Field(description="why nothing more is said; null: it goes on")
+    failure: FailureOut | None = Field(description="what went wrong with a model; null: nothing")
+    started_at: WorldTimeText = Field(description="the world time it began at")
+    ended_at: WorldTimeText | None = Field(description="the world time of its end; null: it goes on")
+    closed_at: WorldTimeText | None = Field(
+        description="the world time from which both remember it; null: they do not yet"
+    )
+    max_turns: int = Field(description="after so many turns it ends at the latest")
     models: dict[str, str] = Field(description="who answers per role: openai:gpt-4.1-mini, rehearsal")
     rehearsal: bool = Field(description="true where no language model spoke, but the rehearsal")
-    cost: CostOut
-    links: dict[str, str]
+    cost: CostOut = Field(description="what its model calls came to")
+    links: dict[str, str] = Field(description="addresses: `self` is this conversation, `events` its live stream")
 
 
 class MessageOut(Out):
     """One message of a prompt. `assistant` is what the speaker itself said before."""
 
-    role: Literal["system", "user", "assistant"]
-    content: str
+    role: Literal["system", "user", "assistant"] = Field(description="who speaks in the prompt")
+    content: str = Field(description="the text of the message")
 
 
 class PromptOut(Out):
     """What a speaker was sent when it was asked for a turn, letter by letter: why it said that."""
 
-    turn: int
-    speaker_id: str
-    speaker_name: str
+    turn: int = Field(description="the turn it was asked for, counted from 0")
+    speaker_id: str = Field(description="id of the person who was asked")
+    speaker_name: str = Field(description="name of the person who was asked")
     model: str = Field(description="who answered")
     text: str = Field(description="what it said")
-    messages: list[MessageOut]
+    messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
 class ConversationDetail(ConversationOut):
     """A conversation with its turns and, once closed, what it changed."""
 
-    turns: list[TurnOut]
-    changes: ChangesOut | None
+    turns: list[TurnOut] = Field(description="all that was said so far, in order")
+    changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
 
 
 class Page(Out):
@@ -266,17 +308,17 @@ class Page(Out):
 class ConversationPage(Page):
     """Conversations, newest first."""
 
-    items: list[ConversationOut]
+    items: list[ConversationOut] = Field(description="the conversations of this page")
 
 
 class EventOut(Out):
     """Something that happened, `data` as its `kind` has it; see docs/events.md."""
 
-    id: int
-    at: WorldTimeText
-    kind: str
-    person_id: str | None
-    data: Payload
+    id: int = Field(description="grows within a world; `after` asks for what is later")
+    at: WorldTimeText = Field(description="the world time at which it happened")
+    kind: str = Field(description="what happened, as a word; it says what `data` is")
+    person_id: str | None = Field(description="whose event it is; null: nobody's")
+    data: Payload = Field(description="what is told of an event of that kind")
 
 
 EVENTS = for_every_kind(EventOut)
@@ -291,13 +333,13 @@ else:
 class AgendaPage(Page):
     """Promises, those that are open first."""
 
-    items: list[CommitmentOut]
+    items: list[CommitmentOut] = Field(description="the promises of this page")
 
 
 class EventPage(Page):
     """Events in the order asked for."""
 
-    items: list[AnyEventOut]
+    items: list[AnyEventOut] = Field(description="the events of this page")
 
 
 class TickOut(Page):
@@ -305,31 +347,33 @@ class TickOut(Page):
     `GET /world/events` tells the events that are not here.
     """
 
-    before: WorldTimeText
-    now: WorldTimeText
-    until: WorldTimeText
-    ticks: int
-    events: list[AnyEventOut]
+    before: WorldTimeText = Field(description="the world time at which the clock stood before")
+    now: Now
+    until: WorldTimeText = Field(description="the world time to which the clock goes; `now` where it is there")
+    ticks: int = Field(description="how many ticks were asked for")
+    events: list[AnyEventOut] = Field(description="what happened in that time, oldest first")
 
 
 class PositionOut(Out):
     """On `node_id`, or on the way from it `toward` the next one, of which `progress` (0 up to 1) is done."""
 
-    node_id: str
-    place: str
-    toward: str | None = None
-    progress: float = 0.0
-    walking_to: str | None = None
-    arrives_at: WorldTimeText | None = None
+    node_id: str = Field(description="the node it is on, or left last")
+    place: str = Field(description="name of that node and its surroundings")
+    toward: str | None = Field(default=None, description="the next node of its way; null: it stands")
+    progress: float = Field(default=0.0, description="how much of the way to `toward` is done, 0 up to 1")
+    walking_to: str | None = Field(default=None, description="the node where its way ends; null: it stands")
+    arrives_at: WorldTimeText | None = Field(
+        default=None, description="the world time at which it is there; null: it stands"
+    )
 
 
 class PersonOut(Out):
     """Somebody and where."""
 
-    id: str
-    name: str
-    kind: Literal["character", "npc"]
-    position: PositionOut
+    id: str = Field(description="id of the person")
+    name: str = Field(description="its name in the world's language")
+    kind: Literal["character", "npc"] = Field(description="a character moves and decides; an NPC stands at its post")
+    position: PositionOut = Field(description="where it is at that moment")
     talking_in: str | None = Field(description="id of the conversation the person is in")
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
@@ -337,143 +381,151 @@ class PersonOut(Out):
 class PeopleOut(Page):
     """Everybody at one moment, characters first."""
 
-    at: WorldTimeText
-    people: list[PersonOut]
+    at: WorldTimeText = Field(description="the world time that is shown")
+    people: list[PersonOut] = Field(description="the people of this page")
 
 
 class WorldOut(Out):
     """A world's clock and how it is played."""
 
-    id: str
-    name: str
-    language: Language
-    started_at: WorldTimeText
-    now: WorldTimeText
-    label: str
-    tick_minutes: int
-    models: dict[str, str]
-    rehearsal: bool
-    memory: str
-    characters: int
-    npcs: int
-    conversations_running: int
+    id: str = Field(description="id of the world, as the header X-World-Id names it")
+    name: str = Field(description="the world's name, as its author calls it")
+    language: Language = Field(description="the language of the world's texts and talks")
+    started_at: WorldTimeText = Field(description="the world time at which its story begins")
+    now: Now
+    label: str = Field(description="date and time as a person would say them")
+    tick_minutes: int = Field(description="how many world minutes a tick is")
+    models: dict[str, str] = Field(description="which model answers per role: openai:gpt-4.1-mini, rehearsal")
+    rehearsal: bool = Field(description="true where no language model speaks, but the rehearsal")
+    memory: str = Field(description="where long-term memory is kept: sql or graphiti")
+    characters: int = Field(description="how many characters live in it")
+    npcs: int = Field(description="how many NPCs stand in it")
+    conversations_running: int = Field(description="how many conversations are being spoken now")
     memories_waiting: int = Field(description="closed conversations the long-term memory has yet to be given")
     until: WorldTimeText = Field(description="where the clock was told to go; `now` where it stands")
     moving: bool = Field(description="the world is on its way from `now` to `until`")
     calls_in_flight: int = Field(description="questions to models that this process has asked and not had answered")
-    clock: ClockOut
+    clock: ClockOut = Field(description="how its clock runs")
     decision: Decides = Field(description="how characters decide that say nothing of their own")
-    weather: str
-    announcements: list[AnnouncementOut]
+    weather: str = Field(description="the weather in words; empty: there is nothing to say of it")
+    announcements: list[AnnouncementOut] = Field(description="what everybody knows of now")
     circumstances: str = Field(description="date, time, weather and announcements as every prompt says them")
 
 
 class NodeOut(Out):
-    """A place to stand on. `closed`: an NPC stands there."""
+    """A place to stand on."""
 
-    id: str
-    map_id: str
-    name: str
-    x: float
-    y: float
-    closed: bool
+    id: str = Field(description="id of the node")
+    map_id: str = Field(description="id of the map it is on")
+    name: str = Field(description="its name in the world's language; may be empty")
+    x: float = Field(description="how far right it is drawn, in the map's own units")
+    y: float = Field(description="how far down it is drawn, in the map's own units")
+    closed: bool = Field(description="true: an NPC stands there, nobody else can")
 
 
 class EdgeOut(Out):
     """A way, walked in `minutes` in either direction."""
 
-    a: str
-    b: str
-    minutes: int
+    a: str = Field(description="the node at one end")
+    b: str = Field(description="the node at the other end")
+    minutes: int = Field(description="world minutes it takes to walk it, either way")
 
 
 class FacilityOut(Out):
     """What can be used, from which nodes, and when (``HH:MM-HH:MM``)."""
 
-    id: str
-    map_id: str
-    name: str
-    node_ids: list[str]
-    tags: list[str]
-    hours: list[str]
-    open_now: bool
+    id: str = Field(description="id of the facility")
+    map_id: str = Field(description="id of the map it is on")
+    name: str = Field(description="its name in the world's language")
+    node_ids: list[str] = Field(description="the nodes from which it can be used")
+    tags: list[str] = Field(description="what can be done there: actions of actions.json name these")
+    hours: list[str] = Field(description="when it is open, each `HH:MM-HH:MM`")
+    open_now: bool = Field(description="true: it is open at the world's clock")
 
 
 class MapOut(Out):
-    """All maps of the world; `posts` says where each NPC stands."""
+    """All maps of the world."""
 
-    maps: dict[str, str]
-    nodes: list[NodeOut]
-    edges: list[EdgeOut]
-    facilities: list[FacilityOut]
-    posts: dict[str, str]
+    maps: dict[str, str] = Field(description="each map's name by its id")
+    nodes: list[NodeOut] = Field(description="the places to stand on")
+    edges: list[EdgeOut] = Field(description="the ways between nodes")
+    facilities: list[FacilityOut] = Field(description="the shops, fields and houses")
+    posts: dict[str, str] = Field(description="the node each NPC stands at, by the NPC's id")
 
 
 class _Fact(Out):
-    id: str
-    statement: str
-    conversation_id: str
-    turn: int | None
-    valid_at: WorldTimeText
-    invalid_at: WorldTimeText | None
-    replaced_by: str | None
+    id: str = Field(description="id of the fact")
+    statement: str = Field(description="the fact, as a sentence")
+    conversation_id: str = Field(description="id of the conversation it was heard in")
+    turn: int | None = Field(description="the turn it was said in, counted from 0; null: not known")
+    valid_at: WorldTimeText = Field(description="the world time from which it is true")
+    invalid_at: WorldTimeText | None = Field(
+        description="the world time from which it is no longer true; null: none is known"
+    )
+    replaced_by: str | None = Field(description="id of the fact that took its place; null: none did")
 
 
 class LearnedFactOut(_Fact):
     """A fact an NPC told about itself, in its own words."""
 
     statement: str = Field(validation_alias="words", description="what it said, and what it was asked before")
-    turn: int
+    turn: int = Field(description="the turn it was said in, counted from 0")
 
 
 class _AuthoredPerson(Out):
-    id: str
-    name: str
-    personality: str
-    tendencies: list[str]
-    custom_prompt: str
-    facts: list[str]
-    talking_in: str | None
+    id: str = Field(description="id of the person")
+    name: str = Field(description="its name in the world's language")
+    personality: str = Field(description="what it is like, as its author wrote")
+    tendencies: list[str] = Field(description="habits of speech and behaviour, as its author wrote")
+    custom_prompt: str = Field(description="what its author adds to every prompt in which it speaks")
+    facts: list[str] = Field(description="what is true of it, as its author wrote")
+    talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
 
 
 class NpcOut(_AuthoredPerson):
     """An NPC as it stands now. `facts` are its author's; `learned_facts` what it told since, closed ones last."""
 
-    learned_facts: list[LearnedFactOut]
-    mood: Mood
-    conversation_count: int
-    last_conversation_at: WorldTimeText | None
-    spawn_node_id: str
+    learned_facts: list[LearnedFactOut] = Field(
+        description="what it has told about itself since the story began, those that no longer hold last"
+    )
+    mood: Mood = Field(description="how it feels now")
+    conversation_count: int = Field(description="how many conversations it has had, with anybody")
+    last_conversation_at: WorldTimeText | None = Field(
+        description="the world time of its last conversation; null: it has had none"
+    )
+    spawn_node_id: str = Field(description="the node it stands at")
     affinity: dict[str, int] = Field(description="towards each character it has met")
 
 
 class CharacterOut(_AuthoredPerson, LifeOut):
     """A character as it stands now."""
 
-    goals: list[dict[str, str]]
-    home: str
-    position: PositionOut
+    goals: list[dict[str, str]] = Field(
+        description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
+    )
+    home: str = Field(description="the node where it lives and sleeps")
+    position: PositionOut = Field(description="where it is now")
     beside: list[str] = Field(description="ids of people close enough to talk to")
-    mid_term: list[MidTermOut]
-    today: list["TodayOut"]
+    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    today: list["TodayOut"] = Field(description="its conversations of the current day")
 
 
 class TodayOut(_WithPartner):
     """A conversation of the character's current day."""
 
-    conversation_id: str
-    summary: str
-    at: WorldTimeText
+    conversation_id: str = Field(description="id of the conversation")
+    summary: Summary
+    at: WorldTimeText = Field(description="the world time of the conversation")
 
 
 class LastMeetingOut(Out):
     """The last closed conversation of the two."""
 
-    conversation_id: str
-    summary: str
-    topics: list[str]
-    at: WorldTimeText
-    elapsed_minutes: int
+    conversation_id: str = Field(description="id of the conversation")
+    summary: Summary
+    topics: Topics
+    at: WorldTimeText = Field(description="the world time of the conversation")
+    elapsed_minutes: int = Field(description="world minutes since then")
     ago: str = Field(description="the world time since, in the world's language", examples=["2日前"])
 
 
@@ -489,100 +541,106 @@ class RememberedFact(_Fact):
     mode: Mode = Field(description="how it was meant")
     importance: int = Field(description="from 1, small talk, to 10, what changes a life")
     tellings: int = Field(description="how often it was told")
-    subject: str
-    relation: str
-    object: str
-    learned_at: WorldTimeText
-    expired_at: WorldTimeText | None
+    subject: str = Field(description="whom or what the fact is about")
+    relation: str = Field(description="how subject and object belong together, in a few words")
+    object: str = Field(description="what is said of the subject")
+    learned_at: WorldTimeText = Field(description="the world time at which it was learned")
+    expired_at: WorldTimeText | None = Field(description="the world time at which its end was learned; null: none was")
 
 
 class FactOut(RememberedFact):
     """A remembered fact: true from `valid_at` to `invalid_at`, known from `learned_at` on, and where it is from."""
 
-    ago: str
-    score: float
+    ago: str = Field(description="the world time since it was learned, in the world's language")
+    score: float = Field(
+        description="how well it fits what was asked; orders the facts of one answer, and means nothing beyond it"
+    )
 
 
 class HeardTurnOut(Out):
     """A turn the person heard or spoke, as it was said: which turn of which conversation, and how well it answers."""
 
-    conversation_id: str
-    turn: int
-    speaker_id: str
-    speaker_name: str
-    text: str
-    at: WorldTimeText
-    ago: str
-    score: float
+    conversation_id: str = Field(description="id of the conversation it was said in")
+    turn: int = Field(description="its place in that conversation, counted from 0")
+    speaker_id: str = Field(description="id of the person who said it")
+    speaker_name: str = Field(description="name of the person who said it")
+    text: str = Field(description="what was said, word for word")
+    at: WorldTimeText = Field(description="the world time at which it was said")
+    ago: str = Field(description="the world time since it was said, in the world's language")
+    score: float = Field(
+        description="how well it fits what was asked; orders the turns of one answer, and means nothing beyond it"
+    )
 
 
 class RelationOut(Out):
-    """How the two stand. `affinity` is that of the one asked about, -100..100; `stance` that of the one who
-    remembers.
-    """
+    """How the two stand."""
 
-    affinity: int
-    conversation_count: int
-    last_met_at: WorldTimeText | None
-    stance: str
+    affinity: int = Field(description="of the one asked about, towards the one who remembers, -100..100")
+    conversation_count: int = Field(description="how many conversations the two have had")
+    last_met_at: WorldTimeText | None = Field(
+        description="the world time of their last conversation; null: they have not met"
+    )
+    stance: str = Field(description="of the one who remembers, towards the one asked about; empty: none yet")
 
 
 class PersonMemoryOut(Page):
-    """What a person, NPC or character, remembers. `long_term_available` false: the memory graph is away, `facts` empty.
-    `next` pages the facts.
+    """What a person, NPC or character, remembers. `next` pages the facts."""
 
-    `relation` and `last_meeting` are null where nobody was named by `about`.
-    """
-
-    person_id: str
+    person_id: str = Field(description="id of the one who remembers")
     group_id: str = Field(description="what the long-term memory is called: the `group_id` of its graph in Neo4j")
     about: str | None = Field(description="about whom it was asked")
-    now: WorldTimeText
+    now: Now
     found: bool = Field(
         description="whether a fact or a turn bears on the query (without one: whether anything is remembered); "
         "if not, `facts` are only the nearest there are"
     )
-    relation: RelationOut | None
-    last_meeting: LastMeetingOut | None
-    facts: list[FactOut]
+    relation: RelationOut | None = Field(description="how the two stand; null: nobody was named by `about`")
+    last_meeting: LastMeetingOut | None = Field(
+        description="the last closed conversation of the two; null: there is none, or nobody was named"
+    )
+    facts: list[FactOut] = Field(description="remembered facts, the ones that fit best first")
     turns: list[HeardTurnOut] = Field(
         description="with a query: what was said that answers it and no fact tells, the best first; at most ten"
     )
-    mid_term: list[MidTermOut]
-    today: list[TodayOut]
-    long_term_available: bool
+    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    today: list[TodayOut] = Field(description="its conversations of the current day")
+    long_term_available: bool = Field(
+        description="false: the memory graph is away, and `facts` is empty for that reason"
+    )
 
 
 class MemoryOut(PersonMemoryOut):
     """What a character remembers: `person_id` and `about` also go by their older names."""
 
-    character_id: str
-    npc_id: str | None
+    character_id: str = Field(description="an older name of `person_id`")
+    npc_id: str | None = Field(description="an older name of `about`")
 
 
 class UsageOut(CostOut):
-    """Model calls and tokens of one world day and role. `estimated`: a server did not report tokens."""
+    """Model calls and tokens of one world day and role."""
 
-    day: str
-    role: str
-    failures: int
-    cached_tokens: int
-    estimated: bool
+    day: str = Field(description="the world day, YYYY-MM-DD")
+    role: str = Field(description="what the calls were for: character, npc, closing, decision")
+    failures: int = Field(description="calls that gave no answer")
+    cached_tokens: int = Field(description="tokens of `prompt_tokens` that the server had at hand from before")
+    estimated: bool = Field(description="true: a server did not report its tokens, and they were estimated")
 
 
 class LeftOut(Out):
     """A limit a day, how much of it is spent, and how much is left."""
 
-    limit: int
-    spent: int
-    left: int
+    limit: int = Field(description="how much may be spent a day")
+    spent: int = Field(description="how much is spent today")
+    left: int = Field(description="how much is left today")
 
 
 class BudgetOut(Out):
     """What a day's model calls may cost, over all worlds. `day` and `renews_at` are the machine's, in UTC."""
 
-    day: str = Field(examples=["2026-04-01"])
-    renews_at: str = Field(examples=["2026-04-02T00:00:00Z"])
+    day: str = Field(examples=["2026-04-01"], description="the day that is counted, by the machine's clock in UTC")
+    renews_at: str = Field(
+        examples=["2026-04-02T00:00:00Z"], description="the moment in UTC from which a new day is counted"
+    )
     exhausted: bool = Field(description="no model is asked any more today, but for what is still to be remembered")
     calls: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_CALLS_PER_DAY)")
     tokens: LeftOut | None = Field(description="null: no limit (KATARIBE_LLM__MAX_TOKENS_PER_DAY)")
@@ -591,5 +649,5 @@ class BudgetOut(Out):
 class HealthOut(Out):
     """Whether the service and what it needs are there."""
 
-    status: Literal["ok", "degraded"]
-    checks: dict[str, str]
+    status: Literal["ok", "degraded"] = Field(description="ok: all is there; degraded: something is missing")
+    checks: dict[str, str] = Field(description="by part: ok, or what is wrong and what to do")

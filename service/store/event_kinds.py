@@ -360,14 +360,17 @@ def payload_of(kind: str, data: Mapping[str, Any]) -> Payload:
 
 
 def for_every_kind(envelope: type[Envelope]) -> dict[str, type[Envelope]]:
-    """By kind: the model of what an event is told in, its `kind` that word and its `data` that payload."""
+    """By kind: the model of what an event is told in, its `kind` that word and its `data` that payload, both described
+    as the envelope describes them.
+    """
+    told = {name: envelope.model_fields[name].description for name in ("kind", "data")}
     return {
         kind: create_model(
             payload.__name__ + envelope.__name__,
             __base__=envelope,
             __doc__=payload.__doc__,
-            kind=(Literal[kind], ...),  # type: ignore[arg-type]
-            data=(payload, ...),
+            kind=(Literal[kind], Field(description=told["kind"])),  # type: ignore[arg-type]
+            data=(payload, Field(description=told["data"])),
         )
         for kind, payload in _BY_KIND.items()
     }

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
@@ -109,3 +110,37 @@ def test_an_operation_has_a_name_that_reads_and_a_tag_that_is_described(describe
     told = {tag["name"] for tag in described["tags"] if tag["description"]}
     assert {tag for operation in every for tag in operation["tags"]} == told
     assert [server["url"] for server in described["servers"]] == ["/"]
+
+
+def test_every_property_says_what_it_means(described: dict[str, Any]) -> None:
+    schemas = described["components"]["schemas"].items()
+    every = [(name, field, told) for name, schema in schemas for field, told in schema.get("properties", {}).items()]
+    assert len(every) > 500
+    assert [(name, field) for name, field, told in every if len(told.get("description", "")) < 8] == []
+
+
+def test_every_body_has_an_example_that_is_valid(described: dict[str, Any]) -> None:
+    bodies = {
+        (method, path): content
+        for method, path, operation in operations(described)
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+    }
+    assert len(bodies) >= 7
+    assert [where for where, content in bodies.items() if not content.get("examples")] == []
+    for content in bodies.values():
+        schema = {**content["schema"], "components": described["components"]}
+        for example in content["examples"].values():
+            jsonschema.validate(example["value"], schema, cls=jsonschema.Draft202012Validator)
+
+
+def test_what_has_a_default_need_not_be_sent(described: dict[str, Any]) -> None:
+    schemas = described["components"]["schemas"]
+    sent = {name: schema for name, schema in schemas.items() if name.endswith("In")}
+    assert {"StartIn", "TickIn", "CharacterIn"} <= set(sent)
+    demanded = [
+        (name, field)
+        for name, schema in sent.items()
+        for field in schema.get("required", ())
+        if "default" in schema["properties"][field]
+    ]
+    assert demanded == []

@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     PlainValidator,
     Strict,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
@@ -90,9 +91,11 @@ Slug = Annotated[str, BeforeValidator(_slug)]
 Words = Annotated[str, BeforeValidator(_words)]
 Minutes = Annotated[int, Field(ge=1, le=_LONGEST_WAY_MINUTES)]
 Number = Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER, allow_inf_nan=False)]
-Clock = Annotated[int, PlainValidator(_clock)]
-Moment = Annotated[WorldTime, PlainValidator(_moment)]
-OpenHours = Annotated[Hours, PlainValidator(_hours)]
+Clock = Annotated[int, PlainValidator(_clock), WithJsonSchema({"type": "string", "examples": ["07:30"]})]
+Moment = Annotated[
+    WorldTime, PlainValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-04-01T07:00"]})
+]
+OpenHours = Annotated[Hours, PlainValidator(_hours), WithJsonSchema({"type": "string", "examples": ["06:00-12:00"]})]
 ListOf = Annotated[tuple[T, ...], Strict(False)]
 NonEmpty = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
 """At least one."""

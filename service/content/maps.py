@@ -14,56 +14,74 @@ Coordinate = Annotated[float, Field(allow_inf_nan=False)]
 class NodeEntry(ContentModel):
     """A place to stand on."""
 
-    id: Slug
-    x: Coordinate
-    y: Coordinate
-    name: Text = UNWRITTEN
+    id: Slug = Field(description="the node's id / ノードのid")
+    x: Coordinate = Field(description="where it is drawn, to the right / 描く位置(右へ)")
+    y: Coordinate = Field(description="where it is drawn, downwards / 描く位置(下へ)")
+    name: Text = Field(default=UNWRITTEN, description="what people call it / 呼び名")
 
 
 class WayEntry(ContentModel):
     """An edge within a map, or an exit to another map; walked both ways."""
 
-    start: str = Field(alias="from")
-    goal: str = Field(alias="to")
-    minutes: Minutes
+    start: str = Field(
+        alias="from",
+        description="the node at one end; of an exit: of this map / 一方の端のノード(exit ではこのマップのもの)",
+    )
+    goal: str = Field(
+        alias="to",
+        description="the node at the other end; of an exit: of another map / "
+        "もう一方の端のノード(exit では別のマップのもの)",
+    )
+    minutes: Minutes = Field(description="world minutes to walk it, either way / 歩くのにかかる分(どちら向きも同じ)")
 
 
 class FacilityEntry(ContentModel):
     """`hours` left out: always open."""
 
-    id: Slug
-    name: Text
-    nodes: NonEmpty[str]
-    tags: ListOf[Slug] = ()
-    hours: NonEmpty[OpenHours] = ALWAYS_OPEN
+    id: Slug = Field(description="the facility's id / 施設のid")
+    name: Text = Field(description="what people call it / 呼び名")
+    nodes: NonEmpty[str] = Field(description="ids of the nodes it stands on / 施設のあるノードのid")
+    tags: ListOf[Slug] = Field(
+        default=(), description="what it is for: an action asks for one of its tags / 用途。行動がこのどれかを求める"
+    )
+    hours: NonEmpty[OpenHours] = Field(
+        default=ALWAYS_OPEN, description="when it is open; over midnight too / 開いている時間帯。真夜中をまたいでよい"
+    )
 
 
 class PostEntry(ContentModel):
     """Where an NPC stands."""
 
-    npc_id: str
-    spawn_node_id: str
+    npc_id: str = Field(description="the `id` of a file of npcs/ / npcs/ のファイルの `id`")
+    spawn_node_id: str = Field(
+        description="the node it stands on; nobody walks over it / 立つノード。ほかの人は通れない"
+    )
 
 
 class MapEntry(ContentModel):
     """One map."""
 
-    id: Slug
-    name: Text
-    nodes: NonEmpty[NodeEntry]
-    edges: ListOf[WayEntry]
-    exits: ListOf[WayEntry] = ()
-    facilities: ListOf[FacilityEntry] = ()
-    npcs: ListOf[PostEntry] = ()
+    id: Slug = Field(description="the map's id / マップのid")
+    name: Text = Field(description="what people call it / 呼び名")
+    nodes: NonEmpty[NodeEntry] = Field(description="places to stand on / 人の立てる場所")
+    edges: ListOf[WayEntry] = Field(description="ways between its nodes / マップの中の道")
+    exits: ListOf[WayEntry] = Field(default=(), description="ways to other maps / ほかのマップへの道")
+    facilities: ListOf[FacilityEntry] = Field(default=(), description="where actions can be done / 行動のできる施設")
+    npcs: ListOf[PostEntry] = Field(default=(), description="which NPC stands where / どのNPCがどこに立つか")
 
 
 class MapsFile(ContentModel):
     """maps.json."""
 
-    name: Text
-    language: Language = "en"
-    start_time: Moment
-    maps: NonEmpty[MapEntry]
+    name: Text = Field(description="the world's name / 世界の名前")
+    language: Language = Field(
+        default="en",
+        description="the language of a world that is begun without naming one / 言語を決めずに始めた世界の言語",
+    )
+    start_time: Moment = Field(description="the world time at which a new world begins / 新しい世界の始まる世界時刻")
+    maps: NonEmpty[MapEntry] = Field(
+        description="all maps; one world, connected / すべてのマップ。互いにつながっている"
+    )
 
 
 def world_map(file: MapsFile, language: Language) -> WorldMap:

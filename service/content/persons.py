@@ -9,43 +9,65 @@ from service.content.profile import Decides, Importance, Mood
 class PersonFile(ContentModel):
     """What the files of NPCs and characters have in common."""
 
-    id: Slug
-    name: Text
-    personality: Text
-    tendencies: ListOf[Text] = ()
-    custom_prompt: Text = UNWRITTEN
-    facts: ListOf[Text] = ()
-    lines: ListOf[Text] = ()
+    id: Slug = Field(description="the person's id, no other person's / 人物のid。ほかの誰とも違う")
+    name: Text = Field(description="the person's name / 名前")
+    personality: Text = Field(description="what it is like / どんな人か")
+    tendencies: ListOf[Text] = Field(default=(), description="what it tends to do / しがちなこと")
+    custom_prompt: Text = Field(
+        default=UNWRITTEN,
+        description="told to the model as written: manner of speech, secrets / "
+        "そのままモデルに伝える文。話し方や秘密など",
+    )
+    facts: ListOf[Text] = Field(
+        default=(), description="what is true of it, without its name as subject / 本人についての事実(主語なし)"
+    )
+    lines: ListOf[Text] = Field(default=(), description="sentences in its own voice / 本人の言葉で書いた台詞")
 
 
 class NpcFile(PersonFile):
     """npcs/*.yaml."""
 
-    mood: Mood = "neutral"
+    mood: Mood = Field(default="neutral", description="the mood it falls back into / ふだんの気分")
 
 
 class GoalEntry(ContentModel):
     """Something a character wants of life."""
 
-    goal: Text
-    importance: Importance
+    goal: Text = Field(description="what it wants / 望むこと")
+    importance: Importance = Field(description="how much it wants it / どれほど望むか")
 
 
 class RoutineEntry(ContentModel):
     """What a character does from `starts` on; without a facility at home. `action`: which of actions.json that is."""
 
-    starts: Clock
-    activity: Text
-    facility_id: str | None = Field(default=None, alias="facility")
-    action_id: str | None = Field(default=None, alias="action")
+    starts: Clock = Field(description="from when on; later than the block before / 始まる時刻。前の項目より後")
+    activity: Text = Field(description="what it is doing, in words / していること(文)")
+    facility_id: str | None = Field(
+        default=None, alias="facility", description="at which facility; left out: at home / どの施設で。なければ家で"
+    )
+    action_id: str | None = Field(
+        default=None,
+        alias="action",
+        description="an id of actions.json; left out: what fits the place / actions.json のid。なければ場所に合うもの",
+    )
 
 
 class CharacterFile(PersonFile):
     """characters/*.yaml."""
 
-    goals: ListOf[GoalEntry] = ()
-    routine: ListOf[RoutineEntry] = ()
-    home: str
-    knows: ListOf[str] = ()
-    needs: dict[str, Number] = {}
-    decision: Decides | None = None
+    goals: ListOf[GoalEntry] = Field(default=(), description="what it wants of life / 人生で望むこと")
+    routine: ListOf[RoutineEntry] = Field(
+        default=(), description="what it does on a day, in order of time / 一日の日課(時刻の順)"
+    )
+    home: str = Field(description="the node where it begins and sleeps / 始まりの場所で、眠るノード")
+    knows: ListOf[str] = Field(
+        default=(),
+        description="ids of people it was on terms with before, and they with it / "
+        "前から知り合いの人のid。互いに知り合いになる",
+    )
+    needs: dict[str, Number] = Field(default={}, description="levels it begins with, by need / 始めの値(欲求のidごと)")
+    decision: Decides | None = Field(
+        default=None,
+        description="how it decides; left out: as the world says / "
+        "決め方。なければ世界の設定(`PATCH /world`、`KATARIBE_WORLD__DECISION`)のとおり",
+    )

@@ -1,0 +1,29 @@
+"""docs/content.md tells of every key of a content file what its model says."""
+
+import re
+
+import pytest
+
+from tests.docs.content import FILE, MODELS, keys, page
+
+JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+
+
+def test_the_tables_are_made_from_the_models_of_today() -> None:
+    text = FILE.read_text("utf-8")
+    assert text == page(text), "python -m tests.docs.content"
+
+
+@pytest.mark.parametrize("file", MODELS)
+def test_every_key_says_in_both_languages_what_it_means(file: str) -> None:
+    told = {path: (field.description or "").partition(" / ") for path, _, field in keys(MODELS[file])}
+    assert len(told) >= 8
+    assert [path for path, (en, _, ja) in told.items() if not en or not JAPANESE.search(ja)] == []
+
+
+def test_hours_are_a_list_as_the_files_have_it() -> None:
+    types = {path: kind for file in ("maps.json", "actions.json") for path, kind, _ in keys(MODELS[file])}
+    assert types["maps[].facilities[].hours"] == types["actions[].hours"]
+    assert types["actions[].hours"] == 'list of string, as `"06:00-12:00"`, at least one'
+    assert 'string, as `"2026-04-01T07:00"`' in types["startTime"]
+    assert "actions[].requires.<id>.atLeast" in types

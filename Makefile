@@ -55,7 +55,7 @@ bench: setup
 	$(BIN)/python -m benchmarks $(ONLY)
 
 clean:
-	rm -rf .venv .tools build dist kataribe-data .coverage htmlcov tests/neo4j-server/target
+	rm -rf .venv .tools tests/clients/.venv build dist kataribe-data .coverage htmlcov tests/neo4j-server/target
 
 # uv locks; the files name no registry, so that yours is used.
 LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-annotate --python-version 3.11
@@ -63,4 +63,5 @@ LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-
 lock: .tools/bin/uv
 	$(LOCK) --group dev pyproject.toml -o requirements.lock
 	$(LOCK) -c requirements.lock pyproject.toml -o requirements-runtime.lock
+	echo openapi-python-client | $(LOCK) - -o tests/clients/requirements.lock
 	echo hatchling | $(LOCK) -c requirements.lock - -o requirements-build.lock

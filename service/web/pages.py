@@ -17,7 +17,6 @@ from starlette.exceptions import HTTPException
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of
-from service.decision.descriptions import action_name
 from service.errors import NotFound
 from service.locales import Language, languages, room, sentence
 from service.people.worlds import WorldView
@@ -136,7 +135,7 @@ async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     world = await _world(page)
     kinds = [payload.kind for payload in PAYLOADS]
-    return page.render("world.html", world, data={"actions": _actions(world), "kinds": kinds})
+    return page.render("world.html", world, data={"actions": _actions(page, world), "kinds": kinds})
 
 
 @router.get("/docs")
@@ -241,10 +240,12 @@ def _others(world: WorldView, person_id: str) -> dict[str, str]:
     return {other_id: other.name for other_id, other in everybody.items() if other_id != person_id}
 
 
-def _actions(world: WorldView) -> dict[str, str]:
-    """What everything that can be done is called."""
-    ids = (*sorted(BUILT_IN), *(action.id for action in world.setting.catalogue.actions))
-    return {action_id: action_name(world, action_id) for action_id in ids}
+def _actions(page: Page, world: WorldView) -> dict[str, str]:
+    """What everything that can be done is called, in the page's language."""
+    language = page.language(world)
+    authored = page.deps.worlds.content.cast(language).catalogue.actions
+    built_in = {action_id: sentence(language, f"decision.actions.{action_id}") for action_id in sorted(BUILT_IN)}
+    return built_in | {action.id: action.name for action in authored}
 
 
 async def _world(page: Page) -> WorldView:

@@ -49,7 +49,7 @@ def test_the_second_meeting_uses_the_first_and_the_memory_has_both(
     opening = second_talk.strip().splitlines()[0]
     assert any(len(shared_words(opening, fact)) >= 3 for fact in remembered), (opening, remembered)
     assert any(fact in answer for fact in remembered)
-    assert {"en": "met 2 times", "ja": "会話 2 回"}[language] in answer
+    assert {"en": "met twice", "ja": "会話 2 回"}[language] in answer
     assert {"en": "yesterday", "ja": "昨日"}[language] in answer
     assert not (tmp_path / "data").exists()
 
@@ -71,7 +71,7 @@ def test_with_a_base_url_the_demo_speaks_through_that_model(tmp_path: Path, caps
     assert "Rehearsal" not in told
     assert told.count("Hanna: My sister Lotte left for the harbour town.") == 2
     assert asked == 10
-    assert "met 2 times" in told
+    assert "met twice" in told
 
 
 def test_a_server_found_on_this_machine_is_offered_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

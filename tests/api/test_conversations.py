@@ -111,7 +111,7 @@ def test_who_does_not_stand_beside_is_told_both_places_and_the_walk(client: Test
         "partner_node_id": "hut",
         "walk_minutes": 16,
     }
-    assert "16 minutes" in told["detail"]
+    assert "16 min" in told["detail"]
 
 
 def test_a_walker_does_not_talk(client: TestClient) -> None:

@@ -5,12 +5,13 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import closing, footprint, offline, recall, rush, size, start, turn, world
+from benchmarks import closing, footprint, offline, promises, recall, rush, size, start, truth, turn, world
 from benchmarks.neo4j import Neo4j
 from tests.memory.graphiti.test_graph import empty
 from tests.servers.neo4j import Neo4jServer
@@ -20,6 +21,8 @@ Run = Callable[[], Mapping[str, float]]
 FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200)
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
+FEW_PROMISES = partial(promises.on_time, characters=4, days=1, appointments=4)
+
 SMALLEST: Mapping[str, Run] = {
     "turn": lambda: turn.run(conversations=1, warm_up=1),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
@@ -28,6 +31,7 @@ SMALLEST: Mapping[str, Run] = {
     "offline": lambda: offline.run(offline.Scale(minutes=90, languages=("ja",))),
     "size": size.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
+    "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -51,10 +51,10 @@ _TAIL_JA = re.compile(
 _PAST_JA = re.compile(r"(?:た|だった|ました|でした)(?:[んのよねなわさぜけど、ー]|ですよ?|です)*$")
 
 
-def is_held(statement: str, words: Words, mode: Mode, *, subject: str, names: frozenset[str]) -> bool:
+def is_held(statement: str, words: Words, mode: Mode, *, subject: str) -> bool:
     """Whether the words state it, plainly, of the one who spoke them.
 
-    `subject` is whom the statement is about by the claim, `names` are those of who took part.
+    `subject` is whom the statement is about by the claim.
     """
     if mode != "asserted" or folded(subject) != folded(words.speaker_name):
         return False
@@ -67,7 +67,7 @@ def is_held(statement: str, words: Words, mode: Mode, *, subject: str, names: fr
         and _counts_agree(told, text)
         and is_negated(statement) == is_negated(text)
         and is_over(statement) == is_over(text)
-        and held(statement, text, own, names)
+        and held(statement, text, own)
         for text in evidence
     )
 
@@ -118,7 +118,7 @@ def _counts_agree(statement: str, text: str) -> bool:
     return all(noun in said and given <= said[noun] for noun, given in counted(statement).items())
 
 
-def _held_en(statement: str, text: str, own: frozenset[str], names: frozenset[str]) -> bool:
+def _held_en(statement: str, text: str, own: frozenset[str]) -> bool:
     plain = folded(text)
     if not _FIRST_EN.search(plain) or not folded(statement).startswith(tuple(map(folded, own))):
         return False
@@ -148,7 +148,7 @@ _SPEAKERS = frozenset(
 )
 
 
-def _held_ja(statement: str, text: str, own: frozenset[str], names: frozenset[str]) -> bool:
+def _held_ja(statement: str, text: str, own: frozenset[str]) -> bool:
     if _OTHERS_JA.search(text) or bool(_PAST_JA.search(_end(statement))) != bool(_PAST_JA.search(_end(text))):
         return False
     told = re.sub(r"^(?:さん|ちゃん|くん|様)?[はがのも、]", "", without_names(statement, own).strip())

@@ -264,7 +264,7 @@ def _judged(
     if any(are_same(one.statement, claim.statement, view.names) for one in kept):
         return RejectionReason.KNOWN_ALREADY
     mode = _meant(claim, words, view.names)
-    held = is_held(claim.statement, words, mode, subject=subject, names=view.names)
+    held = is_held(claim.statement, words, mode, subject=subject)
     shown = words.rendered(view.language, mode)
     return ValidClaim(
         claim=claim,

@@ -27,7 +27,7 @@ from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow,
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
-KNOWN_TOKENS = 180
+KNOWN_TOKENS = 100
 """What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""
 HEARD_TOKENS = 80
 """Nor what it remembers of others that bears on its goal."""

@@ -12,7 +12,7 @@ from service.people.worlds import WorldView
 
 REMINDED_TOKENS = 70
 """What comes to mind before one turn takes no more of the prompt, by `estimate_tokens`; with its frame at most 90."""
-NOTES_TOKENS = 150
+NOTES_TOKENS = 100
 """Nor do all notes of a speaker in one conversation: each stays in its prompts."""
 LATELY = 2
 """How many last lines show what the talk is about."""
@@ -35,7 +35,9 @@ async def reminded_of(
     if room <= 0 or not has_turned(context):
         return ()
     query = " ".join(line.text for line in context.lines[-LATELY:])
-    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=set(Kind))
+    kinds = set(Kind)
+    # By words: a turn waits for no embedding.
+    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, by_words=True)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
     return within(new_lines(met, (one for one in found if one.bears), told), room)
 

@@ -100,6 +100,7 @@ class CircuitBreaker:
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
+        by_words: bool = False,
     ) -> list[Recalled]:
         """See MemoryStore."""
         return await self._ask(

@@ -58,6 +58,7 @@ class IndexedMemory:
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
+        by_words: bool = False,
     ) -> list[Recalled]:
         """See MemoryStore. Where the embedder fails, words alone are searched."""
         index = await self._current(group, at, kinds)
@@ -71,7 +72,7 @@ class IndexedMemory:
             partner_id=partner_id,
             limit=limit,
             history=history,
-            vector=await self._comparable(index, query),
+            vector=None if by_words else await self._comparable(index, query),
         )
         if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
             index = await self._current(group, at, kinds)

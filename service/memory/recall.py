@@ -122,6 +122,7 @@ async def remembered(
     limit: int,
     partner_id: str | None = None,
     kinds: Collection[Kind] = FACTS,
+    by_words: bool = False,
 ) -> list[Recalled]:
     """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
     store is away, which keeps nobody from speaking.
@@ -135,7 +136,14 @@ async def remembered(
     group = Group(world_id=world.id, person_id=person_id)
     try:
         found = await memory.recall(
-            group, query, at=world.now, about=about, partner_id=partner_id, limit=limit, kinds=kinds
+            group,
+            query,
+            at=world.now,
+            about=about,
+            partner_id=partner_id,
+            limit=limit,
+            kinds=kinds,
+            by_words=by_words,
         )
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)

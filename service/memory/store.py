@@ -289,6 +289,7 @@ class MemoryStore(Protocol):
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
+        by_words: bool = False,
     ) -> list[Recalled]:
         """What of these kinds answers `query`, best first.
 
@@ -297,6 +298,8 @@ class MemoryStore(Protocol):
         person; with both, either suffices. What they choose all answers; without either, an answer shares something
         with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
         empty query orders by nearness to `about`, then newest first.
+
+        `by_words`: the query is not embedded, which takes longer than all the rest.
 
         Raises:
             GraphUnavailable.

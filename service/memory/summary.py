@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from service.locales import Language
 from service.memory.claim import clauses, folded, is_denial, is_negated, numbers, share, words
-from service.memory.extraction import ClosingContext, SpokenLine, SummarySentence
+from service.memory.extraction import ClosingContext, SummarySentence
 from service.memory.utterance import is_question, sentences
-from service.memory.words import one_line, words_of
+from service.memory.words import Words, one_line
 
 SHARED = 0.7
 """Share of a sentence's telling words that its turns must hold. Measured (docs/measurements.md): 0.5 keeps more truths,
@@ -72,17 +72,13 @@ def _parts(names: frozenset[str]) -> set[str]:
 
 
 def _quoted(context: ClosingContext) -> list[str]:
-    """The most telling turn of each, in their order."""
-    best: dict[str, SpokenLine] = {}
+    """The most telling sentence of each, in the order in which they were said."""
+    best: dict[str, tuple[int, int, Words]] = {}
     for line in context.lines:
-        held = best.get(line.speaker_id)
-        if held is None or _tells(line) > _tells(held):
-            best[line.speaker_id] = line
-    lines = {line.turn: line for line in context.lines}
-    chosen = sorted(best.values(), key=lambda line: line.turn)[:QUOTED]
-    return [words_of(lines, line.turn, line.text, context.names).rendered(context.language) for line in chosen]
-
-
-def _tells(line: SpokenLine) -> int:
-    """How many telling words it states."""
-    return len(words(" ".join(one for one in sentences(line.text) if not is_question(one))))
+        for said in sentences(line.text):
+            tells = 0 if is_question(said) else len(words(said))
+            if line.speaker_id not in best or tells > best[line.speaker_id][0]:
+                quoted = Words(speaker_name=line.speaker_name, asked="", said=one_line(said))
+                best[line.speaker_id] = (tells, line.turn, quoted)
+    chosen = sorted(best.values(), key=lambda found: found[1])[:QUOTED]
+    return [quoted.rendered(context.language) for _, _, quoted in chosen]

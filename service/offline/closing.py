@@ -18,8 +18,8 @@ from service.memory.extraction import (
     Stance,
     SummarySentence,
 )
-from service.offline.lines import clip, quotable, tells, told
-from service.offline.phrases import Passage, Phrases, phrases
+from service.offline.lines import tells, told
+from service.offline.phrases import Passage, Phrases, clip, phrases, quotable
 
 _LAST_TURN = 99
 _MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
@@ -47,8 +47,11 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
         SummarySentence(text=_ended(item.statement, words), turns=[item.turn])
         for item in sorted([*by_other[:2], *by_one[:1]], key=lambda item: item.turn)
     ]
+    if not summary:
+        first = next((line.text for line in context.lines if line.text.strip()), one.name)
+        summary = [SummarySentence(text=clip(first, _LONGEST, words), turns=[0])]
     return ClosingExtraction(
-        summary=summary or [SummarySentence(text=clip(_first_words(context), _LONGEST, words), turns=[0])],
+        summary=summary,
         topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
         people=Sides(a=_side(context, one, other, by_one, by_other), b=_side(context, other, one, by_other, by_one)),
     )
@@ -57,18 +60,20 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
 def _side(
     context: ClosingContext, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
 ) -> SideExtraction:
-    words, said = phrases(context.language), _spoken(context, other)
-    moved = _TALKED + _THANKED * words.has("thanks", said) + _RUDE * words.has("rude", said)
-    affinity = max(-100, min(100, owner.affinity + moved))
-    stance = next(name for least, name in _STANCES if affinity >= least)
+    words = phrases(context.language)
+    said = "\n".join(line.text for line in context.lines if line.speaker_id == other.person_id)
+    thanked, rude = words.has("thanks", said), words.has("rude", said)
+    affinity = max(-100, min(100, owner.affinity + _TALKED + _THANKED * thanked + _RUDE * rude))
     return SideExtraction(
         affinity=affinity,
-        mood=_mood(owner.mood, said, words),
+        mood=_mood(owner.mood, thanked=thanked, rude=rude),
         self_facts=_of_itself(owner, own, words),
         facts=_facts(other, heard, words),
         mid_term=_soon(heard, words),
         commitments=[],
-        attitude=AttitudeDraft(stance=stance, power=0, intimacy=0, task_oriented=0),
+        attitude=AttitudeDraft(
+            stance=next(name for least, name in _STANCES if affinity >= least), power=0, intimacy=0, task_oriented=0
+        ),
     )
 
 
@@ -138,19 +143,10 @@ def _soon(heard: list[_Told], words: Phrases) -> list[MidTermDraft]:
     return list({draft.content: draft for draft in reversed(drafts)}.values())[:_MOST_SOON]
 
 
-def _first_words(context: ClosingContext) -> str:
-    said = (line.text for line in context.lines if line.text.strip())
-    return next(said, context.participants[0].name)
-
-
-def _spoken(context: ClosingContext, person: Participant) -> str:
-    return "\n".join(line.text for line in context.lines if line.speaker_id == person.person_id)
-
-
-def _mood(mood: Mood, heard: str, words: Phrases) -> Mood:
+def _mood(mood: Mood, *, thanked: bool, rude: bool) -> Mood:
     """How somebody feels after what it heard."""
-    if words.has("rude", heard):
+    if rude:
         return "angry"
-    if words.has("thanks", heard):
+    if thanked:
         return "neutral" if mood == "angry" else "happy"
     return mood

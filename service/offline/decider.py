@@ -13,7 +13,6 @@ from service.decision.context import (
     PlanContext,
     PlanLine,
     PlannedBlock,
-    PlanPlace,
 )
 from service.decision.descriptions import clock
 from service.offline.goals import set_goal
@@ -41,17 +40,15 @@ def decide(context: DecisionContext, rng: random.Random) -> Decision:
     if (offer := next((offer for offer in context.offers if offer.keeps), None)) is not None:
         return _decision(context, rng, offer, "promise")
     if (offer := _pressing(context)) is not None:
-        return _decision(context, rng, offer, "need", need=_name(context, offer.helps))
+        return _decision(context, rng, offer, "need")
     if (offer := _night(context, line)) is not None:
         return _decision(context, rng, offer, "night")
     if (offer := _partner(context, rng)) is not None:
         goal = set_goal(context.speaker, offer.partner_name, context.language, rng)
-        name = offer.partner_name[:80]
-        return _decision(context, rng, offer, "talk", name=name).model_copy(
-            update={"target": name, **goal.model_dump()}
-        )
+        told = {"target": offer.partner_name[:80], **goal.model_dump()}
+        return _decision(context, rng, offer, "talk").model_copy(update=told)
     if (offer := _low(context)) is not None:
-        return _decision(context, rng, offer, "need", need=_name(context, offer.helps))
+        return _decision(context, rng, offer, "need")
     if line is not None and (planned := _planned(context)):
         return _decision(context, rng, rng.choice(planned), "day", activity=line.activity.rstrip("。."))
     return _decision(context, rng, _quiet(context, rng), "quiet")
@@ -59,33 +56,27 @@ def decide(context: DecisionContext, rng: random.Random) -> Decision:
 
 def plan_day(context: PlanContext, rng: random.Random) -> DayPlan:
     """The lines of the day that are still to come, the current one from now on; what is closed is spent at home."""
-    rest = phrases(context.language).only("plan.rest")
+    words = phrases(context.language)
     blocks = [_block(context, line, max(line.at, context.at)) for line in _left(context)]
     if not blocks or context.broken:
-        blocks[:1] = [
-            PlannedBlock(starts=blocks[0].starts if blocks else context.at, activity=rest, place=0, action="")
-        ]
+        blocks[:1] = [_at_home(blocks[0].starts if blocks else context.at, words.only("plan.rest"))]
     if len(blocks) < MIN_BLOCKS:
-        at = clock((_minutes(blocks[-1].starts) + _BEFORE_SLEEP) % MINUTES_PER_DAY)
-        sleep = phrases(context.language).only("plan.sleep")
-        blocks.append(PlannedBlock(starts=at, activity=sleep, place=0, action=""))
+        bedtime = clock((_minutes(blocks[-1].starts) + _BEFORE_SLEEP) % MINUTES_PER_DAY)
+        blocks.append(_at_home(bedtime, words.only("plan.sleep")))
     return DayPlan(blocks=blocks)
 
 
 def _pressing(context: DecisionContext) -> Offer | None:
     """What helps a critical need soonest."""
-    pressing = (found[0] for need in context.needs if need.is_critical and (found := _helping(context, need)))
-    return next(pressing, None)
+    critical = (need for need in context.needs if need.is_critical)
+    return next((offer for need in critical for offer in _helping(context, need)), None)
 
 
 def _low(context: DecisionContext) -> Offer | None:
-    """What helps a low need and is near."""
-    for need in context.needs:
-        if need.can_be_critical and _share(need) < _LOW:
-            near = [o for o in _helping(context, need) if o.option.walk_minutes <= _SHORT_WAY and not o.is_night]
-            if near:
-                return near[0]
-    return None
+    """What helps a low need and is near; going to bed is not meant."""
+    low = (need for need in context.needs if need.can_be_critical and _share(need) < _LOW)
+    helping = (offer for need in low for offer in _helping(context, need))
+    return next((o for o in helping if o.option.walk_minutes <= _SHORT_WAY and not o.is_night), None)
 
 
 def _helping(context: DecisionContext, need: FeltNeed) -> list[Offer]:
@@ -118,8 +109,13 @@ def _partner(context: DecisionContext, rng: random.Random) -> Offer | None:
 def _planned(context: DecisionContext) -> list[Offer]:
     """What the day's block wants and is of use now: who has eaten does not eat again."""
     well = {need.need_id for need in context.needs if need.can_be_critical and _share(need) > _WELL}
-    planned = [offer for offer in context.offers if offer.is_planned and not offer.is_night]
-    return [offer for offer in planned if offer.helps not in well and not _was_enough(context, offer)]
+    return [
+        offer
+        for offer in context.offers
+        if offer.is_planned
+        and not (offer.is_night or offer.helps in well)
+        and not (offer.option.action_id == context.ended_id and 0 < offer.option.minutes <= _SMALL)
+    ]
 
 
 def _quiet(context: DecisionContext, rng: random.Random) -> Offer:
@@ -136,17 +132,11 @@ def _quiet(context: DecisionContext, rng: random.Random) -> Offer:
     return rng.choice(near or waiting or list(context.offers))
 
 
-def _was_enough(context: DecisionContext, offer: Offer) -> bool:
-    return offer.option.action_id == context.ended_id and 0 < offer.option.minutes <= _SMALL
-
-
-def _decision(context: DecisionContext, rng: random.Random, offer: Offer, why: str, **facts: str) -> Decision:
-    thought = phrases(context.language).pick(f"thought.{why}", rng, **facts)
+def _decision(context: DecisionContext, rng: random.Random, offer: Offer, why: str, activity: str = "") -> Decision:
+    need = next((need.name for need in context.needs if need.need_id == offer.helps), "")
+    words = phrases(context.language)
+    thought = words.pick(f"thought.{why}", rng, need=need, name=offer.partner_name[:80], activity=activity)
     return Decision(thought=thought[:200], choice=offer.number, target="", goal="", success_criteria="")
-
-
-def _name(context: DecisionContext, need_id: str) -> str:
-    return next(need.name for need in context.needs if need.need_id == need_id)
 
 
 def _share(need: FeltNeed) -> float:
@@ -163,17 +153,17 @@ def _left(context: PlanContext) -> Sequence[PlanLine]:
 def _block(context: PlanContext, line: PlanLine, at: str) -> PlannedBlock:
     found = (place for place in context.places if place.facility_id == line.facility_id)
     place = next((place for place in found if place.is_open(_minutes(at))), None)
+    possible = {action.action_id for action in (*(place.actions if place else ()), *context.at_home)}
     return PlannedBlock(
         starts=at,
         activity=line.activity[:_LONGEST_ACTIVITY],
         place=place.number if place else 0,
-        action=_action(context, place, line.action_id),
+        action=line.action_id if line.action_id in possible else "",
     )
 
 
-def _action(context: PlanContext, place: PlanPlace | None, action_id: str | None) -> str:
-    possible = (*(place.actions if place else ()), *context.at_home)
-    return action_id if action_id and any(one.action_id == action_id for one in possible) else ""
+def _at_home(at: str, activity: str) -> PlannedBlock:
+    return PlannedBlock(starts=at, activity=activity, place=0, action="")
 
 
 def _minutes(at: str) -> int:

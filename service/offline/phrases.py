@@ -23,10 +23,10 @@ _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passage:
-    """Something a text tells, its small talk taken out: an author's words, or a fact that stood in a frame."""
+    """Something told, without the small talk around it: an author's words, or a fact, which is spoken in a frame."""
 
     text: str
-    is_fact: bool
+    is_fact: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,3 +89,21 @@ def sentences(text: str) -> list[str]:
 def keys(texts: Iterable[str]) -> frozenset[str]:
     """The sentences of texts, as they are compared; one without a letter counts for nothing."""
     return frozenset(key for text in texts for sentence in sentences(text) if (key := squeezed(sentence)))
+
+
+def quotable(text: str) -> str:
+    """The text as it stands between quotation marks."""
+    return text.translate(str.maketrans('「」"', "『』'")).rstrip("。")
+
+
+def clip(text: str, limit: int, phrases: Phrases) -> str:
+    """The text within so many characters: whole sentences where they fit, else cut with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    kept = ""
+    for sentence in sentences(text):
+        longer = phrases.beside(kept, sentence)
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or f"{text[: limit - 1]}…"

@@ -36,8 +36,8 @@ async def reminded_of(
         return ()
     query = " ".join(line.text for line in context.lines[-LATELY:])
     kinds = set(Kind)
-    # By words: a turn waits for no embedding.
-    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, by_words=True)
+    # At hand: a turn waits for no store and no embedding.
+    found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
     return within(new_lines(met, (one for one in found if one.bears), told), room)
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Executable, bindparam
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -192,11 +193,13 @@ def commit_turn(
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     then = world_of(row, world, at)
+    was_running = row.phase == Phase.RUNNING
+    if was_running:  # before the row is changed, so that what is changed is written once
+        turn.at = then.now
+        insert_rows(session, [turn, *prompts])
     pay(session, row, then.day, role, usage)
-    if row.phase != Phase.RUNNING:
+    if not was_running:
         return None
-    turn.at = then.now
-    insert_rows(session, [turn, *prompts])
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal
@@ -272,20 +275,26 @@ def _standing(
     session: Session, worlds: WorldRepository, key: ConversationKey, *, lock: bool = False
 ) -> tuple[ConversationRow, WorldView] | None:
     """The row, and its world as the clock stands; None: it is no more."""
-    query = (
-        select(ConversationRow, WorldRow, NoticeRow)
-        .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
-        .outerjoin(NoticeRow, is_up())
-        .where(ConversationRow.world_id == key.world_id, ConversationRow.id == key.conversation_id)
-        .order_by(col(NoticeRow.at), col(NoticeRow.id))
-    )
-    if lock:
-        query = query.with_for_update(of=ConversationRow)
-    found = session.execute(query).unique().all()
+    found = session.execute(_of_key(lock), key._asdict()).unique().all()
     if not found:
         return None
     row, world, _ = found[0]
     return row, worlds.as_world(world, tuple(notice for *_, notice in found if notice is not None))
+
+
+@cache
+def _of_key(lock: bool) -> Executable:
+    """The statement that reads a conversation, its world and the notices that are up; made once, for it is run at every
+    turn.
+    """
+    query = (
+        select(ConversationRow, WorldRow, NoticeRow)
+        .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
+        .outerjoin(NoticeRow, is_up())
+        .where(ConversationRow.world_id == bindparam("world_id"), ConversationRow.id == bindparam("conversation_id"))
+        .order_by(col(NoticeRow.at), col(NoticeRow.id))
+    )
+    return query.with_for_update(of=ConversationRow) if lock else query
 
 
 def require(row: ConversationRow, *phases: Phase) -> None:

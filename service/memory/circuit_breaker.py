@@ -100,12 +100,20 @@ class CircuitBreaker:
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
-        by_words: bool = False,
+        at_hand: bool = False,
     ) -> list[Recalled]:
         """See MemoryStore."""
         return await self._ask(
             lambda: self._inner.recall(
-                group, query, at=at, kinds=kinds, about=about, partner_id=partner_id, limit=limit, history=history
+                group,
+                query,
+                at=at,
+                kinds=kinds,
+                about=about,
+                partner_id=partner_id,
+                limit=limit,
+                history=history,
+                at_hand=at_hand,
             )
         )
 

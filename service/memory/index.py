@@ -99,6 +99,7 @@ class PersonIndex:
 
     def clear(self) -> None:
         """Let go of everything, to read it anew."""
+        self.has_read: set[Kind] = set()
         self.states: dict[str, State] = {}
         self.space: VectorSpace = NO_VECTORS
         self._items: list[Item] = []
@@ -392,6 +393,12 @@ class IndexCache:
             index = self._held.setdefault(group, PersonIndex())
             self._held.move_to_end(group)
             return index
+
+    def held(self, group: Group, kinds: Collection[Kind]) -> PersonIndex | None:
+        """The person's index as it is; None: what it has of these kinds was not read."""
+        with self._lock:
+            index = self._held.get(group)
+            return index if index is not None and index.has_read.issuperset(kinds) else None
 
     def shrink(self, group: Group) -> None:
         """Keep to the bound, now that this person's index may have grown; one that is greater by itself is not kept."""

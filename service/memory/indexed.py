@@ -15,6 +15,9 @@ from world.time import WorldTime
 
 FILL_BATCH = 64
 
+RANKED_AT_ONCE = 1000
+"""So many items are ranked in about a millisecond: no longer than it takes until a thread has taken them up."""
+
 EMBEDDER_SETTINGS = "KATARIBE_EMBEDDING__PROVIDER, KATARIBE_EMBEDDING__MODEL"
 
 log = logging.getLogger(__name__)
@@ -58,10 +61,12 @@ class IndexedMemory:
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
-        by_words: bool = False,
+        at_hand: bool = False,
     ) -> list[Recalled]:
         """See MemoryStore. Where the embedder fails, words alone are searched."""
-        index = await self._current(group, at, kinds)
+        held = self._indexes.held(group, kinds) if at_hand else None
+        index = await self._current(group, at, kinds) if held is None else held
+        index.has_read |= set(kinds)
         if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
             return []
         asked = Question(
@@ -72,10 +77,12 @@ class IndexedMemory:
             partner_id=partner_id,
             limit=limit,
             history=history,
-            vector=None if by_words else await self._comparable(index, query),
+            vector=None if at_hand else await self._comparable(index, query),
         )
         if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
             index = await self._current(group, at, kinds)
+        if held is not None and len(held) <= RANKED_AT_ONCE:
+            return held.rank(asked)
         return await asyncio.to_thread(index.rank, asked)
 
     async def reembed(self) -> Reembedded:

@@ -122,7 +122,7 @@ async def remembered(
     limit: int,
     partner_id: str | None = None,
     kinds: Collection[Kind] = FACTS,
-    by_words: bool = False,
+    at_hand: bool = False,
 ) -> list[Recalled]:
     """What about the partner (None: about anybody) answers `query` best at the moment of `world`; nothing while the
     store is away, which keeps nobody from speaking.
@@ -143,7 +143,7 @@ async def remembered(
             partner_id=partner_id,
             limit=limit,
             kinds=kinds,
-            by_words=by_words,
+            at_hand=at_hand,
         )
     except GraphUnavailable as exc:
         _log.warning("asked without long-term memory: %s", exc)

@@ -289,7 +289,7 @@ class MemoryStore(Protocol):
         partner_id: str | None = None,
         limit: int = 10,
         history: bool = False,
-        by_words: bool = False,
+        at_hand: bool = False,
     ) -> list[Recalled]:
         """What of these kinds answers `query`, best first.
 
@@ -299,7 +299,8 @@ class MemoryStore(Protocol):
         with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
         empty query orders by nearness to `about`, then newest first.
 
-        `by_words`: the query is not embedded, which takes longer than all the rest.
+        `at_hand`: at once, by words, from what this process has read of the memory already; where it has read nothing,
+        it reads. Neither the store nor the embedder is asked, which takes longer than all the rest.
 
         Raises:
             GraphUnavailable.

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 
-from sqlalchemy import insert
+from sqlalchemy import Executable, insert
 from sqlmodel import Session, SQLModel
 
 
@@ -13,6 +14,11 @@ def insert_rows(session: Session, rows: Iterable[SQLModel]) -> None:
     for row in rows:
         of_table[str(row.__tablename__)].append(row)
     for name, together in of_table.items():
-        table = SQLModel.metadata.tables[name]
-        # RETURNING is what makes SQLAlchemy send several rows in one statement.
-        session.execute(insert(table).returning(*table.primary_key), [row.model_dump() for row in together])
+        session.execute(_inserting(name), [row.model_dump() for row in together])
+
+
+@cache
+def _inserting(name: str) -> Executable:
+    """The statement for a table. RETURNING is what makes SQLAlchemy send several rows in one."""
+    table = SQLModel.metadata.tables[name]
+    return insert(table).returning(*table.primary_key)

@@ -18,6 +18,7 @@ class FakeEmbedder:
         self._dimensions = dimensions
         self.failing = False
         self.embedded: list[str] = []
+        self.queries = 0
 
     @property
     def name(self) -> str:
@@ -28,6 +29,7 @@ class FakeEmbedder:
         return self._dimensions
 
     async def query(self, text: str) -> Vectors:
+        self.queries += 1
         return self._vectors([text])
 
     async def passages(self, texts: Sequence[str]) -> Vectors:

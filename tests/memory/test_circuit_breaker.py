@@ -7,7 +7,7 @@ import pytest
 
 from service.errors import GraphUnavailable, MemoryOfAnother
 from service.memory.circuit_breaker import CircuitBreaker, RemoteMemory
-from service.memory.store import Group
+from service.memory.store import Group, Kind
 from world.time import WorldTime
 
 WHO = Group(world_id="main", person_id="aoi")
@@ -20,9 +20,11 @@ class Away:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.given: dict[str, Any] = {}
         self.is_back = False
 
-    async def recall(self, group: Group, *_: Any, **__: Any) -> list[Any]:
+    async def recall(self, group: Group, *_: Any, **given: Any) -> list[Any]:
+        self.given = given
         if group.person_id == "taken":
             raise MemoryOfAnother(backend="neo4j", reason="", setting="", group_id=group.id, world_id=group.world_id)
         return self._answer()
@@ -79,3 +81,13 @@ def test_a_group_that_is_another_installations_spoils_no_other_group() -> None:
     with pytest.raises(MemoryOfAnother):
         asyncio.run(graph.recall(Group(world_id="main", person_id="taken"), "bell", at=WorldTime(0)))
     assert recall(graph) == []
+
+
+def test_it_hands_on_all_that_a_recall_asks_for() -> None:
+    inner = Away()
+    inner.is_back = True
+    graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3)
+    asked: dict[str, Any] = {"at": WorldTime(7), "kinds": {Kind.TURN}, "about": "bell", "partner_id": "taro"}
+    asked |= {"limit": 3, "history": True, "at_hand": True}
+    asyncio.run(graph.recall(WHO, "bell", **asked))
+    assert inner.given == asked

@@ -155,6 +155,25 @@ def test_a_failing_embedder_loses_nothing_and_the_vectors_follow(database: Datab
     run(scenario)
 
 
+def test_what_is_at_hand_is_asked_neither_of_the_database_nor_of_the_embedder(database: Database) -> None:
+    async def scenario() -> None:
+        embedder = FakeEmbedder()
+        memory = Memory(SqlMemory(database, embedder), database)
+        await tell(memory, TARO, "c1", MONDAY, *TOWN)
+        first = await memory.recall(TARO, "太郎の家族", at=MONDAY, at_hand=True)
+        assert statements(first)[0] == FAMILY
+        with queries_of(database) as asked:
+            again = await memory.recall(TARO, "太郎の家族", at=MONDAY, at_hand=True)
+        assert statements(again) == statements(first)
+        assert asked == []
+        assert embedder.queries == 0
+        with queries_of(database) as asked:
+            await memory.recall(TARO, "太郎の家族", at=MONDAY, at_hand=True, kinds=set(Kind))
+        assert asked  # turns and summaries were not read yet
+
+    run(scenario)
+
+
 def test_vectors_that_are_missing_are_made_a_batch_a_recall(database: Database) -> None:
     async def scenario() -> None:
         embedder = FakeEmbedder()

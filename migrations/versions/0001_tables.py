@@ -121,7 +121,7 @@ def upgrade() -> None:
         sa.Column("importance", sa.Integer(), nullable=False),
         sa.Column("held", sa.Boolean(), nullable=False),
         sa.Column("tellings", sa.Integer(), nullable=False),
-        sa.Column("confidence", sa.Float(), nullable=True),
+        sa.Column("chain", sa.JSON(), nullable=False),
         sa.Column("partner_id", sa.String(), nullable=False),
         sa.Column("conversation_id", sa.String(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=True),

@@ -541,6 +541,18 @@ class RememberedFact(_Fact):
     mode: Mode = Field(description="how it was meant")
     importance: int = Field(description="from 1, small talk, to 10, what changes a life")
     tellings: int = Field(description="how often it was told")
+    heard_from: str | None = Field(
+        description="id of the person who told it; null: the one who remembers said it itself, or nobody knows",
+        examples=["npc_taro"],
+    )
+    chain: list[str] = Field(
+        description="ids of those through whose hands it is known to have come: first who began it, last `heard_from`",
+        examples=[["mio", "npc_taro"]],
+    )
+    confidence: float = Field(
+        description="how far it may be relied on, 0..1: 0.8 of what it was before is left after each who told it on",
+        examples=[0.64],
+    )
     subject: str = Field(description="whom or what the fact is about")
     relation: str = Field(description="how subject and object belong together, in a few words")
     object: str = Field(description="what is said of the subject")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from service.content.actions import catalogue
@@ -35,6 +36,11 @@ class Cast:
         if found is None:
             raise NotFound(kind="person", id=person_id)
         return found
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What people are called."""
+        return frozenset(person.name for person in (*self.npcs.values(), *self.characters.values()))
 
     def are_acquainted(self, one: str, other: str) -> bool:
         """Whether the two were on terms with each other before the story began: what one author's file says holds both

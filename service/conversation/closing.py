@@ -17,7 +17,7 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import KataribeError, ModelError, NotFound
-from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before
+from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.store import Remember
@@ -131,7 +131,8 @@ async def _extract(deps: ConversationDependencies, said: Transcript, before: Bef
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     question = prepare(world, row, said.turns, memories, before, mood_cools_hours=settings.mood_cools_hours)
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
-    valid = validate_extraction(answer.value, question.context, affinity_step=settings.affinity_step)
+    context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
+    valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
 
 

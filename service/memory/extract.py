@@ -1,6 +1,7 @@
 """Owns the one model call of a closing: the context it is given, the prompt, and which ids its short refs stand for."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlmodel import Session, col, select
@@ -8,9 +9,18 @@ from sqlmodel import Session, col, select
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
-from service.memory.extraction import REFS, ClosingContext, ClosingExtraction, KnownFact, Participant, SpokenLine
+from service.memory.extraction import (
+    REFS,
+    ClosingContext,
+    ClosingExtraction,
+    KnownFact,
+    Participant,
+    Source,
+    SpokenLine,
+)
+from service.memory.recall import remembered
 from service.memory.self_facts import self_facts
-from service.memory.store import Episode, Fact, Group, Recalled
+from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
 from service.memory.summary import joined
 from service.people.attitude import attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.worlds import WorldView
@@ -28,6 +38,8 @@ from world.time import WorldTime, iso
 TEMPLATES = Templates(__file__)
 
 MAX_TOKENS = 3000
+SEARCHED = 8
+"""How many of a teller's memories that a claim finds may be what it comes from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +126,7 @@ def prepare(
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
         lines=_lines(turns),
+        everybody=world.cast.names,
         own_prompts=world.cast.own_prompts,
     )
     return ClosingQuestion(
@@ -132,11 +145,16 @@ def prepare(
 
 
 def context_of_found(
-    session: Session, world: WorldView, group: Group, episode: Episode, memories: Sequence[Fact]
+    session: Session,
+    world: WorldView,
+    group: Group,
+    episode: Episode,
+    memories: Sequence[Fact],
+    partners: Sequence[Fact],
 ) -> ClosingContext:
     """What facts that another extraction found in an episode are held against; first stands who remembers.
 
-    `memories` are what it knows; their refs are their ids.
+    `memories` are what it knows; their refs are their ids. `partners` are what its partner knows.
     """
     key = ConversationKey(group.world_id, episode.conversation_id)
     turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
@@ -152,6 +170,7 @@ def context_of_found(
                 mood="neutral",
                 facts=_facts(ref, world.name_of(person_id), _authored(world, person_id), ()),
                 memories=known if person_id == group.person_id else (),
+                sources=() if person_id == group.person_id else _sources(world, partners, episode.conversation_id),
             )
             for ref, person_id in zip(REFS, (group.person_id, episode.partner_id), strict=False)
         ),
@@ -159,6 +178,7 @@ def context_of_found(
         goal="",
         goal_achieved=False,
         lines=_lines(turns.all()),
+        everybody=world.cast.names,
     )
 
 
@@ -198,6 +218,45 @@ async def extract(model: ChatModel, context: ClosingContext, thread: str = "") -
     return answer
 
 
+async def with_sources(
+    memory: MemoryStore, world: WorldView, context: ClosingContext, extraction: ClosingExtraction, conversation_id: str
+) -> ClosingContext:
+    """The context with what each of those who took part had heard before that the claims about its words may come
+    from.
+    """
+
+    async def heard(teller: Participant) -> tuple[Source, ...]:
+        claims = extraction.side_of(context.partner_of(teller).ref).facts
+        found = await asyncio.gather(
+            *(
+                remembered(memory, world, teller.person_id, claim.statement, limit=SEARCHED, at_hand=True)
+                for claim in claims
+            )
+        )
+        facts = {one.fact.id: one.fact for each in found for one in each}
+        return _sources(world, facts.values(), conversation_id)
+
+    sources = await asyncio.gather(*map(heard, context.participants))
+    told = zip(context.participants, sources, strict=True)
+    return replace(context, participants=tuple(replace(one, sources=heard_before) for one, heard_before in told))
+
+
+def _sources(world: WorldView, facts: Iterable[Fact], conversation_id: str) -> tuple[Source, ...]:
+    """What somebody else had told, before that conversation."""
+    return tuple(
+        Source(
+            statement=fact.statement,
+            words=fact.words,
+            subject=fact.subject,
+            chain=fact.chain,
+            names=tuple(map(world.name_of, fact.chain)),
+            at=fact.created_at,
+        )
+        for fact in facts
+        if fact.chain and fact.conversation_id != conversation_id
+    )
+
+
 def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
     """When they parted."""
     return WorldTime(conversation.ended_at if conversation.ended_at is not None else world.now)
@@ -221,7 +280,14 @@ def _facts(ref: str, name: str, authored: Sequence[str], told: Sequence[SelfFact
 
 
 def _known(ref: str, fact: Fact) -> KnownFact:
-    return KnownFact(ref=ref, statement=fact.statement, subject=fact.subject, words=fact.words, held=fact.held)
+    return KnownFact(
+        ref=ref,
+        statement=fact.statement,
+        subject=fact.subject,
+        words=fact.words,
+        held=fact.held,
+        hands=len(fact.chain),
+    )
 
 
 def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:

@@ -48,7 +48,7 @@ class KnownFact:
     """Something known before the conversation, under the short id the model may cite.
 
     `authored`: its author wrote it. Else `statement` is the key of remembered words and `words` are those; `held`: the
-    statement is a fact by itself (see strict.py). `subject` is whom it is about.
+    statement is a fact by itself (see strict.py). `subject` is whom it is about, `hands` through how many it came.
     """
 
     ref: str
@@ -57,6 +57,7 @@ class KnownFact:
     words: str = ""
     held: bool = False
     authored: bool = False
+    hands: int = 0
 
     @property
     def shown(self) -> str:
@@ -64,12 +65,29 @@ class KnownFact:
         return self.statement if self.authored or self.held or not self.words else self.words
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """Something that one who took part had heard before, and may have told on: no model is shown it.
+
+    `chain` are the ids of those through whose hands it came, first who began it; `names` are what they are called. It
+    is remembered since `at`.
+    """
+
+    statement: str
+    words: str
+    subject: str
+    chain: tuple[str, ...]
+    names: tuple[str, ...]
+    at: WorldTime
+
+
 @dataclass(frozen=True, kw_only=True)
 class Participant:
     """One who took part, as the extraction is told of it.
 
     `facts` are what its author wrote about it, then what it told about itself before; `memories` what it knew of
-    the others. `affinity` is how it liked the partner, `mood` how it felt, when they parted.
+    the others, `sources` what it had heard of what it told. `affinity` is how it liked the partner, `mood` how it felt,
+    when they parted.
     """
 
     ref: str
@@ -79,6 +97,7 @@ class Participant:
     mood: Mood
     facts: tuple[KnownFact, ...] = ()
     memories: tuple[KnownFact, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     @property
     def authored(self) -> tuple[str, ...]:
@@ -88,7 +107,10 @@ class Participant:
 
 @dataclass(frozen=True, kw_only=True)
 class ClosingContext:
-    """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`."""
+    """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`.
+
+    `everybody` are the names of all people of the world: who is named among them is a person.
+    """
 
     language: Language
     participants: tuple[Participant, ...]
@@ -96,6 +118,7 @@ class ClosingContext:
     goal: str
     goal_achieved: bool
     lines: tuple[SpokenLine, ...]
+    everybody: frozenset[str] = frozenset()
     own_prompts: OwnPrompts = ()
 
     @property

@@ -48,7 +48,10 @@ def is_forget(row: OutboxRow) -> bool:
 
 def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
     """What an outbox row holds, as the store wants it."""
-    facts = [FactDraft(**{**fact, "replaces": tuple(fact["replaces"])}) for fact in row.payload["facts"]]
+    facts = [
+        FactDraft(**{**fact, **{name: tuple(fact[name]) for name in ("replaces", "chain")}})
+        for fact in row.payload["facts"]
+    ]
     episode = row.payload["episode"]
     group = Group(world_id=row.world_id, person_id=row.person_id)
     return group, Episode(**{**episode, "topics": tuple(episode["topics"])}), facts

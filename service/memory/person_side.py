@@ -250,6 +250,7 @@ def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraf
         mode=fact.mode,
         importance=claim.importance,
         held=fact.held,
+        chain=fact.chain,
         turn=claim.turn,
         valid_at=WorldTime(side.turns[claim.turn].at),
         replaces=tuple(ids[ref] for ref in fact.replaces),

@@ -156,6 +156,7 @@ def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) ->
         mode=draft.mode,
         importance=draft.importance,
         held=draft.held,
+        chain=list(draft.chain),
         partner_id=episode.partner_id,
         conversation_id=episode.conversation_id,
         turn=draft.turn,
@@ -234,7 +235,7 @@ def _read_facts(session: Session, group: Group, *, after: int = -1) -> list[Fact
     query = select(*(col(getattr(FactRow, name)) for name in _FACT_FIELDS)).where(
         FactRow.world_id == group.world_id, FactRow.person_id == group.person_id, FactRow.revision > after
     )
-    return [Fact(**row._mapping) for row in session.execute(query)]
+    return [Fact(**{**row._mapping, "chain": tuple(row.chain)}) for row in session.execute(query)]
 
 
 def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:

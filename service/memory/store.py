@@ -12,6 +12,7 @@ from typing import Protocol
 from sqlmodel import Session
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
+from service.memory.hands import confidence
 from service.store.ids import derived_id
 from world.time import WorldTime
 
@@ -73,7 +74,8 @@ class FactDraft:
     `retells` is that of a fact which it tells once more.
 
     `words` are those it was said in, as they are shown; `statement` is the key by which they are found, and a fact by
-    itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10.
+    itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10. `chain` are the ids of those
+    through whose hands it came: first who began it, last who told it; empty where the person said it itself.
     """
 
     id: str
@@ -87,6 +89,7 @@ class FactDraft:
     mode: str = "asserted"
     importance: int = DEFAULT_IMPORTANCE
     held: bool = False
+    chain: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     retells: str | None = None
 
@@ -100,8 +103,8 @@ class FactDraft:
 class Fact:
     """A remembered fact with its two times and its provenance (fact -> conversation -> turn).
 
-    `words`, `statement`, `held`, `mode` and `importance` are those of its draft; `tellings` counts how often it was
-    told.
+    `words`, `statement`, `held`, `mode`, `importance` and `chain` are those of its draft; `tellings` counts how often
+    it was told.
     """
 
     id: str
@@ -122,6 +125,17 @@ class Fact:
     mode: str = "asserted"
     importance: int = DEFAULT_IMPORTANCE
     tellings: int = 1
+    chain: tuple[str, ...] = ()
+
+    @property
+    def heard_from(self) -> str | None:
+        """Who told it; None where the person said it itself, or nobody knows."""
+        return self.chain[-1] if self.chain else None
+
+    @property
+    def confidence(self) -> float:
+        """How far it may be relied on, 0..1: less with each hand through which it came."""
+        return confidence(self.chain, self.mode)
 
     @property
     def shown(self) -> str:

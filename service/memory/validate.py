@@ -32,6 +32,7 @@ from service.memory.extraction import (
     SpokenLine,
 )
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
+from service.memory.sources import came_from, people_in
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held
 from service.memory.summary import checked_summary
@@ -65,8 +66,9 @@ class ValidClaim(Generic[ClaimT]):
     """Something to be remembered, in the `words` it was said in, as they are shown.
 
     `statement` is the key by which they are found; where `held`, it is a fact by itself. `mode` is how they were meant,
-    as the model says or as their form shows. `replaces` are refs of what is known no longer, `retells` is the ref of
-    what is known already and was told again.
+    as the model says or as their form shows. `chain` are the ids of those through whose hands it came, first who began
+    it, last who told it. `replaces` are refs of what is known no longer, `retells` is the ref of what is known already
+    and was told again.
     """
 
     claim: ClaimT
@@ -74,6 +76,7 @@ class ValidClaim(Generic[ClaimT]):
     statement: str
     mode: Mode
     held: bool
+    chain: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     retells: str | None = None
 
@@ -174,8 +177,10 @@ class _View:
     """The conversation as one of those who took part sees it."""
 
     def __init__(self, context: ClosingContext, owner: Participant) -> None:
+        self.context = context
         self.language: Language = context.language
         self.owner = owner
+        self.partner = context.partner_of(owner)
         self.names = context.names
         self.lines: dict[int, SpokenLine] = {line.turn: line for line in context.lines}
         self._authored = {squeezed(one.name): one.authored for one in context.participants}
@@ -201,6 +206,17 @@ class _View:
         """Which share of the statement's telling words the turn and its question hold; 1 where it has none."""
         wanted = telling_words(statement, self.names)
         return share(wanted, self.words(turn, statement).both) if wanted else 1.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Way:
+    """Through whose hands something came: their ids, first who began it; of what was told of others, their names."""
+
+    chain: tuple[str, ...] = ()
+    hands: tuple[str, ...] = ()
+
+
+_OWN_WORDS = _Way()
 
 
 def _promised(extraction: ClosingExtraction, context: ClosingContext) -> frozenset[int]:
@@ -264,17 +280,38 @@ def _judged(
     if any(are_same(one.statement, claim.statement, view.names) for one in kept):
         return RejectionReason.KNOWN_ALREADY
     mode = _meant(claim, words, view.names)
+    way = _way(view, claim, words, mode)
+    if len(way.chain) > 1 and mode == "asserted":
+        mode = "hearsay"
     held = is_held(claim.statement, words, mode, subject=subject)
-    shown = words.rendered(view.language, mode)
+    shown = words.rendered(view.language, mode, way.hands)
     return ValidClaim(
         claim=claim,
         words=shown,
         statement=claim.statement if view.carries(claim.turn, claim.statement) >= CARRIED else shown,
         mode=mode,
         held=held,
+        chain=way.chain,
         replaces=tuple(one.ref for one in known if held and _ends(one, claim, subject)),
-        retells=next((one.ref for one in known if are_same(one.statement, claim.statement, view.names)), None),
+        retells=next((one.ref for one in known if _retells(one, claim, way, view.names)), None),
     )
+
+
+def _retells(known: KnownFact, claim: SelfClaim | Claim, way: _Way, names: frozenset[str]) -> bool:
+    """Whether it was known already; who hears it from nearer where it began has a memory of that too."""
+    return known.hands <= len(way.chain) and are_same(known.statement, claim.statement, names)
+
+
+def _way(view: _View, claim: SelfClaim | Claim, words: Words, mode: Mode) -> _Way:
+    """Through whose hands a claim came. Who told it may have had it from others."""
+    if isinstance(claim, SelfClaim) or view.is_by_owner(claim.turn):
+        return _OWN_WORDS
+    teller, said_at = view.partner, view.lines[claim.turn].at
+    known = [one for one in teller.sources if one.at <= said_at and teller.person_id not in one.chain]
+    source = came_from(claim, mode, _sentence(claim, words, view.names), words, known, view.context)
+    before, names = (source.chain, source.names) if source else ((), ())
+    hands = (*names, teller.name) if source or people_in(claim.subject, view.context) - view.names else ()
+    return _Way(chain=(*before, teller.person_id), hands=hands)
 
 
 def _where_it_was_said(view: _View, claim: ClaimT) -> ClaimT:

@@ -20,6 +20,9 @@ LONGEST_QUESTION = 120
 """A question that takes more columns is left out."""
 
 
+MOST_BETWEEN = 3
+"""So many are named through whose hands something came, between who began it and who told it."""
+
 _MARKED: frozenset[Mode] = frozenset({"planned", "hearsay", "hypothetical", "joking"})
 """What was meant so is marked where it is shown."""
 
@@ -37,15 +40,19 @@ class Words:
         """Question and answer, to be searched for words."""
         return f"{self.asked} {self.said}".strip()
 
-    def rendered(self, language: Language, mode: Mode = "asserted") -> str:
+    def rendered(self, language: Language, mode: Mode = "asserted", hands: Sequence[str] = ()) -> str:
         """As they are remembered, on one line, marked if they were not meant as plain fact.
 
+        `hands`, of what was told of others, are the names of those through whose hands it came, first who began it: it
+        is said from whom it was heard.
         Quotation marks within are changed into those of a quotation in a quotation: what somebody said cannot end it.
         """
         inner = {name: _inner(text, language) for name, text in (("asked", self.asked), ("said", self.said))}
-        key = "remembered.asked_and_said" if self.asked else "remembered.said"
-        told = sentence(language, key, name=self.speaker_name, **inner)
-        return told + (sentence(language, f"remembered.meant.{mode}") if mode in _MARKED else "")
+        key = f"remembered.{'asked_and_' if self.asked else ''}{'heard' if hands else 'said'}"
+        name = _from_hand_to_hand(hands, language) if hands else self.speaker_name
+        told = sentence(language, key, name=name, **inner)
+        is_marked = mode in _MARKED and not (mode == "hearsay" and len(hands) > 1)
+        return told + (sentence(language, f"remembered.meant.{mode}") if is_marked else "")
 
 
 def words_of(lines: Mapping[int, SpokenLine], turn: int, statement: str, names: frozenset[str]) -> Words:
@@ -71,6 +78,16 @@ def quoted_in(shown: str, name: str, language: Language) -> str:
         if found:
             return found[1]
     return shown
+
+
+def _from_hand_to_hand(hands: Sequence[str], language: Language) -> str:
+    """Who told it; who began it; and the last through whose hands it came between them."""
+    teller, others = hands[-1], hands[:-1]
+    if not others:
+        return teller
+    between = sentence(language, "common.comma").join(reversed(others[1:][-MOST_BETWEEN:]))
+    key = "remembered.had_by_way_of" if between else "remembered.had_from"
+    return sentence(language, key, name=teller, source=others[0], between=between)
 
 
 def one_line(text: str) -> str:

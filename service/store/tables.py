@@ -374,7 +374,7 @@ class FactRow(SQLModel, table=True):
 
     `words` are the ones it was said in, as they are shown; `statement` is the key by which they are found, and a fact
     by itself where it is `held`. `mode` is how they were meant (asserted, planned, …), `importance` 1 to 10;
-    `tellings` counts how often it was told.
+    `tellings` counts how often it was told, `chain` are the people through whose hands it came (see Fact).
     """
 
     __tablename__ = "facts"
@@ -392,7 +392,7 @@ class FactRow(SQLModel, table=True):
     importance: int = 5
     held: bool = False
     tellings: int = 1
-    confidence: float | None = None
+    chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     partner_id: str
     conversation_id: str
     turn: int | None = None

@@ -101,6 +101,7 @@ def draft(
     turn: int | None = 1,
     valid_at: WorldTime | None = None,
     replaces: tuple[str, ...] = (),
+    chain: tuple[str, ...] = (),
 ) -> FactDraft:
     """Fact number `index` of an episode, true since then unless said otherwise."""
     return FactDraft(
@@ -112,6 +113,7 @@ def draft(
         turn=turn,
         valid_at=of.at if valid_at is None else valid_at,
         replaces=replaces,
+        chain=chain,
     )
 
 
@@ -223,7 +225,7 @@ class MemoryStoreContract:
     def test_a_fact_comes_back_with_both_times_and_its_provenance_down_to_the_turn(self) -> None:
         async def scenario(memory: Memory) -> None:
             heard = episode(TARO, "c1", TUESDAY)
-            told = draft(heard, 0, FAMILY, relation="IS_MARRIED_TO", turn=7, valid_at=MONDAY)
+            told = draft(heard, 0, FAMILY, relation="IS_MARRIED_TO", turn=7, valid_at=MONDAY, chain=("ken", "hanako"))
             await memory.remember(TARO, heard, [told])
             (found,) = await memory.recall(TARO, "家族は? 子供は?", at=TUESDAY)
             assert found.fact == Fact(
@@ -241,6 +243,7 @@ class MemoryStoreContract:
                 partner_id="hanako",
                 conversation_id="c1",
                 turn=7,
+                chain=("ken", "hanako"),
             )
             assert (await memory.export(TARO)).episodes == (heard,)
 

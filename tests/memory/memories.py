@@ -35,7 +35,7 @@ class Memory:
             put_summary(session, group, episode, self.store.remember(session, group, episode, facts, embedded))
 
         await self.database.write(work)
-        await self._deliver(group)
+        await self.deliver(group)
 
     async def forget(self, group: Group, partner_id: str | None = None) -> None:
         """As the API does."""
@@ -48,7 +48,7 @@ class Memory:
             session.execute(delete(SummaryRow).where(*mine))
 
         await self.database.write(work)
-        await self._deliver(group)
+        await self.deliver(group)
 
     async def recall(self, group: Group, query: str, **given: Any) -> list[Recalled]:
         """The store's own."""
@@ -58,7 +58,8 @@ class Memory:
         """The store's own."""
         return await self.store.export(group)
 
-    async def _deliver(self, group: Group) -> None:
+    async def deliver(self, group: Group) -> None:
+        """Hand over what the group's outbox holds."""
         delivery = self.store.delivery
         if delivery is None:
             return

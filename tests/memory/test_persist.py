@@ -227,7 +227,7 @@ def test_what_is_remembered_for_long_is_in_the_database_with_the_rest(
         "importance": 5,
         "held": True,
         "tellings": 1,
-        "confidence": None,
+        "chain": [NPC],
         "partner_id": NPC,
         "conversation_id": "a",
         "turn": 1,

@@ -168,7 +168,9 @@ class EpisodeGraphitiMemory(GraphitiMemory):
                 await self._extract(own, episode)
             embedded = await self._embed([episode.summary])
             held = [fact for fact in (await self.export(group)).facts if fact.expired_at is None]
-            context = await self._database.read(lambda s: context_of_found(s, world, group, episode, held))
+            partner = Group(world_id=group.world_id, person_id=episode.partner_id)
+            partners = (await self.export(partner)).facts
+            context = await self._database.read(lambda s: context_of_found(s, world, group, episode, held, partners))
             await _Adoption(self._connection, own, episode, embedded, self._model).adopt(context)
 
     async def _extract(self, group: GraphGroup, episode: Episode) -> None:
@@ -315,6 +317,7 @@ class _Adoption:
             mode=fact.mode,
             importance=claim.importance,
             held=fact.held,
+            chain=fact.chain,
             replaces=fact.replaces,
             retells=fact.retells,
         )
@@ -330,6 +333,7 @@ class _Adoption:
             "statement": draft.statement,
             "held": draft.held,
             "tellings": 1,
+            "chain": list(draft.chain),
             "turn": draft.turn,
             "mode": draft.mode,
             "importance": draft.importance,

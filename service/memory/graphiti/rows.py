@@ -28,6 +28,7 @@ FACT_COLUMNS = """
     e.fact_id AS id, e.subject AS subject, e.name AS relation, e.object AS object,
     coalesce(e.statement, e.fact) AS statement, e.fact AS words, coalesce(e.held, true) AS held,
     coalesce(e.mode, 'asserted') AS mode, coalesce(e.importance, 5) AS importance, coalesce(e.tellings, 1) AS tellings,
+    coalesce(e.chain, []) AS chain,
     e.valid_at.epochSeconds AS valid_at, e.invalid_at.epochSeconds AS invalid_at,
     e.created_at.epochSeconds AS created_at, e.expired_at.epochSeconds AS expired_at,
     e.replaced_by AS replaced_by, e.partner_id AS partner_id,
@@ -106,6 +107,7 @@ def new_fact(draft: FactDraft, episode: Episode) -> Fact:
         held=draft.held,
         mode=draft.mode,
         importance=draft.importance,
+        chain=draft.chain,
     )
 
 
@@ -198,6 +200,7 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
             "mode": fact.mode,
             "importance": fact.importance,
             "tellings": fact.tellings,
+            "chain": list(fact.chain),
             "revision": new.revision,
             "vector": None if new.vector is None else pack(new.vector),
             "vector_model": None if new.vector is None else new.model,
@@ -226,6 +229,7 @@ def read_fact(row: Mapping[str, Any]) -> Fact:
         mode=row["mode"],
         importance=row["importance"],
         tellings=row["tellings"],
+        chain=tuple(row["chain"]),
     )
 
 

@@ -6,10 +6,12 @@ A list is written with commas or as JSON; a group of settings may be written as 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from urllib.parse import urlsplit
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -26,8 +28,19 @@ from service.errors import Misconfigured, WrongSettings
 from service.locales import Language, Listed, Phrase, room
 from world.ids import SLUG, SLUG_MAX
 
+OPENAI_URL = "https://api.openai.com/v1"
 Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
+
+
+def is_openai(base_url: str | None) -> bool:
+    """Whether that is OpenAI's own server, the only one that OPENAI_API_KEY is meant for."""
+    if base_url is None:
+        return True
+    with suppress(ValueError):
+        parts = urlsplit(base_url)
+        return parts.scheme == "https" and parts.hostname == "api.openai.com"
+    return False
 
 
 class RoleSettings(BaseModel):

@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlsplit
 
 import httpx
@@ -15,10 +15,12 @@ from service.llm.budget import Budget, Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
-from service.llm.openai import OPENAI_URL, OpenAIChat, is_openai
 from service.llm.retry import ConcurrencyLimit, Limited, Retrying
 from service.locales import Phrase
-from service.settings import LlmSettings, Settings
+from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
+
+if TYPE_CHECKING:
+    from service.llm.openai import OpenAIChat
 
 ROLES: tuple[Role, ...] = get_args(Role)
 NO_KEY = "none"
@@ -107,7 +109,9 @@ def _model(endpoint: _Endpoint, llm: LlmSettings, limit: ConcurrencyLimit, budge
     )
 
 
-def _openai(endpoint: _Endpoint) -> OpenAIChat:
+def _openai(endpoint: _Endpoint) -> "OpenAIChat":
+    from service.llm.openai import OpenAIChat  # the SDK takes half a second to load; who needs no model never does
+
     return OpenAIChat(
         base_url=endpoint.base_url,
         api_key=endpoint.api_key,

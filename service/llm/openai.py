@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -24,9 +23,9 @@ from service.llm.failure import BASE_URL, MODEL, failure
 from service.llm.per_loop import PerLoop
 from service.llm.reply import BrokenOff, Reply, Work
 from service.locales import Phrase
+from service.settings import OPENAI_URL, is_openai
 from service.usage import Usage
 
-OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-4.1-mini"
 _CONNECT_SECONDS = 5.0
 _CEDES = (400, 404, 415, 422, 501)  # statuses that may mean "I do not know that parameter"
@@ -244,16 +243,6 @@ class OpenAIChat:
             said = said.get("message", said)
         text = " ".join(str(said).split())
         return text.replace(self._api_key, "***")[:300] if self._api_key else text[:300]
-
-
-def is_openai(base_url: str | None) -> bool:
-    """Whether that is OpenAI's own server, the only one that OPENAI_API_KEY is meant for."""
-    if base_url is None:
-        return True
-    with suppress(ValueError):
-        parts = urlsplit(base_url)
-        return parts.scheme == "https" and parts.hostname == "api.openai.com"
-    return False
 
 
 def _has_thought(message: object) -> bool:

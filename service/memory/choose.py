@@ -3,14 +3,13 @@
 from typing import TYPE_CHECKING
 
 from service.errors import Misconfigured
-from service.llm.openai import is_openai
 from service.locales import Phrase
 from service.memory.circuit_breaker import CircuitBreaker
 from service.memory.embedding.choose import choose_embedder
 from service.memory.sql import SqlMemory
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
-from service.settings import MemorySettings, Settings
+from service.settings import MemorySettings, Settings, is_openai
 from service.store.installation import installation_id
 from service.store.session import Database
 

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -50,6 +52,13 @@ def test_the_rehearsal_answers_for_everybody_when_it_is_chosen() -> None:
     models = choose(LlmSettings(provider="rehearsal"), "sk-key")
     assert set(models.names().values()) == {REHEARSAL.name}
     asyncio.run(models.aclose())
+
+
+def test_who_needs_no_vendor_loads_none() -> None:
+    vendors = "{'openai', 'graphiti_core', 'neo4j'} & sys.modules.keys()"
+    program = f"import sys, service.cli; print(sorted({vendors}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "[]", "every command would start half a second later"
 
 
 @pytest.mark.parametrize("provider", ["auto", "openai"])

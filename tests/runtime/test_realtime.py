@@ -23,6 +23,7 @@ from service.runtime.world_session import WorldSession
 from service.store.tables import ConversationRow, EventRow, TurnRow, UsageRow, WorldRow
 from tests.runtime.lives import House, Slow, hamlet, rehearsal
 from tests.runtime.lives import house as any_house
+from tests.runtime.patience import PATIENCE_SECONDS
 from world.actions import HOLD
 from world.life import State
 from world.option import Option
@@ -30,7 +31,6 @@ from world.time import WorldTime
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE_SECONDS = 30
 ALL = 4
 """Characters of the hamlet, and calls at once."""
 AT_THE_MARKET = "fish_market"

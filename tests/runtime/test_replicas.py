@@ -3,7 +3,7 @@ other.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from service.runtime.world_lease import LEASE_SECONDS
 from service.store.tables import WorldRow
 from tests.runtime.hanging import Hanging
 from tests.runtime.lives import House, house, rehearsal
+from tests.runtime.patience import until
 from tests.servers.postgres import PostgresServer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.server]
@@ -89,12 +90,6 @@ def postgres(postgres_server: PostgresServer, postgres_template: str) -> str:
     return postgres_server.create_database(like=postgres_template)
 
 
-async def until(done: Callable[[], bool], patience: float = 30) -> None:
-    async with asyncio.timeout(patience):
-        while not done():  # noqa: ASYNC110 - what is looked at is the database, which tells nobody
-            await asyncio.sleep(0.02)
-
-
 async def who_runs_it(one: Replica, other: Replica) -> tuple[Replica, Replica]:
     """Who runs the clock of `main`, and who does not."""
     await until(lambda: one.clock_scheduler.runs("main") or other.clock_scheduler.runs("main"))
@@ -142,7 +137,7 @@ async def test_a_run_is_stopped_and_a_world_removed_through_another(
         with pytest.raises(WorldMoves):
             await other.home.world_runner.command("main", lambda *_: None)
         await other.clock_scheduler.set("main", mode="manual")
-        await until(lambda: model.in_flight == 0 and one.row.runner is None, 5)
+        await until(lambda: model.in_flight == 0 and one.row.runner is None)
         assert one.row.target is None
 
 
@@ -154,7 +149,7 @@ async def test_one_that_stops_leaves_its_clocks_to_the_other_at_once(
         await one.clock_scheduler.set("main", mode="running", speed=FAST)
         runs, idle = await who_runs_it(one, other)
         await runs.clock_scheduler.stop()
-        await until(lambda: idle.clock_scheduler.runs("main"), 5)
+        await until(lambda: idle.clock_scheduler.runs("main"), 10)  # sooner than the lease would run out
         two.pass_time(0.5)
         await until(lambda: idle.row.now == village.start + 50)
 

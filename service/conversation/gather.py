@@ -50,7 +50,9 @@ class Gathered:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """What SQL holds of the two, read at once: by person id; `earlier` is what they have said to each other before."""
+    """What SQL holds of the two, read at once: by person id; `earlier` is what they have said to each other before:
+    only who speaks without a model must know it.
+    """
 
     recent: Mapping[str, RecentMemory]
     moods: Mapping[str, Mood]
@@ -103,13 +105,14 @@ def _require_there(world: WorldView, row: ConversationRow) -> None:
 def _rows(session: Session, deps: ConversationDependencies, world: WorldView, row: ConversationRow) -> _Rows:
     one, other = row.person_ids
     lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
+    rehearses = deps.settings.llm.provider == "rehearsal"
     kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
     return _Rows(
         recent=recent_memories(session, world, {one: other, other: one}),
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
-        earlier=said_between(session, world, one, other),
+        earlier=said_between(session, world, one, other) if rehearses else [],
         records={own.person_id: Record(system=own.system, context=own.context) for own in session.exec(kept)},
     )
 

@@ -35,6 +35,8 @@ from service.store.usage import count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime
 
+_ONE, _OTHER = aliased(ParticipantRow), aliased(ParticipantRow)
+
 SAID_MINUTES = 14 * MINUTES_PER_DAY
 """How far back a speaker without a model looks for what it has told already."""
 
@@ -71,16 +73,15 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
     """What the two have said to each other in conversations that were over by the moment of `world`, oldest first: of
     the last `SAID_MINUTES`.
     """
-    one, other = aliased(ParticipantRow), aliased(ParticipantRow)
     query = (
         select(TurnRow)
         .join(ConversationRow, col(ConversationRow.id) == TurnRow.conversation_id)
-        .join(one, col(one.conversation_id) == ConversationRow.id)
-        .join(other, col(other.conversation_id) == ConversationRow.id)
+        .join(_ONE, col(_ONE.conversation_id) == ConversationRow.id)
+        .join(_OTHER, col(_OTHER.conversation_id) == ConversationRow.id)
         .where(
-            *(table.world_id == world.id for table in (TurnRow, ConversationRow, one, other)),
-            one.person_id == one_id,
-            other.person_id == other_id,
+            *(table.world_id == world.id for table in (TurnRow, ConversationRow, _ONE, _OTHER)),
+            _ONE.person_id == one_id,
+            _OTHER.person_id == other_id,
             col(ConversationRow.ended_at) <= world.now,
             col(ConversationRow.ended_at) > world.now - SAID_MINUTES,
         )

@@ -30,6 +30,9 @@ from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
+# Made once: each costs as much as a query.
+_ONE, _OTHER, _LAST = aliased(ParticipantRow), aliased(ParticipantRow), aliased(SummaryRow)
+
 MOST_TURNS = 10
 """How many turns answer beside facts."""
 
@@ -228,11 +231,10 @@ def _summaries(
 
 
 def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> ScalarSelect[str]:
-    last = aliased(SummaryRow)
-    query = select(last.conversation_id).where(
-        last.world_id == world.id, last.person_id == person_id, last.partner_id == partner_id, last.at <= world.now
+    query = select(_LAST.conversation_id).where(
+        _LAST.world_id == world.id, _LAST.person_id == person_id, _LAST.partner_id == partner_id, _LAST.at <= world.now
     )
-    return query.order_by(col(last.at).desc(), col(last.conversation_id).desc()).limit(1).scalar_subquery()
+    return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(1).scalar_subquery()
 
 
 def _is_of(row: SummaryRow, person_id: str, partner_id: str | None) -> bool:
@@ -245,15 +247,14 @@ def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
 
 def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
     """The last lines of the last talk of the two that has ended and is not remembered yet."""
-    one, other = aliased(ParticipantRow), aliased(ParticipantRow)
     last = (
         select(ConversationRow.id)
         .where(
-            *(table.world_id == world.id for table in (ConversationRow, one, other)),
-            one.conversation_id == ConversationRow.id,
-            one.person_id == one_id,
-            other.conversation_id == ConversationRow.id,
-            other.person_id == other_id,
+            *(table.world_id == world.id for table in (ConversationRow, _ONE, _OTHER)),
+            _ONE.conversation_id == ConversationRow.id,
+            _ONE.person_id == one_id,
+            _OTHER.conversation_id == ConversationRow.id,
+            _OTHER.person_id == other_id,
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
             col(ConversationRow.ended_at) <= world.now,
         )

@@ -5,7 +5,7 @@ has.
 import time
 from functools import cache
 
-from sqlalchemy import Executable
+from sqlalchemy import Executable, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel, select
 
@@ -14,13 +14,15 @@ from service.memory.index import State
 from service.memory.store import Group
 from service.store.tables import MemoryOwnerRow
 
+_STATE = select(MemoryOwnerRow.epoch, MemoryOwnerRow.revision).where(
+    MemoryOwnerRow.world_id == bindparam("of_world"), MemoryOwnerRow.person_id == bindparam("of_person")
+)
+"""Made once, for every recall runs it."""
+
 
 def state_of(session: Session, group: Group) -> State | None:
     """None: the person remembers nothing yet."""
-    query = select(MemoryOwnerRow.epoch, MemoryOwnerRow.revision).where(
-        MemoryOwnerRow.world_id == group.world_id, MemoryOwnerRow.person_id == group.person_id
-    )
-    row = session.exec(query).first()
+    row = session.execute(_STATE, {"of_world": group.world_id, "of_person": group.person_id}).first()
     return None if row is None else State(*row)
 
 

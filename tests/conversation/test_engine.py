@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from service.conversation.transcript import SAID_MINUTES, end
 from service.errors import ModelRateLimited, ModelTimeout, ModelUnreachable
 from service.llm.chat import Prompt
 from service.llm.scripted import Scripted, ScriptedModel
+from service.settings import LlmSettings
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, EngagementRow, TurnRow
@@ -411,9 +413,12 @@ def test_a_repair_that_the_budget_has_no_room_for_is_no_dialogue(
     assert (_texts(room, conversation_id), row.calls) == ([], 1)
 
 
-def test_each_knows_what_it_said_to_the_other_today_and_before(
+def test_who_rehearses_knows_what_it_said_to_the_other_today_and_before(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
+    with_a_model = room
+    rehearsing = room.settings.model_copy(update={"llm": LlmSettings(provider="rehearsal")})
+    room = replace(room, settings=rehearsing)
     for minutes in (0, 60, MINUTES_PER_DAY, SAID_MINUTES):
         pass_minutes(room, minutes)
         _hold(room, script, says(f"{HELLO} {minutes}"), replies(FAREWELL, leaves=True))
@@ -423,6 +428,8 @@ def test_each_knows_what_it_said_to_the_other_today_and_before(
     assert [one.said_before for one in asked[0::2]] == [(), (), (first, later), ()]
     assert [one.said_today for one in asked[1::2]] == [(), (FAREWELL,), (), ()]
     assert not any(first in message.content for message in script.history[-2].messages)
+    _hold(with_a_model, script, says(HELLO), replies(FAREWELL, leaves=True))
+    assert _scene(script.history[-2]).said_today == (), "with a model it is not read"
 
 
 def test_a_conversation_of_three_turns_and_its_closing_ask_the_database_for_little(

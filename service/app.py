@@ -19,6 +19,7 @@ from service.api import (
     memory_graph,
     people,
     problem,
+    why,
     world,
     world_list,
 )
@@ -150,6 +151,7 @@ def create_app(
         world.router,
         world_list.router,
         events.router,
+        why.router,
         people.router,
         commitments.router,
         actions.router,

@@ -9,6 +9,7 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import (
     Transcript,
+    drop_prompts,
     failure_of,
     held,
     pay,
@@ -159,6 +160,8 @@ def _settle(
     pay(session, row, world.day, "closing", extracted.usage)
     closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
     publish(session, row, row.closed_at, closed, row.opener_id)
+    if not deps.settings.keep_prompts:
+        drop_prompts(session, key, extracted.turns)
     return row
 
 

@@ -11,12 +11,14 @@ from service.content.profile import Mood
 from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER, PARTNER
+from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.prompt import Record, render_record
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered
+from service.memory.refs import refs_told
 from service.memory.self_facts import self_facts
 from service.memory.store import FACTS, Kind, Recalled
 from service.people.attitude import moods
@@ -90,7 +92,10 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(opener), *opener.known))
     opener = replace(opener, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
     contexts = (opener, partner)
-    records = tuple(rows.records.get(context.speaker.id) or render_record(context) for context in contexts)
+    records = tuple(
+        rows.records.get(context.speaker.id) or render_record(context, _knows(world, rows, context, found))
+        for context, found in ((opener, (*own, *heard)), (partner, others))
+    )
     return Gathered(world=world, contexts=contexts, records=records)
 
 
@@ -113,7 +118,7 @@ def _rows(session: Session, deps: ConversationDependencies, world: WorldView, ro
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
         earlier=said_between(session, world, one, other) if rehearses else [],
-        records={own.person_id: Record(system=own.system, context=own.context) for own in session.exec(kept)},
+        records={own.person_id: begun for own in session.exec(kept) if (begun := Record.of(own))},
     )
 
 
@@ -161,6 +166,14 @@ def _context(
         **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
     )
     return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
+
+
+def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequence[Recalled]) -> Knowledge:
+    """What stands in the context, of what was `found` too."""
+    person_id = context.speaker.id
+    told = [row for row in rows.told if row.person_id == person_id and row.valid_at <= world.now]
+    recalled = refs_told(world, found, (*context.known, *context.heard))
+    return knowledge(context, rows.recent[person_id], told, recalled)
 
 
 def _told_already(context: PromptContext) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.conversation.context import Goal, Line, PromptContext
+from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.store.tables import ConversationKey, PromptRow
@@ -56,21 +57,38 @@ class OpeningTurn(BaseModel):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Record:
-    """What every prompt of one speaker in one conversation begins with: the system message, and the context."""
+    """What every prompt of one speaker in one conversation begins with: the system message, and the context. `knew` is
+    what stands in it.
+    """
 
     system: str
     context: str
+    knew: Knowledge
 
     def row(self, key: ConversationKey, person_id: str) -> PromptRow:
         """As it is kept."""
-        return PromptRow(**key._asdict(), person_id=person_id, system=self.system, context=self.context)
+        return PromptRow(
+            **key._asdict(),
+            person_id=person_id,
+            system=self.system,
+            context=self.context,
+            knew=self.knew.stored(),
+        )
+
+    @classmethod
+    def of(cls, row: PromptRow) -> "Record | None":
+        """As it was kept; None: its text was not, for the conversation is closed."""
+        if row.system is None or row.context is None:
+            return None
+        return cls(system=row.system, context=row.context, knew=Knowledge.model_validate(row.knew))
 
 
-def render_record(context: PromptContext) -> Record:
-    """Render what the speaker is told once, before its first turn."""
+def render_record(context: PromptContext, knew: Knowledge = NOTHING_KNOWN) -> Record:
+    """Render what the speaker is told once, before its first turn; it `knew` what stands in it."""
     told = f"<context>\n{_data(_render(context, 'context'))}\n</context>"
     opening = _render(context, "opening")
-    return Record(system=_render(context, "system"), context=f"{told}\n\n{opening}" if opening else told)
+    text = f"{told}\n\n{opening}" if opening else told
+    return Record(system=_render(context, "system"), context=text, knew=knew)
 
 
 def was_told(record: Record, notes: Sequence[str], text: str) -> bool:

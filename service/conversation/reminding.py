@@ -7,6 +7,7 @@ from service.conversation.prompt import Record
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
 from service.memory.recall import new_lines, remembered
+from service.memory.refs import refs_told
 from service.memory.store import Kind
 from service.people.worlds import WorldView
 
@@ -25,21 +26,23 @@ MOST_FOUND = 6
 
 async def reminded_of(
     deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record
-) -> tuple[str, ...]:
-    """What the last lines remind the speaker of, of what it remembered when the two `met`, and was not told yet.
+) -> tuple[tuple[str, ...], list[str]]:
+    """What the last lines remind the speaker of, of what it remembered when the two `met`, and was not told yet: the
+    lines, and what they refer to.
 
     Nothing while the talk is about what its memory was asked for before. No model is asked.
     """
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
     room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)))
     if room <= 0 or not has_turned(context):
-        return ()
+        return (), []
     query = " ".join(line.text for line in context.lines[-LATELY:])
     kinds = set(Kind)
     # At hand: a turn waits for no store and no embedding.
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
-    return within(new_lines(met, (one for one in found if one.bears), told), room)
+    reminded = within(new_lines(met, (one for one in found if one.bears), told), room)
+    return reminded, refs_told(met, found, reminded)
 
 
 def has_turned(context: PromptContext) -> bool:

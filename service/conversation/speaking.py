@@ -81,6 +81,7 @@ async def finish(
 class _Utterance:
     answer: Answer[Any]
     note: str
+    reminded: list[str]
     duration_ms: int
 
 
@@ -94,7 +95,8 @@ async def _utter(deps: ConversationDependencies, known: Gathered, said: Transcri
     """
     begun = time.perf_counter()
     context = _context_now(known, said, seat)
-    context = replace(context, reminded=await reminded_of(deps, known.world, context, known.records[seat]))
+    lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
+    context = replace(context, reminded=lines_of_it)
     answer, note = await _ask(deps, said.row, known.records[seat], context)
     fault = _fault(context, answer.value.utterance)
     if fault is not None:
@@ -110,7 +112,8 @@ async def _utter(deps: ConversationDependencies, known: Gathered, said: Transcri
         raise Stalled(answer.usage)
     if fault == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
-    return _Utterance(answer=answer, note=note, duration_ms=round((time.perf_counter() - begun) * 1000))
+    spent_ms = round((time.perf_counter() - begun) * 1000)
+    return _Utterance(answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
 
 
 def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
@@ -194,11 +197,13 @@ async def _commit(
         goal_achieved=isinstance(answer, CharacterTurn) and answer.goal_achieved and index > 0,
         wants_to_end=answer.wants_to_end,
         note=spoken.note,
+        reminded=spoken.reminded,
         at=row.started_at,
         model=spoken.answer.model,
         calls=usage.calls,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+        cached_tokens=usage.cached_tokens,
         duration_ms=spoken.duration_ms,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None

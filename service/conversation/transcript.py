@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam
+from sqlalchemy import ColumnElement, Executable, bindparam, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
@@ -93,19 +93,42 @@ def prompt_of(session: Session, row: ConversationRow, index: int) -> tuple[TurnR
     """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
 
     Raises:
-        NotFound: the conversation has no such turn, or was read in from an export, which holds no prompts.
+        NotFound: the conversation has no such turn; or its prompts were not kept: it is closed, or was read in from an
+            export.
     """
-    turns = turns_of(session, row.key)
-    if index >= len(turns):
-        raise NotFound(kind="turn", id=index)
-    turn = turns[index]
+    turn = turn_of(session, row, index)
     kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
-    if kept is None:
+    record = Record.of(kept) if kept else None
+    if record is None:
         raise NotFound(kind="prompt", id=f"{row.id}/{index}")
+    return turn, prompt_messages(session, row, turn, record)
+
+
+def turn_of(session: Session, row: ConversationRow, index: int) -> TurnRow:
+    """Raises: NotFound: the conversation has no such turn."""
+    turn = session.get(TurnRow, (row.world_id, row.id, index))
+    if turn is None:
+        raise NotFound(kind="turn", id=index)
+    return turn
+
+
+def prompt_messages(session: Session, row: ConversationRow, turn: TurnRow, record: Record) -> tuple[Message, ...]:
+    """The messages that the turn's speaker was sent, whose prompts begin with `record`."""
     opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
-    own_goal = goal_of(row) if opens and index > 0 else None
-    record = Record(system=kept.system, context=kept.context)
-    return turn, messages(record, lines(turns[:index]), turn.speaker_id, turn.note, own_goal)
+    own_goal = goal_of(row) if opens and turn.turn > 0 else None
+    said = lines(turns_of(session, row.key)[: turn.turn])
+    return messages(record, said, turn.speaker_id, turn.note, own_goal)
+
+
+def drop_prompts(session: Session, key: ConversationKey, turns: Sequence[TurnRow]) -> None:
+    """Let go of the text of a conversation's prompts; what it held stays. The `turns` are all that was said."""
+    session.execute(update(PromptRow).where(*_of_conversation(PromptRow, key)).values(system=None, context=None))
+    if any(turn.note for turn in turns):
+        session.execute(update(TurnRow).where(*_of_conversation(TurnRow, key)).values(note=""))
+
+
+def _of_conversation(table: type[PromptRow] | type[TurnRow], key: ConversationKey) -> tuple[ColumnElement[bool], ...]:
+    return col(table.world_id) == key.world_id, col(table.conversation_id) == key.conversation_id
 
 
 def goal_of(row: ConversationRow) -> Goal | None:

@@ -2,6 +2,7 @@
 counted.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -10,7 +11,7 @@ from pydantic import BaseModel
 
 from service.decision.context import BaseContext
 from service.errors import ModelBroken, ModelError
-from service.llm.chat import ChatModel, Prompt
+from service.llm.chat import ChatModel, Message, Prompt
 from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
@@ -19,28 +20,45 @@ S = TypeVar("S", bound=BaseContext)
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Generic[T]):
-    """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use."""
+    """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
+
+    `model` answered the `messages` of the last try; all tries together took `duration_ms` ("" and 0: nobody was asked).
+    """
 
     value: T | None = None
     usage: Usage = field(default_factory=Usage)
     failures: int = 0
     failure: ModelError | None = None
+    model: str = ""
+    messages: tuple[Message, ...] = ()
+    duration_ms: int = 0
 
 
 async def ask(
     model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None]
 ) -> Asked[T]:
     """The model's answer, repaired once if `fault` finds one in it. No ModelError leaves here."""
-    usage, failures, reason = Usage(), 0, ""
+    begun = time.perf_counter()
+    asked = await _ask(model, prompt, context, fault)
+    return replace(asked, duration_ms=round((time.perf_counter() - begun) * 1000))
+
+
+async def _ask(
+    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None]
+) -> Asked[T]:
+    asked = Asked[T](model=model.name)
+    reason = ""
     for _ in range(2):
+        question = prompt(context)
+        asked = replace(asked, messages=question.messages)
         try:
-            answer = await model.complete(prompt(context))
+            answer = await model.complete(question)
         except ModelError as exc:
-            return Asked(usage=usage + exc.usage, failures=failures + 1, failure=exc)
-        usage += answer.usage
+            return replace(asked, usage=asked.usage + exc.usage, failures=asked.failures + 1, failure=exc)
+        asked = replace(asked, usage=asked.usage + answer.usage, model=answer.model)
         found = fault(context, answer.value)
         if found is None:
-            return Asked(value=answer.value, usage=usage, failures=failures)
-        failures, reason = failures + 1, found
+            return replace(asked, value=answer.value)
+        asked, reason = replace(asked, failures=asked.failures + 1), found
         context = replace(context, fault=found, wrong_answer=answer.value.model_dump_json())
-    return Asked(usage=usage, failures=failures, failure=ModelBroken(model=model.name, reason=reason))
+    return replace(asked, failure=ModelBroken(model=model.name, reason=reason))

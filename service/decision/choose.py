@@ -9,17 +9,21 @@ from typing import Literal
 from service.decision.agent_state import AgentState
 from service.decision.appointments import earliest, in_time, wake_for
 from service.decision.ask import ask
+from service.decision.basis import Basis, Made
 from service.decision.carry_on import after_going_on, carry_on, last_asked
 from service.decision.check import decision_fault, offer_of
 from service.decision.context import Decision, Offer
 from service.decision.dependencies import DecisionDependencies
+from service.decision.descriptions import told_refusals
 from service.decision.options import offered
 from service.decision.plan import Planning, plan_ahead
 from service.decision.prompt import decide_prompt
-from service.decision.recall import recent, remembered_lines
+from service.decision.recall import facts_recalled, recent
 from service.decision.routine import by_routine
 from service.decision.situation import Situation
 from service.errors import KataribeError
+from service.memory.recall import remembered_as
+from service.memory.refs import ref_of
 from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from service.store.event_kinds import FailedCall
@@ -39,7 +43,7 @@ class Chosen:
     `by`: its model; its plan, or routine, with which it goes on unasked; the same as a fallback, because its model
     failed. `failures` are calls that gave no answer to use; `failure` is that of `failed_call`, for its decision or for
     its plan of the day: without an answer it, or its plan, falls back to the routine.
-    `planned`: a new plan was made on the way.
+    `planned`: a new plan was made on the way. `made` is what was asked for it.
     """
 
     option: Option
@@ -51,6 +55,7 @@ class Chosen:
     failure: KataribeError | None = None
     failed_call: FailedCall | None = None
     planned: bool = False
+    made: tuple[Made, ...] = ()
 
 
 async def choose(
@@ -80,18 +85,27 @@ async def choose(
     planning = await plan_ahead(deps, situation)
     situation = replace(situation, agent_state=planning.agent_state)
     if planning.is_away:
-        return _fall_back(situation, planning, Usage(), 0, planning.asked.failure, "plan")
+        return _fall_back(situation, planning, None, planning.asked.failure, "plan")
     if not planning.asked.usage.calls and (further := carry_on(situation)):
         return _go_on(situation, *further)
     offers = offered(world, snapshot, situation.slot, agenda)
     today = {talk.conversation_id for talk in situation.recent.today}
-    context = situation.decision(
-        offers, await remembered_lines(deps, world, snapshot.person_id, situation.query(), today)
-    )
+    recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
+    context = situation.decision(offers, tuple(remembered_as(world, one) for one in recalled))
     asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault)
     offer = offer_of(context, asked.value) if asked.value else None
+    made = Made(
+        call="decision",
+        basis=Basis.of_decision(
+            context,
+            (*(ref_of(one.item) for one in recalled), *situation.memories()),
+            told_refusals(world, offers.refusals),
+            offer.number if offer else None,
+        ),
+        asked=asked,
+    )
     if asked.value is None or offer is None:
-        return _fall_back(situation, planning, asked.usage, asked.failures, asked.failure, "decision")
+        return _fall_back(situation, planning, made, asked.failure, "decision")
     wake_at = wake_for(world.setting, snapshot, offer.option, agenda)
     return Chosen(
         option=in_time(world.setting, snapshot, offer.option, wake_at),
@@ -103,7 +117,13 @@ async def choose(
         failure=planning.asked.failure,
         failed_call="plan" if planning.asked.failure else None,
         planned=planning.made,
+        made=(*_plan_made(planning), made),
     )
+
+
+def _plan_made(planning: Planning) -> tuple[Made, ...]:
+    """The question for the plan of the day, if it was asked."""
+    return () if planning.basis is None else (Made(call="plan", basis=planning.basis, asked=planning.asked),)
 
 
 def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> Chosen:
@@ -114,11 +134,11 @@ def _go_on(situation: Situation, option: Option, wake_at: WorldTime | None) -> C
 def _fall_back(
     situation: Situation,
     planning: Planning,
-    usage: Usage,
-    failures: int,
+    made: Made | None,
     failure: KataribeError | None,
     failed_call: FailedCall,
 ) -> Chosen:
+    """`made` is the decision that was asked for in vain, if it was."""
     _log.warning("%s decides by its routine: %s", situation.snapshot.person_id, failure)
     option, wake_at = by_routine(
         situation.world.setting,
@@ -132,11 +152,12 @@ def _fall_back(
         wake_at=wake_at,
         agent_state=replace(_unasked(situation), last_asked=None),
         by="fallback",
-        usage=planning.asked.usage + usage,
-        failures=planning.asked.failures + failures,
+        usage=planning.asked.usage + (made.asked.usage if made else Usage()),
+        failures=planning.asked.failures + (made.asked.failures if made else 0),
         failure=failure,
         failed_call=failed_call,
         planned=planning.made,
+        made=(*_plan_made(planning), *((made,) if made else ())),
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from service.decision.agent_state import Failed
 from service.locales import Language, Listed, Phrase
@@ -108,11 +109,23 @@ def refusal_lines(world: WorldView, refusals: Iterable[Refusal]) -> tuple[str, .
 
     Who is busy is told where people are; what somebody has no need of is not told at all.
     """
-    subjects: dict[str, dict[str, None]] = {}
+    return tuple(
+        f"{Listed(subjects).of(world.language)}: {reason}" for reason, subjects in _by_reason(world, refusals).items()
+    )
+
+
+def told_refusals(world: WorldView, refusals: Iterable[Refusal]) -> tuple[Refusal, ...]:
+    """Those that `refusal_lines` tells of, one of those that read the same."""
+    return tuple(one for subjects in _by_reason(world, refusals).values() for one in subjects.values())
+
+
+def _by_reason(world: WorldView, refusals: Iterable[Refusal]) -> dict[str, dict[str, Refusal]]:
+    """What is told, by its reason and its subject, as they read."""
+    found: dict[str, dict[str, Refusal]] = {}
     for refusal in refusals:
         if refusal.reason not in _UNTOLD:
-            subjects.setdefault(why(world, refusal), {})[_subject(world, refusal)] = None
-    return tuple(f"{Listed(names).of(world.language)}: {reason}" for reason, names in subjects.items())[:MAX_REFUSALS]
+            found.setdefault(why(world, refusal), {}).setdefault(_subject(world, refusal), refusal)
+    return dict(islice(found.items(), MAX_REFUSALS))
 
 
 def why(world: WorldView, refusal: Refusal) -> str:

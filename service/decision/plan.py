@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from service.decision.agent_state import AgentState
 from service.decision.ask import Asked, ask
+from service.decision.basis import Basis
 from service.decision.check import plan_blocks, plan_fault
 from service.decision.context import DayPlan
 from service.decision.day import starts_between
@@ -26,11 +27,14 @@ _ANSWERED = (ModelBroken, ModelEmpty, ModelRefused, ModelTruncated)
 
 @dataclass(frozen=True, kw_only=True)
 class Planning:
-    """The outcome of planning: the agent's state with its plan, whether a new one was made, and what it cost."""
+    """The outcome of planning: the agent's state with its plan, whether a new one was made, what its question held
+    (None: nothing was asked), and what it cost.
+    """
 
     agent_state: AgentState
     asked: Asked[DayPlan]
     made: bool = False
+    basis: Basis | None = None
 
     @property
     def is_away(self) -> bool:
@@ -49,7 +53,8 @@ async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planni
     before = replace(situation, agent_state=replace(situation.agent_state, plan=())) if due else situation
     context = before.planning(broken)
     asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault)
-    planning = Planning(agent_state=situation.agent_state, asked=asked)
+    basis = Basis.of_plan(context, situation.memories())
+    planning = Planning(agent_state=situation.agent_state, asked=asked, basis=basis)
     if planning.is_away:
         return planning
     blocks = plan_blocks(context, asked.value) if asked.value else () if due else situation.agent_state.plan

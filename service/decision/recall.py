@@ -2,12 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import BindParameter, bindparam, func, select
 from sqlmodel import Session, col
 
 from service.decision.dependencies import DecisionDependencies
-from service.memory.recall import remembered, remembered_as
+from service.memory.recall import remembered
+from service.memory.store import Recalled
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
 
@@ -24,11 +26,18 @@ class TalkSummary:
     summary: str
 
 
+class OnMind(NamedTuple):
+    """A mid-term memory."""
+
+    id: str
+    content: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recent:
     """Unexpired mid-term memories, the most urgent last; the day's talks, oldest first; what the character carries."""
 
-    mid_term: tuple[str, ...]
+    mid_term: tuple[OnMind, ...]
     today: tuple[TalkSummary, ...]
     items: tuple[str, ...]
 
@@ -39,7 +48,7 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
     def work(session: Session) -> Recent:
         asked = {"world": world.id, "character": character_id, "now": world.now}
         return Recent(
-            mid_term=tuple(session.scalars(_MID_TERM, asked)),
+            mid_term=tuple(OnMind(*row) for row in session.execute(_MID_TERM, asked)),
             today=tuple(
                 TalkSummary(conversation_id=i, partner_id=p, summary=s) for i, p, s in session.execute(_TODAY, asked)
             ),
@@ -49,24 +58,24 @@ async def recent(deps: DecisionDependencies, world: WorldView, character_id: str
     return await deps.database.read(work)
 
 
-async def remembered_lines(
+async def facts_recalled(
     deps: DecisionDependencies, world: WorldView, character_id: str, query: str, today: Collection[str]
-) -> tuple[str, ...]:
-    """Facts of the long-term memory that answer `query`, each with when it was learned; none while that memory is away.
+) -> tuple[Recalled, ...]:
+    """Facts of the long-term memory that answer `query`; none while that memory is away.
 
     What comes from the conversations `today` (their ids) is left out: their summaries are told.
     """
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
     older = [one for one in found if one.fact.conversation_id not in today]
-    return tuple(remembered_as(world, one) for one in older[: min(limit, MAX_REMEMBERED)])
+    return tuple(older[: min(limit, MAX_REMEMBERED)])
 
 
 _WORLD: BindParameter[str] = bindparam("world")
 _CHARACTER: BindParameter[str] = bindparam("character")
 _NOW: BindParameter[int] = bindparam("now")
 _MID_TERM = (
-    select(col(MidTermRow.content))
+    select(col(MidTermRow.id), col(MidTermRow.content))
     .where(col(MidTermRow.world_id) == _WORLD, col(MidTermRow.person_id) == _CHARACTER)
     .where(col(MidTermRow.created_at) <= _NOW, col(MidTermRow.expires_at) > _NOW)
     .order_by(col(MidTermRow.expires_at).desc(), col(MidTermRow.id))

@@ -1,6 +1,6 @@
 """Owns a character at the moment it decides: what it perceives and remembers, put into words for its prompts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,7 @@ from service.decision.descriptions import (
 from service.decision.options import Offered
 from service.decision.recall import Recent
 from service.decision.relief import helps
+from service.memory.refs import MemoryKind, ref
 from service.people.commitments import Commitment, commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
@@ -93,6 +94,14 @@ class Situation:
             *(self.world.name_of(person_id) for person_id in people[:_ASKED_ABOUT]),
         )
         return " ".join(filter(None, parts))
+
+    def memories(self) -> tuple[str, ...]:
+        """References to what every prompt holds of its memory (memory/refs.py)."""
+        on_mind = (*(one.id for one in self.recent.mid_term), *(one.id for one in self._promised()))
+        return (
+            *(ref(MemoryKind.TALK, talk.conversation_id) for talk in self.recent.today),
+            *(ref(MemoryKind.MID_TERM, one_id) for one_id in on_mind),
+        )
 
     def decision(self, offered: Offered, remembered: tuple[str, ...]) -> DecisionContext:
         """What a decision is made from."""
@@ -166,16 +175,17 @@ class Situation:
                 for talk in self.recent.today
             ),
             "mid_term": (
-                *(in_short(content, self.world.language) for content in self.recent.mid_term),
+                *(in_short(one.content, self.world.language) for one in self.recent.mid_term),
                 *self._promises(),
             ),
         }
 
     def _promises(self) -> Iterator[str]:
         """The soonest last."""
-        now = self.snapshot.time
-        promised = [one for one in self.agenda if one.is_open(now)][:MAX_PROMISES]
-        return (commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(promised))
+        return (commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(self._promised()))
+
+    def _promised(self) -> Sequence[Commitment]:
+        return [one for one in self.agenda if one.is_open(self.snapshot.time)][:MAX_PROMISES]
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

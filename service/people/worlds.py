@@ -129,6 +129,12 @@ class WorldRepository:
             session.flush()
         return row, ()
 
+    def told_in(self, world: WorldView, language: Language) -> WorldView:
+        """The same world with its texts in that language."""
+        if language == world.language:
+            return world
+        return replace(world, language=language, cast=self.content.cast(language), setting=self._setting(language))
+
     def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
         """A world's row with the content in its language."""
         language = row.language if row.language in languages() else "en"

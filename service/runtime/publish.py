@@ -8,6 +8,7 @@ from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
 from service.decision.agent_state import PlanBlock
+from service.decision.basis import KEPT, Made
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import (
@@ -27,7 +28,7 @@ from service.store.event_kinds import (
 )
 from service.store.events import note, rank_of
 from service.store.ids import new_id
-from service.store.tables import MovementRow, PendingEventRow, SummaryRow
+from service.store.tables import DecisionRow, MovementRow, PendingEventRow, SummaryRow
 from service.store.upsert import upsert
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
@@ -48,6 +49,8 @@ class Why:
     failed_call: FailedCall | None = None
     plan: tuple[PlanBlock, ...] = ()
     """The plan of the day, where it was made or changed with the decision."""
+    made: tuple[Made, ...] = ()
+    """What its model was asked."""
 
 
 def publish(
@@ -84,6 +87,19 @@ def publish(
         session.execute(insert(PendingEventRow), later)
     if walks:
         session.execute(upsert(MovementRow, session.get_bind().dialect.name, ("path", "times")), walks)
+
+
+def keep_basis(
+    session: Session, world_id: str, why: Mapping[tuple[str, WorldTime], Why], *, keep_prompts: bool
+) -> None:
+    """Write down what models were asked for these decisions, by person and time; the caller commits."""
+    rows = [
+        made.row(world_id, person_id, at, keep_prompt=keep_prompts)
+        for (person_id, at), one in why.items()
+        for made in one.made
+    ]
+    if rows:
+        session.execute(upsert(DecisionRow, session.get_bind().dialect.name, KEPT), rows)
 
 
 def fall_asleep(session: Session, world_id: str, character_id: str) -> int:

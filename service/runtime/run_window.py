@@ -10,7 +10,7 @@ from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.runtime.dependencies import WorldDependencies
-from service.runtime.publish import Why, publish
+from service.runtime.publish import Why, keep_basis, publish
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_session import WorldSession, save
 from service.store.tables import WorldRow
@@ -97,6 +97,7 @@ class RunWindow:
             failure=failure,
             failed_call=chosen.failed_call,
             plan=plan,
+            made=chosen.made,
         )
         self.spend(call.time, chosen.usage, chosen.failures)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
@@ -145,6 +146,7 @@ class RunWindow:
         world_session, world = self.world_session, self.world_session.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
         publish(session, world_session, events, self._why)
+        keep_basis(session, world.id, self._why, keep_prompts=self._deps.conversation.settings.keep_prompts)
         for talk in [t for t in world_session.core.talks.values() if t.id not in world_session.stored]:
             self._begin(session, talk)
         for t, usage, failures in self._spent:

@@ -270,7 +270,8 @@ class ParticipantRow(SQLModel, table=True):
 
 class TurnRow(SQLModel, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
-    its speaker was shown before it, as it was sent.
+    its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
+    (memory/refs.py).
     """
 
     __tablename__ = "turns"
@@ -286,17 +287,22 @@ class TurnRow(SQLModel, table=True):
     goal_achieved: bool = False
     wants_to_end: bool = False
     note: str = ""
+    reminded: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     at: int = Field(sa_type=BigInteger)
     model: str
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0
     duration_ms: int
 
 
 class PromptRow(SQLModel, table=True):
     """How every prompt of one speaker in one conversation begins, as it was sent: the system message, and the context
     as it was when they met. With the turns and their notes it says what a speaker was asked.
+
+    Both are None, and the notes empty, once the conversation is closed, unless KATARIBE_KEEP_PROMPTS keeps them. `knew`
+    stays: what the context held, as conversation/knowledge.py reads it.
     """
 
     __tablename__ = "prompts"
@@ -305,8 +311,9 @@ class PromptRow(SQLModel, table=True):
     world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
-    system: str
-    context: str
+    system: str | None
+    context: str | None
+    knew: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
 
 
 def said_in(key: ConversationKey) -> tuple[bool, bool]:
@@ -536,6 +543,31 @@ class CommitmentRow(SQLModel, table=True):
     expires_at: int = Field(sa_type=BigInteger)
     state: str = CommitmentState.OPEN
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class DecisionRow(SQLModel, table=True):
+    """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
+    cost.
+
+    `basis` is what its prompt held, as decision/basis.py reads it; `prompt` are the messages of the last try, where
+    KATARIBE_KEEP_PROMPTS keeps them. `failures` are answers that could not be used.
+    """
+
+    __tablename__ = "decisions"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    at: int = Field(sa_type=BigInteger, primary_key=True)
+    call: str = Field(primary_key=True)
+    basis: dict[str, Any] = _json()
+    model: str
+    calls: int
+    failures: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    duration_ms: int
+    prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
 class OutboxRow(SQLModel, table=True):

@@ -313,18 +313,3 @@ def test_whom_one_talks_to_is_the_partner_and_the_older_name_still_holds(
             held["id"]
         ]
         assert client.get("/conversations", params={name: "nobody"}).json()["items"] == []
-
-
-def test_why_somebody_said_that_is_answered_with_the_messages_it_was_sent(
-    client: TestClient, script: ScriptedModel
-) -> None:
-    script_sister(script)
-    held = talk(client)
-    told = client.get(f"/conversations/{held['id']}/turns/1/prompt").json()
-    assert (told["speaker_id"], told["text"]) == ("baker", held["turns"][1]["text"])
-    sent = next(prompt for prompt in script.history if prompt.role == "npc").messages
-    assert [(message["role"], message["content"]) for message in told["messages"]] == [
-        (m.role, m.content) for m in sent
-    ]
-    problem(client.get(f"/conversations/{held['id']}/turns/99/prompt"), 404, "not-found")
-    problem(client.get("/conversations/nobody/turns/0/prompt"), 404, "not-found")

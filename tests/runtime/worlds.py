@@ -20,7 +20,7 @@ from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.events import events_after
 from service.store.idempotency import Once, once
-from service.store.tables import ConversationKey, EventRow
+from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, rows, says, talk_of_family
 
 TABLES: dict[str, type[SQLModel]] = {
@@ -80,7 +80,25 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
         )
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
+        room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+
+
+def _decision(world_id: str) -> DecisionRow:
+    return DecisionRow(
+        world_id=world_id,
+        person_id="nagi",
+        at=0,
+        call="decision",
+        basis={},
+        model="scripted",
+        calls=1,
+        failures=0,
+        prompt_tokens=9,
+        completion_tokens=1,
+        cached_tokens=0,
+        duration_ms=1,
+    )
 
 
 def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:

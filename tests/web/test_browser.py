@@ -137,8 +137,11 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(
             assert page.locator(f"#turn-{turn} .said").inner_text().startswith(texts[-1].strip())
 
         page.locator("#turn-0 .why summary").click()
-        expect(page.locator("#turn-0 .why pre")).to_have_count(2)
-        expect(page.locator("#turn-0 .why pre").nth(1)).to_contain_text("<context>")
+        expect(page.locator("#turn-0 .why p").first).to_contain_text(
+            {"ja": "望んだこと", "en": "wanted of this talk"}[language]
+        )
+        expect(page.locator("#turn-0 .why p").last).to_contain_text("KATARIBE_KEEP_PROMPTS")
+        expect(page.locator("#turn-0 .why pre")).to_have_count(0)
 
         page.goto(address)
         page.locator("[data-minutes='1440']").click()

@@ -53,15 +53,16 @@ function bubble({ turn, speaker_id, speaker_name, text, emotion }, ...below) {
   ];
 }
 
-/** What its speaker was sent, asked for when somebody wants to know. */
+/** Why it was said, in words, and what its speaker was sent where that is kept; asked for when somebody wants to know. */
 function reasons(turn) {
   const told = h("div", {});
   const box = h("details", { class: "why" }, h("summary", {}, t("why")), told);
   box.addEventListener("toggle", async () => {
     if (!box.open || told.hasChildNodes()) return;
     try {
-      const { messages } = await api(`${path}/turns/${turn}/prompt`);
-      told.replaceChildren(...messages.flatMap((m) => [h("h3", {}, t(`message_${m.role}`)), h("pre", {}, m.content)]));
+      const { words, messages } = await api(`${path}/turns/${turn}/why`);
+      const sent = (messages ?? []).flatMap((m) => [h("h3", {}, t(`message_${m.role}`)), h("pre", {}, m.content)]);
+      told.replaceChildren(...words.map((sentence) => h("p", {}, sentence)), ...sent);
     } catch (error) {
       complain(error);
     }

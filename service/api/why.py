@@ -1,0 +1,231 @@
+"""Owns the endpoints that say why: why somebody said a turn, and why something happened, in words and in fields."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import Field
+
+from service.api.dependencies import Serving, WorldId
+from service.api.fields import Out, Slug, WorldTimeText
+from service.api.problem import describe
+from service.api.schemas import EVENTS, AnyEventOut, MessageOut
+from service.content.profile import Mood
+from service.conversation import why as turns
+from service.locales import Language, language_named
+from service.memory.refs import MemoryKind, Remembered
+from service.people.worlds import WorldView
+from service.runtime import why as events
+from service.runtime.why import EventWhy, Question
+from service.store.event_kinds import FailedCall
+
+router = APIRouter()
+
+Words = Annotated[list[str], Field(description="the answer, a sentence each, in the language that was asked for")]
+Messages = Annotated[
+    list[MessageOut] | None,
+    Field(
+        description="the whole prompt in the order in which it was sent; null: it is not kept (KATARIBE_KEEP_PROMPTS)"
+    ),
+]
+
+
+def _language(
+    request: Request,
+    lang: Annotated[
+        Language | None, Query(description="the language of the words; left out: Accept-Language, else the world's")
+    ] = None,
+) -> Language | None:
+    return lang or language_named(request.headers.get("accept-language"))
+
+
+Asked = Annotated[Language | None, Depends(_language)]
+
+
+class RememberedOut(Out):
+    """A memory that stood in a prompt, as it reads today."""
+
+    kind: MemoryKind = Field(
+        description="fact: something heard; turn: of a conversation; talk: the summary of one; mid_term: what affects "
+        "the next days, and promises; own: what it told about itself"
+    )
+    id: str = Field(description="id of the memory; of a turn its conversation, a slash and its number")
+    text: str | None = Field(description="the memory in words; null: it is not there any more")
+    at: WorldTimeText | None = Field(description="the world time since when it is remembered; null: it is gone")
+    conversation_id: str | None = Field(description="the conversation it comes of; null: of none, or it is gone")
+    turn: int | None = Field(description="the turn of that conversation, from 0; null: of none")
+
+
+class TowardsOut(Out):
+    """How a speaker stood to the other when the two met."""
+
+    partner_id: str = Field(description="id of the other")
+    affinity: int = Field(description="how it liked the other, -100..100")
+    stance: str = Field(description="in words, in the world's language; empty: nothing had formed yet")
+    times_met: int = Field(description="how often the two had talked before")
+
+
+class AnswerCostOut(Out):
+    """Who answered a prompt, and what that cost."""
+
+    model: str = Field(description="who answered: openai:gpt-4.1-mini, rehearsal")
+    calls: int = Field(description="how often it was called; more than once: an answer could not be used")
+    prompt_tokens: int = Field(description="tokens that were sent")
+    completion_tokens: int = Field(description="tokens that it wrote")
+    cached_tokens: int = Field(description="tokens of the prompt that the provider had in its cache")
+    duration_ms: int = Field(description="how long it took, in real milliseconds")
+
+
+class TurnWhyOut(AnswerCostOut):
+    """Why somebody said a turn."""
+
+    turn: int = Field(description="the turn, counted from 0")
+    speaker_id: str = Field(description="id of the person who said it")
+    speaker_name: str = Field(description="name of the person who said it")
+    text: str = Field(description="what was said")
+    words: Words
+    goal: str | None = Field(description="what its speaker wanted of the talk; null: it did not begin it")
+    towards: TowardsOut | None = Field(description="how it stood to the other; null: nothing is recorded")
+    mood: Mood | None = Field(description="how it felt; null: nothing is recorded")
+    memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory, when the two met")
+    reminded: list[RememberedOut] = Field(description="what came to its mind with this turn")
+    messages: Messages
+
+
+class ChoiceOut(Out):
+    """Something a character could choose."""
+
+    number: int = Field(description="as the model was offered it, from 1")
+    action_id: str = Field(description="of actions.json, or built in (walk, talk, wait)")
+    node_id: str | None = Field(description="where it is done; null: in the facility, or where the person is")
+    facility_id: str | None = Field(description="in which facility; null: in none")
+    target_id: str | None = Field(description="whom it would speak to; null: nobody")
+    chosen: bool = Field(description="whether the model chose it")
+
+
+class ImpossibleOut(Out):
+    """Something that was not possible."""
+
+    action_id: str = Field(description="of actions.json, or built in")
+    facility_id: str | None = Field(description="in which facility; null: in none")
+    target_id: str | None = Field(description="whom it would have spoken to; null: nobody")
+    reason: str = Field(description="why it was not possible, as a word: closed, no_seat, too_little, …")
+
+
+class QuestionOut(AnswerCostOut):
+    """What a model was asked for a decision, or for a plan of the day, and what its prompt held."""
+
+    call: FailedCall = Field(description="decision, or plan")
+    failures: int = Field(description="answers that could not be used")
+    offered: list[ChoiceOut] = Field(description="what could be chosen; of a plan nothing")
+    refused: list[ImpossibleOut] = Field(description="what it was told to be impossible")
+    places: list[str] = Field(description="of a plan: ids of the facilities it might name")
+    needs: dict[str, int] = Field(description="how its needs stood, by id")
+    memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory")
+    messages: Messages
+
+
+class SourceOut(Out):
+    """The conversation that something comes of."""
+
+    conversation_id: str = Field(description="of GET /conversations/{id}")
+    turn: int | None = Field(description="the turn in which it was said, from 0; null: of the whole conversation")
+    text: str | None = Field(description="what was said in that turn; null: no one turn")
+
+
+class EventWhyOut(Out):
+    """Why something happened."""
+
+    event: AnyEventOut = Field(description="what happened")
+    words: Words
+    led_by: int | None = Field(description="id of the decision it follows from; null: of none that is known")
+    question: QuestionOut | None = Field(
+        description="what a model was asked for it, or for the decision it follows from; null: none was, or it is not "
+        "recorded"
+    )
+    source: SourceOut | None = Field(description="the conversation it comes of; null: of none")
+
+
+@router.get(
+    "/conversations/{conversation_id}/turns/{turn}/why",
+    response_model=TurnWhyOut,
+    responses=describe(404),
+    tags=["conversations"],
+)
+async def why_said(
+    conversation_id: Slug,
+    turn: Annotated[int, Path(ge=0, le=1000)],
+    deps: Serving,
+    world_id: WorldId,
+    language: Asked,
+) -> TurnWhyOut:
+    """Why somebody said that: what it wanted, what it remembered and where from, how it stood to the other, which model
+    answered and at what cost; the whole prompt where it is kept.
+    """
+    world = await _told_in(deps, world_id, language)
+    why = await turns.why_said(deps.conversation, world, conversation_id, turn)
+    knew = why.knew
+    return TurnWhyOut.of(
+        why.turn,
+        words=turns.in_words(world, why),
+        goal=why.goal.goal if why.goal else None,
+        towards=TowardsOut.of(knew, partner_id=why.partner_id) if knew else None,
+        mood=knew.mood if knew else None,
+        memories=_remembered(why.memories),
+        reminded=_remembered(why.reminded),
+        messages=why.messages,
+    )
+
+
+@router.get("/events/{event_id}/why", response_model=EventWhyOut, responses=describe(404), tags=["world"])
+async def why_happened(
+    event_id: Annotated[int, Path(ge=1, le=2**62)], deps: Serving, world_id: WorldId, language: Asked
+) -> EventWhyOut:
+    """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
+    thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
+    What nobody decided says so.
+    """
+    world = await _told_in(deps, world_id, language)
+    why = await events.why_happened(deps.conversation, world, event_id)
+    return EventWhyOut(
+        event=EVENTS[why.event.kind].model_validate(why.event),
+        words=events.in_words(world, why),
+        led_by=why.led.id if why.led else None,
+        question=_question(why.question) if why.question else None,
+        source=_source(why),
+    )
+
+
+async def _told_in(deps: Serving, world_id: str, language: Language | None) -> WorldView:
+    worlds = deps.conversation.worlds
+    return await deps.read(world_id, lambda _, world: worlds.told_in(world, language or world.language))
+
+
+def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:
+    return [RememberedOut.model_validate(one) for one in found]
+
+
+def _question(question: Question) -> QuestionOut:
+    basis = question.basis
+    return QuestionOut.of(
+        question.row,
+        offered=[
+            ChoiceOut.of(option, number=number, node_id=option.node_id or None, chosen=number == basis.chosen)
+            for number, option in enumerate(basis.options, 1)
+        ],
+        refused=[ImpossibleOut.model_validate(one) for one in basis.refusals],
+        places=list(basis.places),
+        needs=basis.needs,
+        memories=_remembered(question.memories),
+        messages=question.row.prompt,
+    )
+
+
+def _source(why: EventWhy) -> SourceOut | None:
+    if why.source is None:
+        return None
+    turn = why.source.turn
+    return SourceOut(
+        conversation_id=why.source.conversation.id,
+        turn=turn.turn if turn else None,
+        text=turn.text if turn else None,
+    )

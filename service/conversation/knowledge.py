@@ -1,0 +1,60 @@
+"""Owns what is kept of a speaker's context beside its text: which memories stood in it, and how the speaker stood to
+the partner; a few hundred bytes that stay when the text is gone.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from service.content.profile import Mood
+from service.conversation.context import PromptContext
+from service.memory.recall import RecentMemory
+from service.memory.refs import MemoryKind, ref, turn_ref
+from service.store.tables import SelfFactRow
+
+
+class Knowledge(BaseModel):
+    """What the context of a prompt held, as it was when the two met. `memories` are references (memory/refs.py).
+
+    `affinity` (-100..100), `stance` and `times_met` are the speaker's towards the partner.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    memories: tuple[str, ...] = ()
+    affinity: int = 0
+    stance: str = ""
+    times_met: int = 0
+    mood: Mood = "neutral"
+
+    def stored(self) -> dict[str, Any]:
+        """As its row keeps it: what says nothing is left out."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+
+NOTHING_KNOWN = Knowledge()
+
+
+def knowledge(
+    context: PromptContext, recent: RecentMemory, told: Sequence[SelfFactRow], recalled: Sequence[str]
+) -> Knowledge:
+    """What stands in the context: `recalled` refers to its `known` and `heard`; its `learned` are the last of what it
+    `told` about itself.
+    """
+    last = [ref(MemoryKind.TALK, recent.last_summary.conversation_id)] if recent.last_summary else []
+    others = [row for row in recent.today if row.partner_id != context.partner_id]
+    return Knowledge(
+        memories=(
+            *last,
+            *recalled,
+            *(ref(MemoryKind.MID_TERM, row.id) for row in recent.mid_term),
+            *(ref(MemoryKind.OWN, row.id) for row in told[len(told) - len(context.learned) :]),
+            *(ref(MemoryKind.TALK, row.conversation_id) for row in others[len(others) - len(context.today) :]),
+            *(turn_ref(row.conversation_id, row.turn) for row in recent.unsettled),
+        ),
+        affinity=context.affinity,
+        stance=context.stance,
+        times_met=context.times_met,
+        mood=context.mood,
+    )

@@ -1,0 +1,105 @@
+"""Owns why somebody said a turn: what its speaker wanted, how it stood to the other, what it had in mind, who answered.
+
+The text of a prompt may be gone; what it held is kept beside it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlmodel import Session
+
+from service.conversation.context import Goal
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.ending import OPENER
+from service.conversation.knowledge import Knowledge
+from service.conversation.prompt import Record
+from service.conversation.transcript import conversation_of, goal_of, prompt_messages, turn_of
+from service.llm.chat import Message
+from service.memory.refs import Remembered, look_up, remembered_line
+from service.people.worlds import WorldView
+from service.store.tables import ConversationRow, PromptRow, TurnRow
+from world.time import WorldTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnWhy:
+    """Why a turn was said. `goal` is the opener's own (None: its speaker did not open). `knew` is None where nothing is
+    recorded: the conversation was read in. `messages` are None where they were not kept.
+    """
+
+    turn: TurnRow
+    partner_id: str
+    goal: Goal | None
+    knew: Knowledge | None
+    memories: tuple[Remembered, ...]
+    reminded: tuple[Remembered, ...]
+    messages: tuple[Message, ...] | None
+
+
+async def why_said(deps: ConversationDependencies, world: WorldView, conversation_id: str, index: int) -> TurnWhy:
+    """Why the turn was said, as `world` calls people and places.
+
+    Raises:
+        NotFound: there is no such conversation, or turn.
+        GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
+    """
+
+    def work(session: Session) -> tuple[ConversationRow, TurnRow, PromptRow | None, tuple[Message, ...] | None]:
+        row = conversation_of(session, world.id, conversation_id)
+        turn = turn_of(session, row, index)
+        kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
+        record = Record.of(kept) if kept else None
+        return row, turn, kept, prompt_messages(session, row, turn, record) if record else None
+
+    row, turn, kept, messages = await deps.database.read(work)
+    knew = Knowledge.model_validate(kept.knew) if kept else None
+    refs = [*(knew.memories if knew else ()), *turn.reminded]
+    found = await look_up(deps.database, deps.memory, world, turn.speaker_id, refs)
+    known = len(refs) - len(turn.reminded)
+    return TurnWhy(
+        turn=turn,
+        partner_id=next(one for one in row.person_ids if one != turn.speaker_id),
+        goal=goal_of(row) if row.seat_of(turn.speaker_id) == OPENER else None,
+        knew=knew,
+        memories=found[:known],
+        reminded=found[known:],
+        messages=messages,
+    )
+
+
+def in_words(world: WorldView, why: TurnWhy) -> list[str]:
+    """The answer, a sentence each, in the language of `world`."""
+    return list(_sentences(world, why))
+
+
+def _sentences(world: WorldView, why: TurnWhy) -> Iterator[str]:
+    turn, then = why.turn, WorldTime(why.turn.at)
+    name, partner = turn.speaker_name, world.name_of(why.partner_id)
+    if why.goal is not None:
+        yield world.say("why.goal", name=name, goal=why.goal.goal, criteria=why.goal.success_criteria)
+    else:
+        yield world.say("why.spoken_to", name=name, partner=partner)
+    if why.knew is None:
+        yield world.say("why.unrecorded")
+    else:
+        stance = world.say("why.stance", stance=why.knew.stance) if why.knew.stance else ""
+        mood = world.say(f"web.mood_{why.knew.mood}")
+        told = {"affinity": why.knew.affinity, "stance": stance, "times": why.knew.times_met, "mood": mood}
+        yield world.say("why.attitude", name=name, partner=partner, **told)
+        yield world.say("why.remembered" if why.memories else "why.remembered_nothing", name=name)
+        yield from (remembered_line(world, one, then) for one in why.memories)
+    if why.reminded:
+        yield world.say("why.reminded", name=name)
+        yield from (remembered_line(world, one, then) for one in why.reminded)
+    yield world.say(
+        "why.model",
+        model=turn.model,
+        ms=turn.duration_ms,
+        prompt=turn.prompt_tokens,
+        cached=turn.cached_tokens,
+        completion=turn.completion_tokens,
+        calls=turn.calls,
+        failures=max(0, turn.calls - 1),
+    )
+    if why.messages is None:
+        yield world.say("why.prompt_gone")

@@ -1,0 +1,286 @@
+"""Owns why something happened: what was offered to whom decided it, the conversation it comes of, the decision it
+follows from; or that nobody decided it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlmodel import Session, col, select
+
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.transcript import goal_of
+from service.decision.basis import Basis
+from service.decision.descriptions import action_name, clock_of, need_name, option_line, refusal_lines
+from service.errors import NotFound
+from service.locales import Listed, Phrase
+from service.memory.refs import Remembered, look_up, remembered_line
+from service.people.worlds import WorldView
+from service.store.event_kinds import (
+    ActionFailed,
+    ActivityEnded,
+    ActivityStarted,
+    Announced,
+    Arrived,
+    Carries,
+    Changed,
+    ClockStopped,
+    ClosingFailed,
+    CommitmentBroken,
+    CommitmentKept,
+    ConversationEnded,
+    ConversationStarted,
+    Decided,
+    Departed,
+    FactRejected,
+    Forgot,
+    MemoryExpired,
+    OfConversation,
+    Payload,
+    Planned,
+    Slept,
+    WeatherSet,
+)
+from service.store.events import payload_in
+from service.store.tables import CommitmentRow, ConversationRow, DecisionRow, EventRow, MidTermRow, TurnRow
+from world.actions import TALK
+from world.option import Option
+from world.time import WorldTime
+
+_OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
+"""What somebody does follows from what it last decided."""
+_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot)
+_ANSWERED_BY_MODEL = ("model", "fallback")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The conversation something comes of; its turn, where it was said in one."""
+
+    conversation: ConversationRow
+    turn: TurnRow | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a model was asked, and what its prompt held."""
+
+    row: DecisionRow
+    basis: Basis
+    memories: tuple[Remembered, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventWhy:
+    """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
+    it comes of. What is None is not recorded, or there is none.
+    """
+
+    event: EventRow
+    payload: Payload
+    question: Question | None = None
+    led: EventRow | None = None
+    source: Source | None = None
+    promise: CommitmentRow | None = None
+
+
+async def why_happened(deps: ConversationDependencies, world: WorldView, event_id: int) -> EventWhy:
+    """Why the event happened, as `world` calls people and places.
+
+    Raises:
+        NotFound: the world has no such event.
+        GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
+    """
+    why = await deps.database.read(lambda s: _read(s, world.id, event_id))
+    if why.question is None:
+        return why
+    row, basis = why.question.row, why.question.basis
+    memories = await look_up(deps.database, deps.memory, world, row.person_id, basis.memories)
+    return replace(why, question=replace(why.question, memories=memories))
+
+
+def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
+    event = session.get(EventRow, (world_id, event_id))
+    if event is None:
+        raise NotFound(kind="event", id=event_id)
+    payload = payload_in(event)
+    promise = _promise(session, world_id, payload)
+    led = _led_by(session, event, payload)
+    return EventWhy(
+        event=event,
+        payload=payload,
+        question=_question(session, led or event),
+        led=led,
+        source=_source(session, event, payload, promise),
+        promise=promise,
+    )
+
+
+def _question(session: Session, event: EventRow) -> Question | None:
+    if event.kind == Decided.kind and event.data.get("by") not in _ANSWERED_BY_MODEL:
+        return None
+    call = {Decided.kind: "decision", Planned.kind: "plan"}.get(event.kind)
+    row = session.get(DecisionRow, (event.world_id, event.person_id, event.at, call)) if call else None
+    return Question(row=row, basis=Basis.model_validate(row.basis)) if row else None
+
+
+def _led_by(session: Session, event: EventRow, payload: Payload) -> EventRow | None:
+    """The decision that the event follows from."""
+    if isinstance(payload, ConversationStarted):
+        row = session.get(ConversationRow, (event.world_id, payload.conversation_id))
+        decided = _last_decided(session, event) if row is not None and row.talk_id is not None else None
+        return decided if decided is not None and decided.data.get("action_id") == TALK else None
+    return _last_decided(session, event) if isinstance(payload, _OWN_DOING) else None
+
+
+def _last_decided(session: Session, event: EventRow) -> EventRow | None:
+    query = select(EventRow).where(
+        EventRow.world_id == event.world_id,
+        EventRow.person_id == event.person_id,
+        EventRow.kind == Decided.kind,
+        col(EventRow.id) < event.id,
+    )
+    return session.exec(query.order_by(col(EventRow.id).desc()).limit(1)).first()
+
+
+def _promise(session: Session, world_id: str, payload: Payload) -> CommitmentRow | None:
+    commitment_id = getattr(payload, "commitment_id", None)
+    return session.get(CommitmentRow, (world_id, commitment_id)) if commitment_id else None
+
+
+def _source(session: Session, event: EventRow, payload: Payload, promise: CommitmentRow | None) -> Source | None:
+    conversation_id, turn = None, None
+    if promise is not None:
+        conversation_id, turn = promise.conversation_id, promise.turn
+    elif isinstance(payload, OfConversation):
+        conversation_id = payload.conversation_id
+        turn = payload.turn if isinstance(payload, FactRejected) else None
+    elif isinstance(payload, MemoryExpired):
+        over = select(MidTermRow).where(
+            MidTermRow.world_id == event.world_id,
+            MidTermRow.person_id == event.person_id,
+            MidTermRow.expires_at == event.at,
+            MidTermRow.content == payload.content,
+        )
+        memory = session.exec(over).first()
+        conversation_id = memory.conversation_id if memory else None
+    row = session.get(ConversationRow, (event.world_id, conversation_id)) if conversation_id else None
+    if row is None:
+        return None
+    said = None if turn is None else session.get(TurnRow, (event.world_id, row.id, turn))
+    return Source(conversation=row, turn=said)
+
+
+def in_words(world: WorldView, why: EventWhy) -> list[str]:
+    """The answer, a sentence each, in the language of `world`."""
+    told = [*_of_event(world, why)]
+    if why.question is not None:
+        told += _of_question(world, why.question)
+    return told or [world.say("why.unrecorded")]
+
+
+def _of_event(world: WorldView, why: EventWhy) -> Iterator[str]:
+    event, payload = why.event, why.payload
+    name = world.name_of(event.person_id or "")
+    if isinstance(payload, ActivityEnded):
+        yield world.say(f"why.ended.{payload.because}", what=action_name(world, payload.action_id))
+    if isinstance(payload, ActionFailed):
+        yield world.say("why.failed", reason=Phrase(f"web.why_{payload.reason}"))
+    if isinstance(payload, Decided):
+        yield from _of_decision(world, name, event, payload)
+    if isinstance(payload, Planned):
+        broken = why.question.basis.broken if why.question else ""
+        yield world.say("why.plan_broken", name=name, why=broken) if broken else world.say("why.plan_new", name=name)
+    if why.led is not None:
+        at = clock_of(WorldTime(why.led.at))
+        yield world.say("why.led_by", name=world.name_of(why.led.person_id or ""), at=at, id=why.led.id)
+        led = Decided.model_validate(why.led.data)
+        yield from _of_decision(world, world.name_of(why.led.person_id or ""), why.led, led)
+    if why.source is not None:
+        yield from _of_source(world, why.source, payload)
+    yield from _of_promise(world, why)
+    if isinstance(payload, FactRejected):
+        yield world.say("why.rejected", reason=Phrase(f"web.reason_{payload.reason}"))
+    if isinstance(payload, _BY_AUTHORS):
+        yield world.say("why.author")
+    if isinstance(payload, ClockStopped):
+        yield world.say("why.budget")
+    if payload.kind in ("day_began", "memory_expired", "commitment_due"):
+        yield world.say("why.clock")
+
+
+def _of_decision(world: WorldView, name: str, event: EventRow, payload: Decided) -> Iterator[str]:
+    option = Option(
+        action_id=payload.action_id,
+        node_id=payload.node_id,
+        facility_id=payload.facility_id,
+        target_id=payload.target_id,
+    )
+    yield world.say("why.chose", name=name, at=clock_of(WorldTime(event.at)), what=option_line(world, option))
+    if payload.thought:
+        yield world.say("why.thought", name=name, thought=payload.thought)
+    if payload.by is not None:
+        yield world.say(f"why.by.{payload.by}", failure=payload.failure or "")
+
+
+def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[str]:
+    row, turn = source.conversation, source.turn
+    if turn is not None:
+        said = {"speaker": turn.speaker_name, "text": turn.text}
+        yield world.say("why.of_turn", conversation=row.id, turn=turn.turn, **said)
+    else:
+        one, other = map(world.name_of, row.person_ids)
+        yield world.say("why.of_talk", conversation=row.id, one=one, other=other)
+    goal = goal_of(row)
+    if isinstance(payload, ConversationStarted):
+        if row.talk_id is None:
+            yield world.say("why.client_began")
+        if goal is not None:
+            yield world.say("why.wanted", name=world.name_of(row.opener_id), goal=goal.goal)
+    if isinstance(payload, ConversationEnded):
+        yield world.say(f"web.end_{payload.reason}")
+    if isinstance(payload, ClosingFailed) and row.failure:
+        yield str(row.failure.get(world.language, row.failure["en"]))
+
+
+def _of_promise(world: WorldView, why: EventWhy) -> Iterator[str]:
+    """How it was found out what became of a promise."""
+    if why.promise is None or not isinstance(why.payload, CommitmentKept | CommitmentBroken):
+        return
+    is_by_clock = why.promise.ended_at == why.promise.expires_at
+    yield world.say("why.judged_there" if is_by_clock else "why.judged_said")
+
+
+def _of_question(world: WorldView, question: Question) -> Iterator[str]:
+    row, basis = question.row, question.basis
+    name, then = world.name_of(row.person_id), WorldTime(row.at)
+    if basis.offered:
+        yield world.say("why.could")
+        for number, option in enumerate(basis.options, 1):
+            yield world.say("why.option", number=number, what=option_line(world, option))
+    refused = refusal_lines(world, basis.refusals)
+    if refused:
+        yield world.say("why.could_not")
+        yield from refused
+    if basis.places:
+        facilities = (world.map.facilities.get(one) for one in basis.places)
+        places = Listed(place.name for place in facilities if place is not None)
+        yield world.say("why.places", places=places)
+    if basis.needs:
+        levels = (
+            world.say("why.need", need=need_name(world, need_id), level=level) for need_id, level in basis.needs.items()
+        )
+        yield world.say("why.needs", needs=Listed(levels))
+    yield world.say("why.remembered" if question.memories else "why.remembered_nothing", name=name)
+    yield from (remembered_line(world, one, then) for one in question.memories)
+    yield world.say(
+        "why.model",
+        model=row.model,
+        ms=row.duration_ms,
+        prompt=row.prompt_tokens,
+        cached=row.cached_tokens,
+        completion=row.completion_tokens,
+        calls=row.calls,
+        failures=row.failures,
+    )
+    if row.prompt is None:
+        yield world.say("why.prompt_gone")

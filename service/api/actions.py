@@ -85,7 +85,7 @@ async def act(
     def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, world_session, character_id, body))
 
-    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, leaves_minds_alone=True))
+    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, keeps_decisions=True))
 
 
 def _act(

@@ -87,7 +87,7 @@ async def start_conversation(
 
         return str(once(session, request, insert)["conversation_id"])
 
-    conversation_id = await deps.world_runner.command(world_id, work, leaves_minds_alone=True)
+    conversation_id = await deps.world_runner.command(world_id, work, keeps_decisions=True)
     deps.runner.submit(ConversationKey(world_id, conversation_id))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 

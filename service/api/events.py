@@ -11,7 +11,7 @@ from service.api.dependencies import Serving, WorldId
 from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, EventPage
-from service.runtime.world_runner import Step
+from service.runtime.world_clock import Tick
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.tables import EventRow
 from world.time import WorldTime
@@ -63,14 +63,14 @@ def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
     return EventPage(items=items, next=f"{sign}{items[-1].id}" if len(rows) > asked.limit else None)
 
 
-def page_of_step(session: Session, step: Step, asked: EventQuery) -> EventPage:
+def page_of_step(session: Session, tick: Tick, asked: EventQuery) -> EventPage:
     """What a tick brought: the same whenever it is asked for, however far the world has gone on since."""
     at, kind = col(EventRow.at), col(EventRow.kind)
     return page(
         session,
         asked,
-        (at > step.before) | ((at == step.before) & kind.not_in(_AT_ONCE)),
-        (at < step.after) | ((at == step.after) & kind.in_(_AT_ONCE)),
+        (at > tick.before) | ((at == tick.before) & kind.not_in(_AT_ONCE)),
+        (at < tick.after) | ((at == tick.after) & kind.in_(_AT_ONCE)),
     )
 
 

@@ -251,7 +251,7 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
     running = running.where(ConversationRow.world_id == world.id, ConversationRow.phase == "running")
     row = session.get(WorldRow, world.id)
     until = max(world.now, row.target or 0) if row else world.now
-    exact_run = deps.world_runner.drive_of(world.id)
+    exact_run = deps.world_runner.run_of(world.id)
     return WorldOut.of(
         world,
         name=world.cast.world_name,

@@ -145,7 +145,7 @@ class Watch:
         self._show.update(await self._status())
 
     async def _status(self) -> Status:
-        exact_run = self._deps.world_runner.drive_of(self._world.id)
+        exact_run = self._deps.world_runner.run_of(self._world.id)
         if exact_run is not None:
             self.now = exact_run.settled
         spent, language = total(await self._spent()), self._world.language

@@ -7,7 +7,7 @@ What the clock does is in the world's row, which every process looks at; the one
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import isfinite
@@ -20,7 +20,8 @@ from sqlmodel import Session, col, select
 
 from service.errors import Invalid, WorldStopped
 from service.locales import Phrase
-from service.runtime.budget_stop import asks_models, stop_for_budget
+from service.runtime.tasks import cancel
+from service.runtime.world_clock import asks_models, stop_for_budget
 from service.runtime.world_lease import claim_clock, holds_clock, release_clocks
 from service.runtime.world_runner import WorldRunner
 from service.store.tables import WorldRow
@@ -152,7 +153,7 @@ class ClockScheduler:
                 await asyncio.sleep(0)  # it shuts down on the loop's next round
         fires = [clock.fire for clock in self._clocks.values() if clock.fire is not None]
         self._clocks.clear()
-        await _end(fires)
+        await cancel(fires)
         await self._database.write(lambda s: release_clocks(s, self._world_runner.id))
 
     async def set(
@@ -181,9 +182,9 @@ class ClockScheduler:
         row = await self._database.write(work)
         if mode == "manual":
             await self.forget(world_id)
-            await self._world_runner.halt(world_id)
+            await self._world_runner.world(world_id).halt()
         elif row.clock_pace != "realtime":
-            await self._world_runner.rest(world_id)
+            await self._world_runner.world(world_id).wait_for_models()
         if self._job is not None:
             self._job.modify(next_run_time=datetime.now(self._forward))
 
@@ -195,7 +196,7 @@ class ClockScheduler:
         """This process lets the world's clock be until it looks at its row again."""
         clock = self._clocks.pop(world_id, None)
         if clock is not None and clock.fire is not None:
-            await _end([clock.fire])
+            await cancel([clock.fire])
 
     async def _look_again(self) -> None:
         try:
@@ -208,7 +209,7 @@ class ClockScheduler:
         rows = {row.id: row for row in await self._database.read(_running) if await self._holds(row)}
         for world_id in self._clocks.keys() - rows.keys():
             await self.forget(world_id)
-            await self._world_runner.rest(world_id)
+            await self._world_runner.world(world_id).wait_for_models()
         for row in rows.values():
             if not await self._stop_for_budget(row.id):
                 self._let_pass(row)
@@ -226,7 +227,7 @@ class ClockScheduler:
         if not spent or not await self._database.read(lambda s: asks_models(s, self._worlds, world_id)):
             return False
         await self.forget(world_id)
-        await self._world_runner.halt(world_id)
+        await self._world_runner.world(world_id).halt()
         await self._database.write(lambda s: stop_for_budget(s, self._worlds, world_id))
         return True
 
@@ -260,7 +261,7 @@ class ClockScheduler:
         if not ticks:
             await self._world_runner.wait(row.id, WorldTime(row.target or row.now))
         elif row.clock_pace == "realtime":
-            await self._world_runner.let_pass(row.id, ticks)
+            await self._world_runner.world(row.id).pass_ticks(ticks)
         else:
             step = await self._world_runner.tick_of_clock(row.id, ticks)
             if step is not None:
@@ -270,10 +271,3 @@ class ClockScheduler:
 def _running(session: Session) -> list[WorldRow]:
     query = select(WorldRow).where(WorldRow.clock_mode == "running")
     return list(session.exec(query.order_by(col(WorldRow.id))))
-
-
-async def _end(tasks: Iterable[asyncio.Task[None]]) -> None:
-    tasks = list(tasks)
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -7,7 +7,7 @@ take world time (`ClockPolicy.MINUTE`) the living world carries it, and it is le
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import tuple_
 from sqlmodel import Session, col, select
@@ -19,6 +19,7 @@ from service.conversation.stream import Settled
 from service.errors import BudgetExhausted
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
 from service.store.phase import ClockPolicy, Phase
@@ -52,14 +53,12 @@ class ConversationRunner:
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._deps.database.write(_drop_leases)
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        self._sweepers = [asyncio.create_task(self._again(work)) for work in (self._sweep, self.outbox.deliver_due)]
+        works = (self._sweep, self.outbox.deliver_due)
+        self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
 
     async def stop(self) -> None:
         """Let go of everything; what is committed stays, and the next process goes on from there."""
-        tasks = [*self._tasks.values(), *self._sweepers]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel([*self._tasks.values(), *self._sweepers])
         await self._deps.database.write(lambda s: _release(s, self._id))
 
     def submit(self, key: ConversationKey) -> None:
@@ -73,8 +72,7 @@ class ConversationRunner:
         """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
         task = self._tasks.get(key)
         if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await cancel([task])
         self.submit(key)
 
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
@@ -128,14 +126,6 @@ class ConversationRunner:
             return
         await self._deps.database.write(_reopen_unpaid)
         self._reopened_on = day
-
-    async def _again(self, work: Callable[[], Awaitable[None]]) -> None:
-        while True:
-            try:
-                await work()
-            except Exception:  # noqa: BLE001 - the sweep is what everything else recovers by
-                _log.exception("the sweep failed; it is tried again")
-            await asyncio.sleep(self._sweep_seconds)
 
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:

@@ -1,4 +1,4 @@
-"""Owns who answers a living world's questions, and how each is asked; what is done with an answer others say."""
+"""Owns who answers a living world's questions, and how each is asked."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,6 @@ from sqlmodel import Session
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.transcript import end
-from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
@@ -16,6 +15,7 @@ from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow
 from world.perceive import Snapshot
+from world.scheduler import Ask, Call
 from world.time import WorldTime
 
 
@@ -29,27 +29,29 @@ class WorldDependencies:
     outbox: OutboxRelay
 
     @property
+    def models_missing(self) -> bool:
+        """Nobody answers decisions: characters follow their routine."""
+        return self.conversation.models.names()["decision"] == "none"
+
+    @property
     def slots(self) -> int:
         """Model calls that may be out at once."""
         return self.conversation.settings.llm.max_concurrency
 
     async def decide(self, world_session: WorldSession, snapshot: Snapshot) -> Chosen:
         """What the one who sees `snapshot` chooses."""
-        agent_state = world_session.agent_states.get(snapshot.person_id, AgentState())
+        agent_state = world_session.agent_state(snapshot.person_id)
         agenda = world_session.agendas.get(snapshot.person_id, ())
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, agenda)
 
-    async def speak(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
-        """Turn `index` of the conversation, spoken at `at` (None: when the answer comes). True: nothing more will be
-        said.
+    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> bool | None:
+        """Speak the turn at `at` (None: when the answer comes), and say whether it was the last; or close the talk:
+        None. What was promised in it then stands in the agendas of those who took part, and a store outside our
+        database has been handed what is remembered.
         """
-        return await self.engine.turn(key, index, at)
-
-    async def close(self, world_session: WorldSession, key: ConversationKey) -> None:
-        """Remember the conversation, and hand what is remembered to a store outside our database.
-
-        What was promised in it stands in the agendas of those who took part when this returns.
-        """
+        key = world_session.key_of(str(call.talk_id))
+        if call.ask is Ask.TURN:
+            return await self.engine.turn(key, call.index, at)
         await self.engine.close(key)
         await self.outbox.deliver_conversation(key)
 
@@ -57,6 +59,7 @@ class WorldDependencies:
             world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
 
         await self.conversation.database.read(work)
+        return None
 
     async def end_dropped(self, world_session: WorldSession) -> None:
         """Conversations whose people or places the author has taken away end, and are remembered as far as they

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.model_calls import Decisions, Question
 from service.runtime.run_window import BATCH, RunWindow
+from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
 from world.causality import Causality
 from world.life import State
@@ -115,8 +115,7 @@ class ExactRun:
     async def _release(self, tasks: list[asyncio.Task[Callable[[], None]]]) -> None:
         for task in tasks:
             del self._tasks[task]
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(tasks)
 
     def _go_on(self) -> bool:
         """The slowest have come on, and so may the quickest; True: they may."""
@@ -152,23 +151,18 @@ class ExactRun:
 
     async def _ask(self, call: Call) -> Callable[[], None]:
         """Ask, and give back how the answer is to be taken."""
-        ahead = self._window.ahead
-        if call.talk_id is None:
+        if call.ask is Ask.DECISION:
             chosen = await self._decide(call)
             return lambda: self._window.decided(call, chosen)
-        key = self.world_session.key_of(call.talk_id)
-        if call.ask is Ask.TURN:
-            at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
-            last = await self._deps.speak(key, call.index, at)
-            return lambda: ahead.turned(call, last=last)
-        await self._deps.close(self.world_session, key)
-        return lambda: ahead.closed(call)
+        at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
+        last = await self._deps.talk_on(self.world_session, call, at)
+        return lambda: self._window.talked(call, last=last)
 
     async def _decide(self, call: Call) -> Chosen:
         world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)
         question = Question(
             snapshot=snapshot,
-            agent_state=world_session.agent_states.get(call.person_id, AgentState()),
+            agent_state=world_session.agent_state(call.person_id),
             agenda=world_session.agendas.get(call.person_id, ()),
             circumstances=world_session.world.at(call.time).circumstances,
         )

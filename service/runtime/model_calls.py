@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.people.commitments import Commitment
+from service.runtime.tasks import cancel
 from world.perceive import Snapshot
 from world.time import WorldTime
 
@@ -53,9 +54,7 @@ class Calls:
         tasks = self._tasks()
         self.thoughts.clear()
         self.talks.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel(tasks)
 
     def _tasks(self) -> list[asyncio.Task[Any]]:
         return [*(t.task for t in self.thoughts.values() if t.task is not None), *self.talks.values()]
@@ -101,10 +100,7 @@ class Decisions:
 
     async def keep(self, call_ids: Collection[str]) -> None:
         """Let go of all but these."""
-        gone = [self._asked.pop(call_id)[1] for call_id in self._asked.keys() - set(call_ids)]
-        for task in gone:
-            task.cancel()
-        await asyncio.gather(*gone, return_exceptions=True)
+        await cancel([self._asked.pop(call_id)[1] for call_id in self._asked.keys() - set(call_ids)])
 
     async def drop(self) -> None:
         """Let go of all of them."""

@@ -6,7 +6,6 @@ talk goes on in silence. An answer that the world has overtaken is void: the cha
 
 from dataclasses import dataclass, replace
 
-from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.model_calls import Calls, Thought, out
@@ -123,7 +122,7 @@ class RealtimeStep:
             self._window.decided(call, replace(chosen, option=option))
             return True
         self._window.spend(call.time, chosen.usage, chosen.failures)
-        agent_state, plan = self._world_session.agent_states.get(call.person_id, AgentState()), chosen.agent_state
+        agent_state, plan = self._world_session.agent_state(call.person_id), chosen.agent_state
         self._world_session.agent_states[call.person_id] = replace(
             agent_state, plan=plan.plan, plan_day=plan.plan_day, revisions=plan.revisions
         )
@@ -136,11 +135,7 @@ class RealtimeStep:
             self._late.append(call)
             return
         del self._calls.talks[call.id]
-        last = task.result()
-        if call.ask is Ask.CLOSING:
-            self._window.ahead.closed(call)
-        else:
-            self._window.ahead.turned(call, last=last is True)
+        self._window.talked(call, last=task.result())
 
     def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""
@@ -166,14 +161,7 @@ class RealtimeStep:
                 thought = people[one.id]
                 thought.task = out(self._deps.decide(self._world_session, thought.snapshot))
             else:
-                calls.talks[one.id] = out(self._word(one.call))
-
-    async def _word(self, call: Call) -> bool | None:
-        key = self._world_session.key_of(str(call.talk_id))
-        if call.ask is Ask.TURN:
-            return await self._deps.speak(key, call.index, None)
-        await self._deps.close(self._world_session, key)
-        return None
+                calls.talks[one.id] = out(self._deps.talk_on(self._world_session, one.call, None))
 
 
 def still_possible(setting: Setting, snapshot: Snapshot, chosen: Option) -> Option | None:

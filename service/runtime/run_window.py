@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from service.conversation.context import Goal
 from service.conversation.start import Start, start_talk
-from service.decision.agent_state import AgentState, Failed
+from service.decision.agent_state import Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
 from service.runtime.dependencies import WorldDependencies
@@ -102,6 +102,13 @@ class RunWindow:
         self.spend(call.time, chosen.usage, chosen.failures)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
+    def talked(self, call: Call, *, last: bool | None) -> None:
+        """A turn was spoken, perhaps the last one; or the talk is closed and remembered: None."""
+        if last is None:
+            self.ahead.closed(call)
+        else:
+            self.ahead.turned(call, last=last)
+
     def spend(self, t: WorldTime, usage: Usage, failures: int) -> None:
         """Count calls made for a decision at `t`, whatever came of them."""
         if usage.calls:
@@ -133,7 +140,7 @@ class RunWindow:
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
             if event.kind is Kind.FAILED:
-                agent_state = self.world_session.agent_states.get(event.person_id, AgentState())
+                agent_state = self.world_session.agent_state(event.person_id)
                 failed = Failed(
                     action_id=str(event.data["action_id"]),
                     reason=str(event.data["reason"]),
@@ -160,7 +167,7 @@ class RunWindow:
         return revision
 
     def _begin(self, session: Session, talk: Talk) -> None:
-        agent_state = self.world_session.agent_states.get(talk.person_id, AgentState())
+        agent_state = self.world_session.agent_state(talk.person_id)
         goal = None
         if agent_state.goal and agent_state.success_criteria:
             goal = Goal(goal=agent_state.goal, success_criteria=agent_state.success_criteria)

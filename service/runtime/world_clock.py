@@ -1,16 +1,73 @@
-"""Owns what time alone brings: mid-term memories expire, promises fall due, days begin, what was scheduled is told."""
+"""Owns a world's clock as its row has it: how far it is told to go, what time alone brings, and why it is stopped.
 
-from sqlmodel import Session
+Whoever finds a world short of where it was told to go goes on.
+"""
 
+from dataclasses import dataclass
+
+from sqlmodel import Session, select
+
+from service.errors import Invalid, TickTooLong
+from service.locales import Phrase
 from service.memory.mid_term import tell_expired
 from service.people.commitments import pass_time
-from service.people.worlds import WorldView
-from service.store.event_kinds import DayBegan
-from service.store.events import flush_due, schedule_event
-from service.store.tables import WorldRow
-from world.time import MINUTES_PER_DAY, WorldTime, day_of, iso
+from service.people.worlds import WorldRepository, WorldView
+from service.runtime.world_session import how_of
+from service.store.event_kinds import ClockStopped, DayBegan, Stopped
+from service.store.events import flush_due, last_event, note, schedule_event
+from service.store.tables import PersonRow, WorldRow
+from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_of, iso
 
 LEAP_DAYS = 31
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tick:
+    """The world goes from `before` to `after`; what happens has ids above `first`."""
+
+    before: WorldTime
+    after: WorldTime
+    first: int
+
+
+def order_ticks(session: Session, worlds: WorldRepository, world_id: str, ticks: int) -> Tick:
+    """The world is to go on by `ticks`; the caller commits.
+
+    Raises:
+        TickTooLong: more is ordered than may be lived at once.
+        Invalid: the calendar ends before.
+    """
+    settings = worlds.open(session, world_id, lock=True).settings
+    row = session.get_one(WorldRow, world_id)
+    before = WorldTime(max(row.now, row.target or row.now))
+    after = WorldTime(before + ticks * settings.tick_minutes)
+    if after - row.now > settings.max_tick_minutes:
+        raise TickTooLong(minutes=after - before, ordered=before - row.now, most=settings.max_tick_minutes)
+    if after > LATEST:
+        raise Invalid(field="ticks", reason=Phrase("answers.invalid_fields.calendar_ends", latest=iso(LATEST)))
+    row.target = after
+    return Tick(before=before, after=after, first=last_event(session, world_id))
+
+
+def order_until(session: Session, world_id: str, until: WorldTime) -> None:
+    """The world is to go on to `until` at least; the caller commits."""
+    row = session.get_one(WorldRow, world_id, with_for_update=True)
+    row.target = max(row.target or 0, until)
+
+
+def cancel_orders(session: Session, world_id: str) -> None:
+    """The world is to go no farther; who moves it stops at the next settled minute. The caller commits."""
+    row = session.get(WorldRow, world_id, with_for_update=True)
+    if row is not None:
+        row.target = None
+
+
+def clock_and_target(session: Session, worlds: WorldRepository, world_id: str) -> tuple[WorldTime, WorldTime]:
+    """The world's clock, and how far it is to go. A world that is not there is at its beginning."""
+    row = session.get(WorldRow, world_id)
+    if row is None:
+        return worlds.start, worlds.start
+    return WorldTime(row.now), WorldTime(max(row.now, row.target or 0))
 
 
 def advance_clock(session: Session, world: WorldView, now: WorldTime) -> None:
@@ -22,8 +79,27 @@ def advance_clock(session: Session, world: WorldView, now: WorldTime) -> None:
     session.get_one(WorldRow, world.id).now = now
 
 
+def asks_models(session: Session, worlds: WorldRepository, world_id: str) -> bool:
+    """Whether anybody in the world decides by model. A world of routines costs nothing."""
+    world = worlds.open(session, world_id)
+    people = session.exec(select(PersonRow).where(PersonRow.world_id == world_id))
+    said = {person.person_id: person.decision for person in people}
+    return any(how_of(world, i, said.get(i), models_missing=False) == "model" for i in world.cast.characters)
+
+
+def stop_for_budget(session: Session, worlds: WorldRepository, world_id: str) -> None:
+    """Set the world's running clock to manual, and tell why; the caller commits."""
+    world = worlds.open(session, world_id, lock=True)
+    row = session.get_one(WorldRow, world_id)
+    if row.clock_mode != "running":
+        return  # a client has stopped it in the same moment
+    reason: Stopped = "budget_exhausted"
+    row.clock_mode, row.clock_stopped, row.target = "manual", reason, None
+    note(session, world_id, world.now, ClockStopped(reason=reason))
+
+
 def _begin_day(session: Session, world: WorldView, now: WorldTime) -> None:
-    """The world days that began; of a leap over more than a month only the last, not thousands."""
+    """Schedule the beginning of each world day on the way; of a leap over more than a month, only of the last day."""
     day_starts = world.settings.day_starts_minutes
     days = range(world.day + 1, day_of(now, day_starts=day_starts) + 1)
     for day in days if len(days) <= LEAP_DAYS else days[-1:]:

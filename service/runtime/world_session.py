@@ -91,6 +91,10 @@ class WorldSession:
         known = agendas(session, self.world)
         self.agendas |= {person_id: known.get(person_id, ()) for person_id in person_ids}
 
+    def agent_state(self, character_id: str) -> AgentState:
+        """What is on the character's mind."""
+        return self.agent_states.get(character_id, AgentState())
+
     @property
     def is_changed(self) -> bool:
         """Lives or talks are not as they were last written."""
@@ -181,7 +185,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             "world_id": world_id,
             "character_id": i,
             "person": person_record(core.people[i], needs),
-            "agent_state": agent_state_record(world_session.agent_states.get(i, AgentState())),
+            "agent_state": agent_state_record(world_session.agent_state(i)),
         }
         for i in sorted(core.changed_people)
     ]

@@ -101,7 +101,7 @@ async def pass_until(home: House, done: Callable[[], bool], ticks: int = 1) -> N
     """Let the clock pass, and answers come, until it is so."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not done():
-            await home.world_runner.let_pass("main", ticks)
+            await home.world_runner.world("main").pass_ticks(ticks)
             await asyncio.sleep(0.005)
 
 
@@ -123,10 +123,10 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
     model = Pensive()
     async with house(village, tmp_path, model) as home:
         for _ in range(5):
-            await home.world_runner.let_pass("main", 20)
+            await home.world_runner.world("main").pass_ticks(20)
         await asked(model, ALL)
         for _ in range(5):
-            await home.world_runner.let_pass("main", 1)
+            await home.world_runner.world("main").pass_ticks(1)
         assert clock(home) == village.start + 105
         assert sorted(model.asked) == sorted(village.cast("en").characters)
         people = (await world_session(home)).core.people.values()
@@ -143,9 +143,9 @@ async def test_the_clock_passes_while_everybody_thinks(village: Content, tmp_pat
 async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.let_pass("main", 1)
+        await home.world_runner.world("main").pass_ticks(1)
         await asked(model, ALL)
-        await home.world_runner.let_pass("main", CLOSES_IN)
+        await home.world_runner.world("main").pass_ticks(CLOSES_IN)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         assert model.asked.count("nagi") == 2
@@ -158,9 +158,9 @@ async def test_what_is_no_longer_possible_does_not_happen_and_is_asked_again(vil
 async def test_what_is_still_possible_happens_when_its_answer_comes(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.let_pass("main", 1)
+        await home.world_runner.world("main").pass_ticks(1)
         await asked(model, ALL)
-        await home.world_runner.let_pass("main", 30)
+        await home.world_runner.world("main").pass_ticks(30)
         model.release()
         await pass_until(home, lambda: bool(events(home, kind="decided", person_id="nagi")))
         decided = events(home, kind="decided", person_id="nagi")[0]
@@ -174,7 +174,7 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 ) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.let_pass("main", 10)
+        await home.world_runner.world("main").pass_ticks(10)
         await asked(model, ALL)
         await home.world_runner.command("main", lambda s, world_session: take_control(s, world_session, "nagi"))
         model.release()
@@ -188,7 +188,7 @@ async def test_whoever_was_taken_in_hand_while_it_thought_does_not_do_what_it_th
 async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, tmp_path: Path) -> None:
     model = Pensive()
     async with house(village, tmp_path, model) as home:
-        await home.world_runner.let_pass("main", 10)
+        await home.world_runner.world("main").pass_ticks(10)
         await asked(model, ALL)
         moved = Amendment(node_id="shrine_court")
         await home.world_runner.command("main", lambda s, world_session: amend(s, world_session, "nagi", moved))
@@ -205,7 +205,7 @@ async def test_a_day_without_waiting_is_lived_by_everybody_once(seed: int, villa
     async with house(village, tmp_path, Slow(rehearsal(), seed=seed, longest_seconds=0.02)) as home:
         until = village.start + 10 * 60
         while clock(home) < until:
-            await home.world_runner.let_pass("main", rng.choice((1, 1, 2, 5, 12)))
+            await home.world_runner.world("main").pass_ticks(rng.choice((1, 1, 2, 5, 12)))
             await asyncio.sleep(0.01)
             for person in (await world_session(home)).core.people.values():
                 assert person.ready >= clock(home)
@@ -235,7 +235,7 @@ async def test_a_clock_that_waits_again_goes_on_exactly(village: Content, tmp_pa
     """What was asked is asked again, and the world comes to the very minute it was told to."""
     async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.05)) as home:
         await pass_until(home, lambda: clock(home) >= village.start + 200, 3)
-        await home.world_runner.rest("main")
+        await home.world_runner.world("main").wait_for_models()
         before = clock(home)
         await home.live(240)
         assert clock(home) == before + 240

@@ -172,7 +172,7 @@ async def test_decisions_that_a_command_does_not_bear_on_stay_asked_and_are_paid
             with pytest.raises(NotFound):
                 await home.world_runner.command("main", lambda s, world_session: sleep(s, world_session, "nobody"))
         await home.world_runner.command(
-            "main", lambda s, world_session: sleep(s, world_session, "nagi"), leaves_minds_alone=True
+            "main", lambda s, world_session: sleep(s, world_session, "nagi"), keeps_decisions=True
         )
         await asyncio.sleep(0.2)
         assert model.calls == asked

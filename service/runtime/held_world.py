@@ -1,0 +1,286 @@
+"""Owns a world that this process holds in memory: one caller at a time runs it or changes it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from sqlmodel import Session
+
+from service.errors import KataribeError, WorldMoves
+from service.people.commitments import agendas
+from service.people.worlds import WorldView
+from service.runtime.dependencies import WorldDependencies
+from service.runtime.exact_run import ExactRun
+from service.runtime.model_calls import Calls, Decisions
+from service.runtime.realtime import RealtimeStep
+from service.runtime.world_clock import clock_and_target
+from service.runtime.world_lease import claim_if_there, release, require_open
+from service.runtime.world_session import WorldSession, load, moves, refresh, save
+from service.store.tables import WorldRow
+from world.time import LATEST, WorldTime, iso
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+REST_SECONDS = 3.0
+"""How long a world that moves stands after a command has waited for it in vain: who tries again finds it standing."""
+
+
+class LivedAhead(Exception):
+    """Some have lived ahead of the clock: the world can be changed when all have come to `reached`."""
+
+    def __init__(self, reached: WorldTime) -> None:
+        self.reached = reached
+        super().__init__(f"some have lived until {iso(reached)}")
+
+
+class HeldWorld:
+    """One world. Whoever has its lock may use its session: a run, a step of its clock, or a command."""
+
+    def __init__(
+        self,
+        world_id: str,
+        deps: WorldDependencies,
+        holder_id: str,
+        *,
+        lease_seconds: float,
+        patience_seconds: float,
+    ) -> None:
+        """The store's lease on the world is `holder_id`'s. Commands wait for a run for `patience_seconds` at most."""
+        self.world_id = world_id
+        self.lock = asyncio.Lock()
+        self.task: asyncio.Task[None] | None = None
+        """Lives on to where the world was told to go."""
+        self.run: ExactRun | None = None
+        """The run it is on; None: it stands."""
+        self.calls = Calls()
+        """Out while its clock does not wait."""
+        self.decisions = Decisions()
+        """Out while its clock waits for them."""
+        self._deps = deps
+        self._database = deps.conversation.database
+        self._worlds = deps.conversation.worlds
+        self._holder_id = holder_id
+        self._lease_seconds = lease_seconds
+        self._patience_seconds = patience_seconds
+        self._session: WorldSession | None = None
+        self._run_began = 0.0  # by the loop's clock
+        self._is_told_again = False
+        self._waiting_commands = 0
+        self._is_command_missed = False
+
+    def move(self) -> asyncio.Task[None]:
+        """Set it moving towards where it was told to go, if it does not already; the task ends when it stands."""
+        self._is_told_again = True
+        if self.task is None or self.task.done():
+            self.task = asyncio.create_task(self._move())
+            self.task.add_done_callback(_log_failure)
+        return self.task
+
+    def halt_run(self) -> None:
+        """The run that it is on ends at the last settled minute."""
+        if self.run is not None:
+            self.run.halt()
+
+    async def halt(self) -> None:
+        """End the run, and let go of what is asked. Whether the world goes on, its row says."""
+        self.halt_run()
+        async with self.lock:
+            await self.drop_calls()
+
+    async def wait_for_models(self) -> None:
+        """The clock waits for them from now on: what is asked and not answered is let go, and will be asked again."""
+        if not self.calls.is_empty:
+            async with self.lock:
+                await self.drop_calls()
+
+    @asynccontextmanager
+    async def standing(self, deadline: float) -> AsyncIterator[None]:
+        """Within it the world stands and is the caller's alone: at the next minute that nobody has come to.
+
+        Raises:
+            WorldMoves: it does not come there soon.
+        """
+        self._waiting_commands += 1
+        try:
+            if self.run is not None:
+                self.run.interrupt()
+            await self._take_lock(deadline)
+        except TimeoutError:
+            self._is_command_missed = True
+            raise await self.why_it_moves() from None
+        finally:
+            self._waiting_commands -= 1
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    async def why_it_moves(self) -> WorldMoves:
+        """The error of who has waited in vain."""
+        return await self._database.read(lambda s: moves(s.get_one(WorldRow, self.world_id)))
+
+    async def change(self, work: Callable[[Session, WorldSession], T]) -> T:
+        """Do the work in one transaction with the world's living state; the world stands.
+
+        Raises:
+            LivedAhead: some have lived ahead of the minute at which it stands.
+            WorldMoves: another replica moves it.
+        """
+        changed: WorldSession | None = None
+
+        def transaction(session: Session) -> tuple[T, int]:
+            nonlocal changed
+            if changed is not None:
+                self._session = None  # a second try: the first has changed it
+            row, notices = self._worlds.read(session, self.world_id, lock=True)
+            require_open(row, self._holder_id)  # the row is locked: what is done in one transaction needs no lease
+            changed = self._read(session, self._worlds.as_world(row, notices))
+            if changed.reached > changed.world.now:
+                raise LivedAhead(changed.reached)
+            answer = work(session, changed)
+            return answer, save(session, changed)
+
+        try:
+            answer, revision = await self._database.write(transaction)
+        except LivedAhead:
+            self._session = changed
+            raise
+        except KataribeError:  # a refusal mostly changes nothing
+            self._session = None if changed is None or changed.is_changed else changed
+            raise
+        except BaseException:
+            self._session = None  # what it changed in memory is not in the store
+            raise
+        if changed is not None:
+            changed.saved(revision)
+        self._session = changed
+        self._deps.engine.begin_anew(self.world_id)
+        return answer
+
+    async def pass_ticks(self, ticks: int) -> None:
+        """The clock goes on by `ticks` at once, whoever still thinks or speaks; at the calendar's end it stops.
+
+        A world that was told to go on and is not there yet goes there first, and waits for its models. It is a world
+        that has a row: one that was removed does not begin anew.
+        """
+        async with self._lived() as session:
+            if session is None:
+                return
+            _, target = await self.clock_and_target()
+            if target > session.world.now:
+                self.move()
+                return
+            await self._deps.end_dropped(session)
+            until = WorldTime(min(session.world.now + ticks * session.world.settings.tick_minutes, LATEST))
+            await RealtimeStep(self._deps, session, self.calls, until).run()
+            await self._release_lease()
+
+    async def clock_and_target(self) -> tuple[WorldTime, WorldTime]:
+        """The world's clock, and how far it is to go."""
+        return await self._database.read(lambda s: clock_and_target(s, self._worlds, self.world_id))
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is under way: it can be read from the store again."""
+        moves = self.lock.locked() or not (self.task is None or self.task.done())
+        return self.calls.is_empty and self.decisions.is_empty and not moves and not self._waiting_commands
+
+    def forget(self) -> None:
+        """Keep nothing of it in memory: it is read anew when it is used next."""
+        self._session = None
+
+    async def drop_calls(self) -> None:
+        """Let go of what is asked of models. Whoever calls this has the lock."""
+        await self.decisions.drop()
+        await self._drop_realtime_calls()
+
+    async def _drop_realtime_calls(self) -> None:
+        if not self.calls.is_empty:
+            await self.calls.drop()
+            # SQLite's one writer comes to this when it has done what they had begun.
+            await self._database.write(lambda _: None)
+
+    async def _take_lock(self, deadline: float) -> None:
+        """A run that holds the lock is waited for until `deadline`, or for as long as patience lasts where it began
+        later; whoever else holds it is done soon.
+
+        Raises:
+            TimeoutError: the world moves.
+        """
+        loop = asyncio.get_running_loop()
+        taking = asyncio.create_task(self.lock.acquire())
+        try:
+            while not taking.done():
+                latest = max(deadline, (loop.time() if self.run is None else self._run_began) + self._patience_seconds)
+                if latest <= loop.time():
+                    raise TimeoutError
+                await asyncio.wait({taking}, timeout=latest - loop.time())
+        except BaseException:
+            if not taking.cancel():  # it was taken at the last moment
+                self.lock.release()
+            raise
+
+    async def _move(self) -> None:
+        while await self._live_on():
+            if self._is_command_missed and not self._waiting_commands:
+                self._is_command_missed = False
+                await asyncio.sleep(REST_SECONDS)
+        await self.decisions.drop()
+
+    async def _live_on(self) -> bool:
+        """To where the world was told to go, or to where commands want it to stand. False: it stands."""
+        async with self._lived() as session:
+            self._is_told_again = False
+            _, target = await self.clock_and_target()
+            if session is None or target <= session.world.now:
+                await self._release_lease()
+                return self._is_told_again
+            await self._deps.end_dropped(session)
+            await self._drop_realtime_calls()
+            self.run = ExactRun(self._deps, session, target, decisions=self.decisions)
+            self._run_began = asyncio.get_running_loop().time()
+            try:
+                if self._waiting_commands:
+                    self.run.interrupt()
+                await self.run.run()
+            finally:
+                self.run = None
+            return True
+
+    @asynccontextmanager
+    async def _lived(self) -> AsyncIterator[WorldSession | None]:
+        """The world as it stands, with its lock and its lease; None: it has no row."""
+
+        def claimed(session: Session) -> WorldSession | None:
+            if not claim_if_there(session, self._holder_id, self.world_id, self._lease_seconds):
+                return None
+            world_session = self._read(session, self._worlds.open(session, self.world_id))
+            world_session.agendas = agendas(session, world_session.world)
+            return world_session
+
+        async with self.lock:
+            try:
+                self._session = await self._database.write(claimed)
+                yield self._session
+            except BaseException:
+                self._session = None  # it may be ahead of the store
+                raise
+
+    def _read(self, session: Session, world: WorldView) -> WorldSession:
+        missing = self._deps.models_missing
+        if self._session is not None and refresh(session, world, self._session, models_missing=missing):
+            return self._session
+        self._deps.engine.begin_anew(world.id)
+        return load(session, self._worlds, world.id, models_missing=missing)
+
+    async def _release_lease(self) -> None:
+        await self._database.write(lambda s: release(s, self._holder_id, self.world_id))
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        _log.error("a world could not be moved on", exc_info=task.exception())

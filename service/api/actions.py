@@ -25,7 +25,7 @@ from service.api.life_schemas import (
 )
 from service.api.problem import describe
 from service.decision.descriptions import action_name, option_line, why
-from service.locales import Language, language_named
+from service.locales import Language, language_accepted
 from service.people.worlds import WorldRepository, WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
@@ -61,7 +61,7 @@ async def read_actions(
     def work(session: Session) -> PossibilitiesOut:
         world_session = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
         found = possibilities(session, world_session, character_id)
-        language = language_named(accept_language) or world_session.world.language
+        language = language_accepted(accept_language) or world_session.world.language
         return _possibilities(deps.conversation.worlds, world_session.world, language, character_id, found)
 
     return await deps.conversation.database.read(work)

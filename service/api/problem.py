@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from service.api.request_id import HEADER
 from service.errors import KataribeError
-from service.locales import Language, language_named, room, sentence
+from service.locales import Language, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 
 MEDIA_TYPE = "application/problem+json"
@@ -67,8 +67,8 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def language_of(request: Request) -> Language:
-    """The language that the client's Accept-Language names first, else English."""
-    return language_named(request.headers.get("accept-language")) or "en"
+    """The language that the client's Accept-Language asks for first, else English."""
+    return language_accepted(request.headers.get("accept-language")) or "en"
 
 
 def install(app: FastAPI) -> None:

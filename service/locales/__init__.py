@@ -94,6 +94,17 @@ def language_named(tag: str | None) -> Language | None:
     return code if code in languages() else None
 
 
+def language_accepted(header: str | None) -> Language | None:
+    """The most wanted language of an Accept-Language header (RFC 9110) that has a file; None: none has one."""
+    tags = sorted((header or "").split(","), key=_weight, reverse=True)
+    return next((found for tag in tags if _weight(tag) and (found := language_named(tag))), None)
+
+
+def _weight(tag: str) -> float:
+    given = re.search(r";\s*q=([01](?:\.\d{0,3})?)\s*$", tag)
+    return float(given[1]) if given else 1.0
+
+
 @cache
 def _read(language: Language) -> Mapping[str, Any]:
     """The file's sentences by their keys: the names from the top down, parted by dots."""

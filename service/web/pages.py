@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of
 from service.errors import NotFound
-from service.locales import Language, languages, room, sentence
+from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
 from service.store.event_kinds import PAYLOADS
 from service.store.tables import MAIN_WORLD
@@ -31,6 +31,7 @@ HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",  # noqa: E501
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
+    "Vary": "Accept-Language",
 }
 # Swagger UI's style sheet carries its pictures in itself.
 DOCS_HEADERS: Mapping[str, str] = {
@@ -70,8 +71,8 @@ class Page:
         return deps
 
     def language(self, world: WorldView) -> Language:
-        """The language the address names, else the world's."""
-        return self.asked or world.language
+        """The language the address names, else the one the browser asks for, else the world's."""
+        return self.asked or language_accepted(self.request.headers.get("accept-language")) or world.language
 
     def address(self, path: str, **query: str) -> str:
         """A page of the same world, in the language the address names, if it names one."""

@@ -74,8 +74,10 @@ def playing(tmp_path: Path, language: Language, llm: LlmSettings | None = None) 
 
 @contextmanager
 def looking(browser: Browser, *, width: int = 1280) -> Iterator[Page]:
-    """A page of its own; nothing may be complained about in its console."""
-    with browser.new_context(viewport={"width": width, "height": 844}) as context:
+    """A page of its own, in a browser that asks for no language of the service; nothing may be complained about in its
+    console.
+    """
+    with browser.new_context(viewport={"width": width, "height": 844}, locale="fr-FR") as context:
         page = context.new_page()
         complaints: list[str] = []
         page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
@@ -156,7 +158,7 @@ def test_a_person_plays_a_meeting_and_sees_what_is_remembered(
 
 
 def test_a_problem_is_said_in_the_language_of_the_page(chromium_browser: Browser, tmp_path: Path) -> None:
-    with serving(playing(tmp_path, "ja")) as address, chromium_browser.new_page() as page:
+    with serving(playing(tmp_path, "ja")) as address, chromium_browser.new_page(locale="fr-FR") as page:
         for query, sentence in (("", "先に移動してください"), ("?lang=en", "Move there first.")):
             page.goto(address + "/" + query)
             page.locator("[data-character=aoi]").click()

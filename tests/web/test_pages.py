@@ -54,6 +54,18 @@ def test_the_page_speaks_the_language_of_the_world(client: TestClient) -> None:
     assert given(page.text)["texts"]["talk"] == "話しかける"
 
 
+@pytest.mark.parametrize(
+    ("query", "accepted", "language"),
+    [("", "en-GB,en;q=0.9,ja;q=0.8", "en"), ("?lang=ja", "en", "ja"), ("?lang=xx", "en", "en"), ("", "fr-FR,de", "ja")],
+)
+def test_a_page_speaks_the_browser_s_language_unless_its_address_names_one(
+    client: TestClient, query: str, accepted: str, language: str
+) -> None:
+    page = client.get(f"/{query}", headers={"Accept-Language": accepted})
+    assert f'<html lang="{language}">' in page.text
+    assert page.headers["vary"] == "Accept-Language"
+
+
 def test_the_address_may_ask_for_the_other_language(client: TestClient) -> None:
     page = client.get("/?lang=en")
     assert '<html lang="en">' in page.text

@@ -23,7 +23,7 @@ from service.demo import run_demo
 from service.errors import KataribeError
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.llm.choose import LocalServer, find_local_servers
-from service.locales import Language, Listed, language_named, languages, sentence
+from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import check_prompts
 from service.run.cost import Prices
@@ -172,7 +172,9 @@ def import_(
     settings = _settings(data=data)
     world_id = world_name(world)
     read = import_from(settings, world_id, file)
-    typer.echo(_say("cli.imported", world=world_id, events=read.events, conversations=read.conversations))
+    events = Phrase("counts.events", count=read.events)
+    conversations = Phrase("counts.conversations", count=read.conversations)
+    typer.echo(_say("cli.imported", world=world_id, events=events, conversations=conversations))
 
 
 @memory.command(name="adopt", help=_help("cli.help.adopt"))
@@ -195,7 +197,8 @@ def memory_purge(data: DataOption = None, world: WorldOption = MAIN_WORLD) -> No
 def memory_reembed(data: DataOption = None) -> None:
     """Embed anew what another embedder has embedded. No service may run on the data meanwhile."""
     done = asyncio.run(reembed(_settings(data=data)))
-    typer.echo(_say("cli.reembedded", space=done.space, texts=done.texts, people=done.people))
+    texts, people = Phrase("counts.texts", count=done.texts), Phrase("counts.people", count=done.people)
+    typer.echo(_say("cli.reembedded", space=done.space, texts=texts, people=people))
 
 
 @cli.command(help=_help("cli.help.init"))

@@ -92,7 +92,7 @@ class _Play:
         self._say(
             "demo.night",
             character=character["name"],
-            cleared=slept["cleared_conversations"],
+            count=slept["cleared_conversations"],
             label=self._get("/world")["label"],
         )
         self._talk(2, character, npc)

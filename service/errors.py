@@ -106,9 +106,13 @@ class BodyTooLarge(KataribeError):
 
 
 class NotFound(KataribeError):
-    """Facts: `kind`, `id`."""
+    """Facts: `kind` (of `kinds` in the locales), `id`."""
 
     status, slug = 404, "not-found"
+
+    def sentence(self, language: Language) -> str:
+        """See KataribeError; the kind is said in that language."""
+        return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": Phrase(f"kinds.{self.facts['kind']}")})
 
 
 class Invalid(KataribeError):

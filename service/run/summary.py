@@ -61,7 +61,9 @@ def cost(outcome: Outcome) -> Iterator[str]:
         yield world.say("run.estimated")
     if outcome.prices is not None:
         yield world.say("run.paid", money=outcome.prices.of(all_of_it))
-    yield world.say("run.seconds", seconds=f"{outcome.seconds:.1f}", days=f"{outcome.days:g}")
+    yield world.say(
+        "run.seconds", seconds=f"{outcome.seconds:.1f}", days=Phrase("counts.days", count=f"{outcome.days:g}")
+    )
 
 
 def _role(world: WorldView, name: Phrase, spent: Spent, shares: float) -> str:

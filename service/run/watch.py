@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 from service.api.dependencies import ApiDependencies
 from service.api.life import life_states
 from service.conversation.stream import Ended, Moment, Said, Settled, Speaking
-from service.locales import Language
+from service.locales import Language, Phrase
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.cost import Prices, Spent, spent_by_role, total
@@ -154,7 +154,7 @@ class Watch:
             "run.status",
             label=clock_label(self.now, language),
             percent=round(100 * done),
-            days=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}",
+            days=Phrase("counts.days", count=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}"),
             in_flight=exact_run.in_flight if exact_run else 0,
             calls=f"{spent.calls:,}",
             tokens=f"{spent.prompt_tokens + spent.completion_tokens:,}",

@@ -160,7 +160,7 @@ WRONG = [
     ("PATCH", "/world", {}, "body", "give at least one of", "のうち1つ以上"),
     ("PATCH", "/world", {"weather": None}, "body.weather", "leave it out", "省くか"),
     ("PATCH", "/world", {"weather": "x" * 81}, "body.weather", "at most 80 characters", "80文字以内"),
-    ("PATCH", "/world", {"announce": {"text": "", "minutes": 1}}, "body.announce.text", "at least 1", "1文字以上"),
+    ("PATCH", "/world", {"announce": {"text": "", "minutes": 1}}, "body.announce.text", "1 or more", "1文字以上"),
     ("PATCH", "/world", {"announce": {"text": "x", "minutes": 0}}, "body.announce.minutes", "1 or more", "1 以上"),
     ("PUT", "/world/clock", {"speed": 0}, "body.speed", "0.001 or more", "0.001 以上"),
     ("PUT", "/world/clock", {"mode": "fast"}, "body.mode", "'manual' or 'running'", "のどれか"),

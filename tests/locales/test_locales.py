@@ -13,8 +13,8 @@ import pytest
 
 import service
 from service import locales
-from service.errors import KataribeError
-from service.locales import Phrase, language_named, languages, room, sentence
+from service.errors import KataribeError, NotFound
+from service.locales import Phrase, language_accepted, language_named, languages, room, sentence
 
 SERVICE = Path(service.__file__).parent
 NEVER_RAISED = {"conflict", "model-error"}
@@ -109,7 +109,57 @@ def test_a_tag_names_a_language_that_has_a_file(tag: str | None, language: str |
     assert language_named(tag) == language
 
 
-FACTS = ("affinity", "ago", "summary", "directory", "errors", "world_id", "place", "file", "world")
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("ja,en;q=0.5", "ja"),
+        ("en;q=0.5, ja", "ja"),
+        ("fr-FR,fr;q=0.9,ja;q=0.8,en;q=0.7", "ja"),
+        ("ja;q=0, en;q=0.1", "en"),
+        ("*", None),
+        ("ja;q=x", "ja"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_header_asks_for_the_first_language_that_has_a_file(header: str | None, language: str | None) -> None:
+    assert language_accepted(header) == language
+
+
+def test_everything_that_is_not_found_has_a_word_for_its_kind_in_every_language() -> None:
+    kinds = {
+        ast.literal_eval(given.value)
+        for file in SERVICE.rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("NotFound", "NoSuchWorld")
+        for given in call.keywords
+        if given.arg == "kind"
+    }
+    assert kinds == set(room("en", "kinds")) == set(room("ja", "kinds"))
+    assert NotFound(kind="person", id="nobody").sentence("ja") == "この世界に人物 'nobody' はありません。"
+    assert str(NotFound(kind="npc", id="nobody")) == "There is no NPC 'nobody' in this world."
+
+
+def test_no_sentence_leaves_the_plural_to_its_reader() -> None:
+    whole = {key: text if isinstance(text, str) else " ".join(text) for key, text in read("en").items()}
+    assert [key for key, text in whole.items() if "(s)" in text] == []
+
+
+FACTS = (
+    "affinity",
+    "ago",
+    "summary",
+    "directory",
+    "errors",
+    "world_id",
+    "place",
+    "file",
+    "world",
+    "character",
+    "label",
+)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +168,9 @@ FACTS = ("affinity", "ago", "summary", "directory", "errors", "world_id", "place
         ("demo.relation", ("met once,", "met twice,", "met 3 times,")),
         ("errors.content-errors", ("An error in", "2 errors in", "3 errors in")),
         ("errors.world-in-use", ("A conversation of world", "2 conversations of world", "3 conversations of world")),
+        ("demo.night", ("1 conversation of the day is", "2 conversations of the day are")),
+        ("counts.days", ("1 day", "2 days")),
+        ("counts.people", ("1 person", "2 people")),
         ("cli.errors", (": 1 error", ": 2 errors", ": 3 errors")),
         ("cli.exported", (": 1 line", ": 2 lines", ": 3 lines")),
         ("cli.adopted", (": 1 group taken", ": 2 groups taken", ": 3 groups taken")),

@@ -87,8 +87,7 @@ class AgentIndex:
         """Everybody who stands on one of the nodes in the snapshot of `t`, with the activity that began last and the
         node; unsorted.
         """
-        for person_id in self._who_visits(nodes):
-            person = self.people[person_id]
+        for person in self.visitors(nodes):
             activity = person.before(t)
             node_id = node_at(activity.segment, t)
             if node_id in nodes:
@@ -96,7 +95,11 @@ class AgentIndex:
 
     def visitors(self, nodes: Collection[str]) -> Iterator[Person]:
         """Everybody who was, is or will be on one of the nodes, in remembered and committed times; in no order."""
-        return (self.people[person_id] for person_id in self._who_visits(nodes))
+        if len(nodes) == 1:
+            found: Iterable[str] = self._visitors.get(next(iter(nodes)), ())
+        else:
+            found = {person_id for node_id in nodes for person_id in self._visitors.get(node_id, ())}
+        return (self.people[person_id] for person_id in found)
 
     def seats_taken(self, facility_id: str, action_id: str, t: WorldTime) -> int:
         """How many hold a seat at `t`, those included who took theirs at `t`."""
@@ -152,12 +155,6 @@ class AgentIndex:
         if talk.closed:
             heappush(self._closed, (talk.end, talk.id))
             self._forget_talks()
-
-    def _who_visits(self, nodes: Collection[str]) -> Iterable[str]:
-        """Everybody who was, is or will be on one of the nodes, in remembered and committed times."""
-        if len(nodes) == 1:
-            return self._visitors.get(next(iter(nodes)), ())
-        return {person_id for node_id in nodes for person_id in self._visitors.get(node_id, ())}
 
     def _forget(self, person: Person) -> Person:
         """Drops what nobody can look back to any more."""

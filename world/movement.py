@@ -1,7 +1,6 @@
 """Owns where everybody is at a world time: stays and walks, positions on the map, who stands next to whom."""
 
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import lt
@@ -131,24 +130,6 @@ def neighbours(world_map: WorldMap, positions: Mapping[str, Position], person_id
             if other.toward is None and other.node_id in near and other_id != person_id
         )
     )
-
-
-def all_neighbours(world_map: WorldMap, positions: Mapping[str, Position]) -> dict[str, tuple[str, ...]]:
-    """`neighbours` of everybody at once, through an index by node: the cost is people plus pairs, not people squared.
-
-    Raises:
-        UnknownPlace: somebody stands on a node the map does not have.
-    """
-    standing: defaultdict[str, list[str]] = defaultdict(list)
-    for person_id, position in positions.items():
-        if position.toward is None:
-            standing[position.node_id].append(person_id)
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(positions, ())
-    for node_id, people in standing.items():
-        near = sorted(other for n in _near(world_map, node_id) if n in standing for other in standing[n])
-        for person_id in people:
-            found[person_id] = tuple(other for other in near if other != person_id)
-    return found
 
 
 def _near(world_map: WorldMap, node_id: str) -> frozenset[str]:

@@ -59,7 +59,9 @@ async def read_actions(
     """
 
     def work(session: Session) -> PossibilitiesOut:
-        world_session = load(session, deps.conversation.worlds, world_id, models_missing=deps.models_missing)
+        world_session = load(
+            session, deps.conversation.worlds, world_id, models_missing=deps.conversation.models_missing
+        )
         found = possibilities(session, world_session, character_id)
         language = language_accepted(accept_language) or world_session.world.language
         return _possibilities(deps.conversation.worlds, world_session.world, language, character_id, found)

@@ -30,11 +30,6 @@ class ApiDependencies:
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
 
-    @property
-    def models_missing(self) -> bool:
-        """Nobody answers decisions: characters follow their routine."""
-        return self.conversation.models.names()["decision"] == "none"
-
     async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
         """What `work` reads of the world as it stands."""
         worlds = self.conversation.worlds

@@ -239,7 +239,7 @@ def _relation(recent: RecentMemory) -> RelationOut:
 
 def _characters(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequence[str]) -> list[CharacterOut]:
     only = ids[0] if len(ids) == 1 else None
-    lives = life_states(session, world, models_missing=deps.models_missing, only=only)
+    lives = life_states(session, world, models_missing=deps.conversation.models_missing, only=only)
     here = positions(session, world)
     return [_character(session, lives, here, character_id) for character_id in ids]
 

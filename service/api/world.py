@@ -205,7 +205,8 @@ async def read_people(
 
     def work(session: Session, world: WorldView) -> PeopleOut:
         moment = world.now if at is None else _past(at, world.now)
-        lives = life_states(session, world, models_missing=deps.models_missing) if moment == world.now else None
+        missing = deps.conversation.models_missing
+        lives = life_states(session, world, models_missing=missing) if moment == world.now else None
         ids, following = cut([*world.cast.characters, *sorted(world.map.posts)], str, after, limit)
         return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids), next=following)
 

@@ -63,15 +63,12 @@ class CheckedContent:
     problems: list[ContentProblem] = field(default_factory=list)
 
 
-def check_content(directory: Path) -> list[ContentProblem]:
-    """Every error in the directory's maps.json, actions.json, npcs/ and characters/; empty if a world can start from
-    it.
-    """
-    return examine(directory).problems
-
-
 def examine(directory: Path) -> CheckedContent:
-    """Read and check everything; never raises for what is in the files."""
+    """Read and check maps.json, actions.json, npcs/, characters/ and prompts/. A world can start where no problem
+    is found.
+
+    It never raises for what is in the files.
+    """
     if not directory.is_dir():
         return CheckedContent(problems=[problem(".", (), "content.no_directory")])
     content = _parsed(directory)

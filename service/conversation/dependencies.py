@@ -40,3 +40,8 @@ class ConversationDependencies:
     models: Models
     budget: DailyBudget
     stream: Stream
+
+    @property
+    def models_missing(self) -> bool:
+        """Nobody answers decisions: characters follow their routine."""
+        return self.models.names()["decision"] == "none"

@@ -90,14 +90,6 @@ def attitude(session: Session, world_id: str, owner_id: str, other_id: str, at: 
     return sum_of(attitude_changes(session, world_id, at, [owner_id], [other_id]))
 
 
-def attitudes_between(
-    session: Session, world_id: str, one: str, other: str, at: WorldTime
-) -> tuple[Attitude, Attitude]:
-    """How `one` stands to `other` at `at`, and how `other` stands to `one`."""
-    found = attitudes_among(session, world_id, [one, other], at)
-    return found[one, other], found[other, one]
-
-
 def attitudes_among(
     session: Session, world_id: str, person_ids: Collection[str], at: WorldTime
 ) -> dict[tuple[str, str], Attitude]:

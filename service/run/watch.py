@@ -95,7 +95,7 @@ class Watch:
         self._ledger.finish(self.now)
         worlds = self._deps.conversation.worlds
         world = await self._read(lambda s: worlds.open(s, self._world.id))
-        missing = self._deps.models_missing
+        missing = self._deps.conversation.models_missing
         lives = await self._read(lambda s: life_states(s, world, models_missing=missing))
         return Outcome(
             world=world,

@@ -29,11 +29,6 @@ class WorldDependencies:
     outbox: OutboxRelay
 
     @property
-    def models_missing(self) -> bool:
-        """Nobody answers decisions: characters follow their routine."""
-        return self.conversation.models.names()["decision"] == "none"
-
-    @property
     def slots(self) -> int:
         """Model calls that may be out at once."""
         return self.conversation.settings.llm.max_concurrency

@@ -271,7 +271,7 @@ class HeldWorld:
                 raise
 
     def _read(self, session: Session, world: WorldView) -> WorldSession:
-        missing = self._deps.models_missing
+        missing = self._deps.conversation.models_missing
         if self._session is not None and refresh(session, world, self._session, models_missing=missing):
             return self._session
         self._deps.engine.begin_anew(world.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from service.content.check import check_content, examine
+from service.content.check import examine
 from service.content.fields import Text
 from service.content.files import bundled_content
 from service.content.init import init_content
@@ -31,7 +31,7 @@ def _texts(value: object, key: str) -> Iterator[tuple[str, Text]]:
 
 def test_the_bundled_village_is_valid() -> None:
     directory = bundled_content()
-    assert [problem.line("en") for problem in check_content(directory)] == []
+    assert [problem.line("en") for problem in examine(directory).problems] == []
     cast = load_content(directory).cast("ja")
     assert len(cast.world_map.nodes) >= 60
     assert len(cast.world_map.map_names) == 2
@@ -77,7 +77,7 @@ def test_the_bundled_actions_fit_the_bundled_map() -> None:
 
 def test_a_copy_of_the_bundled_village_is_valid_too(tmp_path: Path) -> None:
     init_content(tmp_path / "game")
-    assert check_content(tmp_path / "game") == []
+    assert examine(tmp_path / "game").problems == []
 
 
 def test_whom_one_of_the_village_knows_knows_it_too_and_only_newcomers_are_strangers() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.content.check import check_content
+from service.content.check import examine
 from service.content.files import MOST_FILES
 from service.content.load import load_content
 from service.content.problem import ContentProblem
@@ -25,7 +25,7 @@ def where(problems: list[ContentProblem]) -> list[tuple[str, str]]:
 
 
 def test_a_valid_village_has_no_problems(tmp_path: Path) -> None:
-    assert check_content(Village().write(tmp_path)) == []
+    assert examine(Village().write(tmp_path)).problems == []
 
 
 def _set_hours(hours: object, village: Village) -> None:
@@ -405,7 +405,7 @@ def test_an_error_is_named_by_file_and_key_and_stands_alone(
 ) -> None:
     village = Village()
     spoil(village)
-    (only,) = check_content(village.write(tmp_path))
+    (only,) = examine(village.write(tmp_path)).problems
     assert (only.file, only.key_path) == (file, key)
     assert words in only.line("en")
     assert only.line("ja") != only.line("en")
@@ -420,7 +420,7 @@ def test_all_errors_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     village.baker.update(mood="hapy", personalty="x")
     village.sora["routine"].append({"starts": "08:00", "activity": ""})
     village.raw["npcs/broken.yaml"] = b"id: [1\n"
-    assert where(check_content(village.write(tmp_path))) == [
+    assert where(examine(village.write(tmp_path)).problems) == [
         ("maps.json", "maps[0].edges[0].minutes"),
         ("maps.json", "maps[0].edges[1].minutes"),
         ("maps.json", "maps[1].nodes[3].y"),
@@ -438,7 +438,7 @@ def test_what_the_readable_files_say_of_each_other_is_checked_beside_those_that_
     village.baker["mood"] = "hapy"
     village.sora["home"] = "nowhere"
     village.sora["routine"].append({"starts": "08:00", "activity": "x", "facility": "bakry"})
-    assert where(check_content(village.write(tmp_path))) == [
+    assert where(examine(village.write(tmp_path)).problems) == [
         ("maps.json", "maps[0].edges[1].to"),
         ("maps.json", "maps[0].npcs[0].spawnNodeId"),
         ("characters/sora.yaml", "routine[2].starts"),
@@ -450,40 +450,40 @@ def test_what_the_readable_files_say_of_each_other_is_checked_beside_those_that_
 
 def test_an_unreadable_npc_file_does_not_make_its_post_an_error_too(tmp_path: Path) -> None:
     village = Village(raw={"npcs/baker.yaml": b"id: [\n"})
-    assert where(check_content(village.write(tmp_path))) == [("npcs/baker.yaml", "")]
+    assert where(examine(village.write(tmp_path)).problems) == [("npcs/baker.yaml", "")]
 
 
 def test_an_unreadable_npc_file_may_hold_any_npc(tmp_path: Path) -> None:
     village = Village(raw={"npcs/bread.yaml": b"id: [\n"})
     del village.people["npcs/baker.yaml"]
-    assert where(check_content(village.write(tmp_path))) == [("npcs/bread.yaml", "")]
+    assert where(examine(village.write(tmp_path)).problems) == [("npcs/bread.yaml", "")]
 
 
 def test_unreadable_maps_do_not_make_everything_else_an_error_too(tmp_path: Path) -> None:
     village = Village(raw={"maps.json": b"{"})
-    assert where(check_content(village.write(tmp_path))) == [("maps.json", "")]
+    assert where(examine(village.write(tmp_path)).problems) == [("maps.json", "")]
 
 
 def test_a_missing_directory_is_one_problem(tmp_path: Path) -> None:
-    (only,) = check_content(tmp_path / "nowhere")
+    (only,) = examine(tmp_path / "nowhere").problems
     assert only.line("en") == ".: there is no such directory"
 
 
 def test_every_missing_file_and_folder_is_named(tmp_path: Path) -> None:
-    assert where(check_content(tmp_path)) == [("maps.json", ""), ("characters/", ""), ("npcs/", "")]
+    assert where(examine(tmp_path).problems) == [("maps.json", ""), ("characters/", ""), ("npcs/", "")]
 
 
 def test_a_missing_npcs_folder_does_not_make_every_post_an_error_too(tmp_path: Path) -> None:
     directory = Village().write(tmp_path)
     (directory / "npcs").rename(directory / "people")
-    assert where(check_content(directory)) == [("npcs/", "")]
+    assert where(examine(directory).problems) == [("npcs/", "")]
 
 
 def test_a_folder_with_more_files_than_any_game_is_named_and_none_of_them_is_read(tmp_path: Path) -> None:
     directory = Village().write(tmp_path)
     for number in range(MOST_FILES + 1):
         (directory / f"npcs/x{number}.yaml").touch()
-    problems = check_content(directory)
+    problems = examine(directory).problems
     assert where(problems) == [("npcs/", "")]
     assert problems[0].message("en") == "there are more than 10000 files in this folder, the most that is read"
     assert problems[0].message("ja") == "このフォルダのファイルが多すぎます。読み込めるのは 10000 個までです"
@@ -494,14 +494,14 @@ def test_what_is_no_file_beside_the_people_is_named_and_the_rest_is_checked(tmp_
     os.mkfifo(directory / "npcs" / "ghost.yaml")
     (directory / "characters" / "endless.yml").symlink_to("/dev/zero")
     (directory / "characters" / "sora.yaml").write_text("id: 5\n", encoding="utf-8")
-    found = check_content(directory)
+    found = examine(directory).problems
     assert [p.file for p in found if "no file" in p.message("en")] == ["characters/endless.yml", "npcs/ghost.yaml"]
     assert ("characters/sora.yaml", "id") in where(found)
 
 
 def test_hidden_and_other_files_beside_the_people_are_left_alone(tmp_path: Path) -> None:
     village = Village(raw={"npcs/.gitkeep": b"", "npcs/._baker.yaml": b"\0", "characters/notes.txt": b"\xff"})
-    assert check_content(village.write(tmp_path)) == []
+    assert examine(village.write(tmp_path)).problems == []
 
 
 def test_a_world_written_in_one_language_only_is_fine(tmp_path: Path) -> None:
@@ -512,7 +512,7 @@ def test_a_world_written_in_one_language_only_is_fine(tmp_path: Path) -> None:
 
     village = Village()
     english = Village(maps=only_english(village.maps), people=only_english(village.people))
-    assert check_content(english.write(tmp_path)) == []
+    assert examine(english.write(tmp_path)).problems == []
 
 
 VALUES = st.one_of(
@@ -556,7 +556,7 @@ def test_no_change_to_valid_content_makes_the_check_stumble(data: st.DataObject,
         else:
             holder[data.draw(st.text(max_size=6))] = holder.pop(key)
     directory = village.write(tmp_path)
-    problems = check_content(directory)
+    problems = examine(directory).problems
     for problem in problems:
         assert problem.line("en").isprintable()
         assert problem.line("ja").isprintable()
@@ -570,4 +570,4 @@ def test_no_change_to_valid_content_makes_the_check_stumble(data: st.DataObject,
 @given(raw=st.binary(max_size=40) | st.text("[]{}:,-?&*!|>'\"#%@` \n\t~ab01.<=", max_size=40).map(str.encode))
 def test_no_bytes_in_a_file_make_the_check_stumble(raw: bytes, tmp_path: Path) -> None:
     village = Village(raw={"npcs/baker.yaml": raw, "maps.json": raw})
-    assert check_content(village.write(tmp_path))
+    assert examine(village.write(tmp_path)).problems

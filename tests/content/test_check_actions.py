@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.content.check import check_content
+from service.content.check import examine
 from service.content.load import load_content
 from tests.content.test_check import VALUES, _spots, where
 from tests.content.village import Village
@@ -290,7 +290,7 @@ def plain(village: Village, actions: object) -> None:
 
 
 def test_a_village_with_actions_has_no_problems(tmp_path: Path) -> None:
-    assert check_content(Village.with_actions().write(tmp_path)) == []
+    assert examine(Village.with_actions().write(tmp_path)).problems == []
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_an_error_is_named_by_file_and_key_and_stands_alone(
 ) -> None:
     village = Village.with_actions()
     spoil(village)
-    (only,) = check_content(village.write(tmp_path))
+    (only,) = examine(village.write(tmp_path)).problems
     assert (only.file, only.key_path) == (file, key)
     assert words in only.line("en")
     assert only.line("ja") != only.line("en")
@@ -315,7 +315,7 @@ def test_all_errors_are_reported_at_once_after_those_of_the_maps(tmp_path: Path)
     village.action_entries[1].update(tags=["oven"], effects={"luck": 1})
     village.sora["needs"]["energy"] = -1
     village.sora["routine"][0]["action"] = "dance"
-    assert where(check_content(village.write(tmp_path))) == [
+    assert where(examine(village.write(tmp_path)).problems) == [
         ("maps.json", "maps[0].edges[0].to"),
         (A, "needs[0].start"),
         (A, "actions[1].effects.luck"),
@@ -329,19 +329,19 @@ def test_all_errors_are_reported_at_once_after_those_of_the_maps(tmp_path: Path)
 def test_unreadable_actions_do_not_make_everything_else_an_error_too(tmp_path: Path) -> None:
     village = Village.with_actions()
     village.raw["actions.json"] = b"{"
-    assert where(check_content(village.write(tmp_path))) == [(A, "")]
+    assert where(examine(village.write(tmp_path)).problems) == [(A, "")]
 
 
 def test_unreadable_maps_do_not_make_every_tag_an_error_too(tmp_path: Path) -> None:
     village = Village.with_actions()
     village.raw["maps.json"] = b"{"
-    assert where(check_content(village.write(tmp_path))) == [("maps.json", "")]
+    assert where(examine(village.write(tmp_path)).problems) == [("maps.json", "")]
 
 
 def test_a_home_may_be_named_as_the_facility_it_is(tmp_path: Path) -> None:
     village = Village.with_actions()
     village.sora["routine"][2]["facility"] = "bakery"  # sora lives in its yard
-    assert check_content(village.write(tmp_path)) == []
+    assert examine(village.write(tmp_path)).problems == []
 
 
 def test_without_actions_of_its_own_a_directory_has_the_bundled_ones_whatever_its_tags(tmp_path: Path) -> None:
@@ -357,12 +357,12 @@ def test_what_characters_plan_is_checked_against_the_bundled_actions_too(tmp_pat
     village = Village()
     village.sora.update(needs={"satietyy": 12})
     village.sora["routine"][0]["action"] = "eat_at_hom"
-    assert where(check_content(village.write(tmp_path))) == [(S, "needs.satietyy"), (S, "routine[0].action")]
+    assert where(examine(village.write(tmp_path)).problems) == [(S, "needs.satietyy"), (S, "routine[0].action")]
 
 
 def test_actions_that_cannot_be_opened_are_an_error_not_the_bundled_ones(tmp_path: Path) -> None:
     (tmp_path / "actions.json").mkdir()
-    (only,) = check_content(Village().write(tmp_path))
+    (only,) = examine(Village().write(tmp_path)).problems
     assert (only.file, only.key_path) == (A, "")
 
 
@@ -390,7 +390,7 @@ def test_actions_that_pass_the_check_are_read_in_both_languages(data: st.DataObj
         elif isinstance(holder, dict):
             holder[data.draw(st.sampled_from(["money", "luck", "tags", "x", "[key]"]))] = holder.pop(key)
     directory = village.write(tmp_path)
-    problems = check_content(directory)
+    problems = examine(directory).problems
     for problem in problems:
         assert problem.line("en").isprintable()
         assert problem.line("ja").isprintable()

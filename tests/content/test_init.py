@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.content.check import check_content
+from service.content.check import examine
 from service.content.files import small_content
 from service.content.init import ContentExists, ContentUnwritable, _copy_all, init_content
 from service.content.load import load_content
@@ -33,7 +33,7 @@ def test_a_copy_is_complete_and_valid(tmp_path: Path, source: Path) -> None:
         "npcs/baker.yaml",
         "npcs/hermit.yml",
     ]
-    assert check_content(target) == []
+    assert examine(target).problems == []
     assert sorted(path.name for path in target.iterdir()) == ["characters", "maps.json", "npcs"]
     for path in written:
         assert path.read_bytes() == (source / path.relative_to(target)).read_bytes()
@@ -44,7 +44,7 @@ def test_actions_are_copied_too(tmp_path: Path) -> None:
     written = init_content(tmp_path / "game", source=source)
     assert tmp_path / "game" / "actions.json" in written
     assert (tmp_path / "game" / "actions.json").read_bytes() == (source / "actions.json").read_bytes()
-    assert check_content(tmp_path / "game") == []
+    assert examine(tmp_path / "game").problems == []
 
 
 def test_the_bundled_game_has_its_own_actions(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def playing(tmp_path: Path, stage: Path) -> Iterator[TestClient]:
 
 
 def test_a_small_stage_has_one_of_each_and_is_valid(stage: Path, tongue: Language) -> None:
-    assert check_content(stage) == []
+    assert examine(stage).problems == []
     cast = load_content(stage).cast(tongue)
     assert (len(cast.world_map.map_names), len(cast.npcs), len(cast.characters)) == (1, 1, 1)
     assert [action.id for action in cast.catalogue.actions] == ["eat", "sleep"]

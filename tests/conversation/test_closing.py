@@ -16,7 +16,7 @@ from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingContext
-from service.people.attitude import attitudes_between, mood
+from service.people.attitude import attitudes_among, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -304,7 +304,8 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     script.enqueue(recollection(second={"affinity": 15, "self_facts": []}))
     _close(room, earlier)
     ended_at = WorldTime(talk(room, later).ended_at or 0)
-    aoi, taro = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", ended_at))
+    stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], ended_at))
+    aoi, taro = stood["aoi", "npc_taro"], stood["npc_taro", "aoi"]
     assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("a little uneasy", 2, ended_at)
     assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
     assert room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), "npc_taro", 6)) == "angry"

@@ -12,7 +12,7 @@ from service.memory.outbox import leave_episode, outbox_entry
 from service.memory.recall import recent_memory, todays_summaries
 from service.memory.self_facts import self_facts
 from service.memory.store import Group, fact_id
-from service.people.attitude import attitude, attitudes_between, mood, set_affinity
+from service.people.attitude import attitude, attitudes_among, mood, set_affinity
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.events import events_after
@@ -102,7 +102,8 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
 
     def check(session: Session) -> None:
         assert session.get_one(SummaryRow, ("main", CHARACTER, "a")).topics == ["goats"]
-        own, partners = attitudes_between(session, "main", CHARACTER, NPC, START)
+        stood = attitudes_among(session, "main", [CHARACTER, NPC], START)
+        own, partners = stood[CHARACTER, NPC], stood[NPC, CHARACTER]
         assert (own.affinity, own.times_met, own.stance) == (12, 1, "curious to know more")
         assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "neither warm nor cold")
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"

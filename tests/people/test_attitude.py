@@ -16,7 +16,7 @@ from service.people.attitude import (
     Attitude,
     Feeling,
     attitude,
-    attitudes_between,
+    attitudes_among,
     attitudes_of,
     felt_mood,
     liking,
@@ -129,8 +129,8 @@ def test_attitudes_are_directed_and_belong_to_one_world(room: ConversationDepend
     change(room, "a", NOON, affinity_delta=7, pair=("aoi", "npc_taro"))
     change(room, "a", NOON, affinity_delta=9, world_id="other")
     change(room, "b", NOON, affinity_delta=1, pair=("npc_taro", "mio"))
-    own, in_return = room.database.read_now(lambda s: attitudes_between(s, "main", "aoi", "npc_taro", NOON))
-    assert (own.affinity, in_return.affinity) == (7, 5)
+    among = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], NOON))
+    assert {pair: stood.affinity for pair, stood in among.items()} == {("aoi", "npc_taro"): 7, ("npc_taro", "aoi"): 5}
     assert at(room, NOON, "npc_taro", "aoi", world_id="other").affinity == 9
     people = room.database.read_now(lambda s: attitudes_of(s, "main", ["npc_taro", "npc_fumi"], NOON))
     assert {name: found.affinity for name, found in people["npc_taro"].items()} == {"aoi": 5, "mio": 1}

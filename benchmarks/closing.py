@@ -268,7 +268,7 @@ def _recollection(n: int) -> dict[str, Any]:
         for s, r, o, f, t in _FACTS
     ]
     told = f"Taro's daughter Mio wants to leave for the city in {n} days, and his son Riku asks for a boat of {n} feet."
-    judged = {"stance": "fond", "power": 0, "intimacy": 0, "task_oriented": 0}
+    judged = {"power": 0, "intimacy": 2, "task_oriented": 0}
     side = {"mood": "happy", "self_facts": [], "mid_term": [], "commitments": [], "attitude": judged}
     return {
         "summary": [{"text": told, "turns": [1]}],

@@ -154,7 +154,7 @@ def _entry(
     mid_term: Sequence[MidTermDraft] = (),
     commitments: Sequence[CommitmentDraft] = (),
 ) -> SideExtraction:
-    stand = AttitudeDraft(stance="neutral", power=0, intimacy=0, task_oriented=0)
+    stand = AttitudeDraft(power=0, intimacy=0, task_oriented=0)
     return SideExtraction(
         affinity=0,
         mood="neutral",

@@ -185,7 +185,7 @@ def _common_prefix(a: str, b: str) -> int:
 def _recollection(prompt: Prompt[Any]) -> ClosingExtraction:
     lines = prompt.given.lines  # type: ignore[attr-defined] # a ClosingContext
     heard = next(line for line in lines if line.turn == 3)
-    judged = AttitudeDraft(stance="kind", power=0, intimacy=0, task_oriented=0)
+    judged = AttitudeDraft(power=0, intimacy=0, task_oriented=0)
     nothing: dict[str, Any] = {"mood": "neutral", "self_facts": [], "mid_term": [], "commitments": []}
     claim = Claim(
         subject=heard.speaker_name,

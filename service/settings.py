@@ -127,6 +127,7 @@ class MemorySettings(BaseModel):
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = "neo4j"
     group_prefix: str = Field(default="", pattern=rf"^$|{SLUG}", max_length=SLUG_MAX)
+    attitude: Literal["per_conversation", "off"] = "per_conversation"
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)

@@ -27,7 +27,6 @@ def upgrade() -> None:
         sa.Column("power", sa.Integer(), nullable=True),
         sa.Column("intimacy", sa.Integer(), nullable=True),
         sa.Column("task_oriented", sa.Integer(), nullable=True),
-        sa.Column("stance", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("world_id", "owner_id", "other_id", "id", name=op.f("pk_attitude_changes")),
     )
     with op.batch_alter_table("attitude_changes", schema=None) as batch_op:

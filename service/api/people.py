@@ -17,11 +17,12 @@ from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
 from service.content.profile import Mood
+from service.locales import Language
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import RecentMemory, recall, todays_summaries
 from service.memory.self_facts import self_facts
 from service.memory.store import Group
-from service.people.attitude import Attitude, attitudes_of, moods
+from service.people.attitude import Attitude, attitudes_of, moods, stance
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
 from service.runtime.author_changes import Amendment, amend, amend_npc
@@ -221,7 +222,7 @@ async def _remembered(
         group_id=deps.conversation.memory.group_id(Group(world_id=world.id, person_id=person_id)),
         about=about,
         now=world.now,
-        relation=None if about is None else _relation(recent),
+        relation=None if about is None else _relation(recent, world.language),
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.fact(found, world) for found in facts],
         turns=[views.heard_turn(found, world) for found in memory.turns],
@@ -232,9 +233,14 @@ async def _remembered(
     )
 
 
-def _relation(recent: RecentMemory) -> RelationOut:
+def _relation(recent: RecentMemory, language: Language) -> RelationOut:
     own = recent.attitude
-    return RelationOut.of(own, affinity=recent.partners.affinity, conversation_count=own.times_met)
+    return RelationOut.of(
+        own,
+        affinity=recent.partners.affinity,
+        conversation_count=own.times_met,
+        stance=stance(own, language),
+    )
 
 
 def _characters(session: Session, world: WorldView, deps: ApiDependencies, ids: Sequence[str]) -> list[CharacterOut]:

@@ -198,13 +198,23 @@ class RejectedOut(Out):
     reason: RejectionReason = Field(description="why it was not kept")
 
 
+class AttitudeOut(Out):
+    """How one stands to the other, each -3 to 3."""
+
+    power: int = Field(description="-3: submits, 3: has the say")
+    intimacy: int = Field(description="-3: closed, 3: as close as can be")
+    task_oriented: int = Field(description="-3: company alone, 3: the matter at hand alone")
+
+
 class _SideChanges(Out):
     summary: str = Field(description="the conversation in a few sentences, as this side remembers it")
     topics: Topics
     affinity: StepOut = Field(description="affinity of the partner towards the character, -100..100")
     stance: str = Field(
-        description="how this side stands to the other from now on, in a word or a phrase; empty: it did not change"
+        description="how this side stands to the other from now on: power, intimacy and task orientation, in words; "
+        "empty: they were not judged"
     )
+    attitude: AttitudeOut | None = Field(default=None, description="the same in numbers; null: they were not judged")
     facts: list[KeptFactOut] = Field(description="what this side now remembers")
     mid_term: list[MidTermOut] = Field(description="what is on this side's mind for the next days")
     rejected: list[RejectedOut] = Field(description="what the model wanted remembered and was kept out, and why")
@@ -592,7 +602,15 @@ class RelationOut(Out):
     last_met_at: WorldTimeText | None = Field(
         description="the world time of their last conversation; null: they have not met"
     )
-    stance: str = Field(description="of the one who remembers, towards the one asked about; empty: none yet")
+    stance: str = Field(
+        description="of the one who remembers, towards the one asked about: the three numbers below, in words; empty: "
+        "they were not judged yet"
+    )
+    power: int | None = Field(
+        description="of the one who remembers, -3 (submits) to 3 (has the say); null: not judged yet"
+    )
+    intimacy: int | None = Field(description="the same, -3 (closed) to 3 (as close as can be)")
+    task_oriented: int | None = Field(description="the same, -3 (company alone) to 3 (the matter at hand alone)")
 
 
 class PersonMemoryOut(Page):

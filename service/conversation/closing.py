@@ -1,8 +1,10 @@
 """Owns what happens once after a conversation: one extraction, its validation, one transaction."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sqlmodel import Session
 
@@ -18,10 +20,11 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import KataribeError, ModelError, NotFound
+from service.memory.bearing import Evidence, evidence
 from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
-from service.memory.store import Remember
+from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
@@ -130,11 +133,31 @@ async def _extract(deps: ConversationDependencies, said: Transcript, before: Bef
         )
     )
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
-    question = prepare(world, row, said.turns, memories, before, mood_cools_hours=settings.mood_cools_hours)
+    bearing = await _evidence(deps, world, memories, before) if settings.attitude == "per_conversation" else None
+    question = prepare(world, row, said.turns, memories, bearing, before, mood_cools_hours=settings.mood_cools_hours)
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
     valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
+
+
+async def _evidence(
+    deps: ConversationDependencies, world: WorldView, memories: Mapping[str, Sequence[Recalled]], before: Before
+) -> dict[str, Evidence]:
+    """What bears on how each of the two stands to the other, and is not among its `memories` of it; those who meet for
+    the first time are not asked.
+    """
+    one, other = memories
+    met = before.attitude(one, other, world.now).times_met > 0
+    partners = {one: other, other: one}
+    return {
+        person_id: await evidence(
+            deps.memory, world, person_id, partners[person_id], tuple(found.fact.shown for found in known)
+        )
+        if met
+        else ()
+        for person_id, known in memories.items()
+    }
 
 
 def _settle(
@@ -158,11 +181,22 @@ def _settle(
     )
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     pay(session, row, world.day, "closing", extracted.usage)
-    closed = ConversationClosed(conversation_id=row.id, partner_id=row.partner_id)
+    closed = ConversationClosed(
+        conversation_id=row.id, partner_id=row.partner_id, attitudes=_attitudes(row, row.changes)
+    )
     publish(session, row, row.closed_at, closed, row.opener_id)
     if not deps.settings.keep_prompts:
         drop_prompts(session, key, extracted.turns)
     return row
+
+
+def _attitudes(row: ConversationRow, changes: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """How each stands to the other now, in numbers: `affinity` of one's changes is the other's."""
+    partners = changes["partner"]
+    return {
+        row.opener_id: {"affinity": partners["affinity"]["after"], **(changes["attitude"] or {})},
+        row.partner_id: {"affinity": changes["affinity"]["after"], **(partners["attitude"] or {})},
+    }
 
 
 def _no_earlier(world: WorldView, row: ConversationRow) -> WorldTime:

@@ -1,7 +1,7 @@
 """Owns what the two know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -15,13 +15,12 @@ from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.prompt import Record, render_record
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
-from service.llm.chat import estimate_tokens
 from service.locales.time import ago
-from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered
+from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered, within
 from service.memory.refs import refs_told
 from service.memory.self_facts import self_facts
 from service.memory.store import FACTS, Kind, Recalled
-from service.people.attitude import moods
+from service.people.attitude import moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
@@ -153,7 +152,7 @@ def _context(
         times_met=recent.attitude.times_met,
         acquainted=world.cast.are_acquainted(person_id, partner_id),
         affinity=recent.attitude.affinity,
-        stance=recent.attitude.stance,
+        stance=stance(recent.attitude, world.language),
         mood=rows.moods[person_id],
         learned=_newest(tuple(learned), LEARNED_TOKENS),
         mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
@@ -219,17 +218,6 @@ def _today(world: WorldView, partner_id: str, recent: RecentMemory) -> list[str]
 
 def _ago(world: WorldView, then: int) -> str:
     return ago(WorldTime(then), world.now, world.language, day_starts=world.settings.day_starts_minutes)
-
-
-def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
-    """The first lines that together take no more than so many tokens."""
-    kept: list[str] = []
-    for line in told:
-        tokens -= estimate_tokens(line)
-        if tokens < 0:
-            break
-        kept.append(line)
-    return tuple(kept)
 
 
 def _newest(told: Sequence[str], tokens: int) -> tuple[str, ...]:

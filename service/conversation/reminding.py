@@ -2,11 +2,10 @@
 
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.gather import within
 from service.conversation.prompt import Record
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
-from service.memory.recall import new_lines, remembered
+from service.memory.recall import new_lines, remembered, within
 from service.memory.refs import refs_told
 from service.memory.store import Kind
 from service.people.worlds import WorldView

@@ -31,7 +31,7 @@ class Asked(Generic[T]):
     failure: ModelError | None = None
     model: str = ""
     messages: tuple[Message, ...] = ()
-    duration_ms: int = 0
+    duration_ms: int = field(default=0, compare=False)
 
 
 async def ask(

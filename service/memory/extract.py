@@ -9,6 +9,7 @@ from sqlmodel import Session, col, select
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
+from service.memory.bearing import Evidence
 from service.memory.extraction import (
     REFS,
     ClosingContext,
@@ -22,7 +23,7 @@ from service.memory.recall import remembered
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
 from service.memory.summary import joined
-from service.people.attitude import attitude_changes, felt_moods, mood_changes, sum_of
+from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.worlds import WorldView
 from service.store.tables import (
     AttitudeChangeRow,
@@ -63,10 +64,10 @@ class Before:
     attitudes: Sequence[AttitudeChangeRow]
     moods: Sequence[MoodRow]
 
-    def affinity(self, owner_id: str, other_id: str, at: WorldTime) -> int:
+    def attitude(self, owner_id: str, other_id: str, at: WorldTime) -> Attitude:
         """The owner's towards the other at `at`."""
         of_pair = (one for one in self.attitudes if (one.owner_id, one.other_id) == (owner_id, other_id))
-        return sum_of(one for one in of_pair if one.at <= at).affinity
+        return sum_of(one for one in of_pair if one.at <= at)
 
 
 def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
@@ -84,13 +85,15 @@ def prepare(
     conversation: ConversationRow,
     turns: Sequence[TurnRow],
     memories: Mapping[str, Sequence[Recalled]],
+    evidence: Mapping[str, Evidence] | None,
     before: Before,
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
     """Gather what the extraction may draw on: what was known when they parted, however late the closing is.
 
-    `memories` are what each of the two remembers of the other, by person id.
+    `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
+    stands to the other. None: that is not asked.
 
     Raises:
         NotFound: the content no longer has one of them.
@@ -98,7 +101,7 @@ def prepare(
     then = world.at(parted_at(world, conversation))
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     one, other = memories
-    affinity = {i: before.affinity(i, partner, world.now) for i, partner in ((one, other), (other, one))}
+    towards = {i: before.attitude(i, partner, world.now) for i, partner in ((one, other), (other, one))}
     told = {i: [row for row in before.told if row.person_id == i and row.valid_at <= then.now] for i in memories}
     recalled = {
         person_id: [one.fact for one in found if one.fact.created_at <= then.now]
@@ -110,8 +113,10 @@ def prepare(
             ref=refs[person_id],
             person_id=person_id,
             name=world.name_of(person_id),
-            affinity=affinity[person_id],
+            affinity=towards[person_id].affinity,
             mood=felt[person_id],
+            attitude=towards[person_id],
+            evidence=() if evidence is None else evidence[person_id],
             facts=_facts(
                 refs[person_id], world.name_of(person_id), world.cast.person(person_id).facts, told[person_id]
             ),
@@ -126,6 +131,7 @@ def prepare(
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
         lines=_lines(turns),
+        judges=evidence is not None,
         everybody=world.cast.names,
         own_prompts=world.cast.own_prompts,
     )

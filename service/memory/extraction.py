@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.content.profile import Importance, Mood
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
+from service.people.attitude import DIMENSIONS, STRANGERS, Attitude, Dimension
 from world.time import WorldTime
 
 Ref = Annotated[str, Field(max_length=8)]
@@ -20,11 +21,6 @@ Sentence = Annotated[str, Field(min_length=1, max_length=200)]
 Degree = Annotated[int, Field(ge=-3, le=3)]
 Mode = Literal["asserted", "planned", "hypothetical", "joking", "hearsay", "asked"]
 """How something said was meant."""
-Stance = Literal[
-    "fond", "kind", "grateful", "respectful", "curious", "neutral", "reserved", "uneasy", "hurt", "annoyed", "afraid",
-    "hostile",
-]  # fmt: skip
-"""How somebody stands to somebody: words of ours, each a sentence of its own in `people.stance` of the locales."""
 Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
 
@@ -95,9 +91,17 @@ class Participant:
     name: str
     affinity: int
     mood: Mood
+    attitude: Attitude = STRANGERS
+    evidence: tuple[tuple[Dimension, tuple[str, ...]], ...] = ()
     facts: tuple[KnownFact, ...] = ()
     memories: tuple[KnownFact, ...] = ()
     sources: tuple[Source, ...] = ()
+
+    @property
+    def judged(self) -> dict[Dimension, int]:
+        """The dimensions that were judged before, -3..3."""
+        found: dict[Dimension, int | None] = {name: getattr(self.attitude, name) for name in DIMENSIONS}
+        return {name: degree for name, degree in found.items() if degree is not None}
 
     @property
     def authored(self) -> tuple[str, ...]:
@@ -109,7 +113,8 @@ class Participant:
 class ClosingContext:
     """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`.
 
-    `everybody` are the names of all people of the world: who is named among them is a person.
+    `judges`: how they stand to each other is asked. `everybody` are the names of all people of the world: who is named
+    among them is a person.
     """
 
     language: Language
@@ -118,6 +123,7 @@ class ClosingContext:
     goal: str
     goal_achieved: bool
     lines: tuple[SpokenLine, ...]
+    judges: bool = True
     everybody: frozenset[str] = frozenset()
     own_prompts: OwnPrompts = ()
 
@@ -190,16 +196,17 @@ class CommitmentDraft(_Bounded):
 
 
 class AttitudeDraft(_Bounded):
-    """How a person stands to the other now: in a word, and on three scales from -3 to 3."""
+    """How a person stands to the other now, on three scales from -3 to 3 (see people/attitude.py)."""
 
-    stance: Stance
     power: Degree
     intimacy: Degree
     task_oriented: Degree
 
 
 class SideExtraction(_Bounded):
-    """What one of those who took part takes away. `affinity` is how it likes the other now, -100..100."""
+    """What one of those who took part takes away. `affinity` is how it likes the other now, -100..100. `attitude` is
+    None where it was not judged: it stays as it was.
+    """
 
     affinity: int = Field(ge=-100, le=100)
     mood: Mood
@@ -207,7 +214,7 @@ class SideExtraction(_Bounded):
     facts: list[Claim] = Field(max_length=6)
     mid_term: list[MidTermDraft] = Field(max_length=3)
     commitments: list[CommitmentDraft] = Field(max_length=3)
-    attitude: AttitudeDraft
+    attitude: AttitudeDraft | None
 
 
 class Sides(_Bounded):

@@ -15,6 +15,9 @@ from world.time import WorldTime
 
 FILL_BATCH = 64
 
+QUERIES_KEPT = 64
+"""The vectors of the last queries: some are asked of every memory."""
+
 RANKED_AT_ONCE = 1000
 """So many items are ranked in about a millisecond: no longer than it takes until a thread has taken them up."""
 
@@ -45,11 +48,7 @@ class IndexedMemory:
         self._model = "" if embedder is None else embedder.name
         self._indexes = indexes or IndexCache()
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
-
-    @property
-    def embeds(self) -> bool:
-        """See MemoryStore."""
-        return self._embedder is not None
+        self._asked: dict[str, Vectors] = {}
 
     def group_id(self, group: Group) -> str:
         """See MemoryStore."""
@@ -89,24 +88,6 @@ class IndexedMemory:
         if held is not None and len(held) <= RANKED_AT_ONCE:
             return held.rank(asked)
         return await asyncio.to_thread(index.rank, asked)
-
-    async def items(self, group: Group, at: WorldTime) -> list[Item]:
-        """See MemoryStore."""
-        return (await self._current(group, at, frozenset(Kind))).items
-
-    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
-        """See MemoryStore."""
-        return 0 if self._embedder is None else (await self._current(group, at, FACTS)).lacking
-
-    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
-        """See MemoryStore. A memory that has another embedder's vectors gets none of this one's."""
-        while pending := await self.pending_vectors(group, at):
-            index = await self._current(group, at, FACTS)
-            if not index.space.takes(self._space) or not await self._fill(group, index, None):
-                return pending
-            if await self.pending_vectors(group, at) >= pending:
-                return pending
-        return 0
 
     async def reembed(self) -> Reembedded:
         """Give what another embedder has embedded the vectors of the one that is set, a person at a time. Begun again,
@@ -171,8 +152,8 @@ class IndexedMemory:
         """Store vectors of items that lacked them; an item that was forgotten meanwhile gets none."""
         raise NotImplementedError
 
-    async def _fill(self, group: Group, index: PersonIndex, asked: Question | None) -> bool:
-        """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
+    async def _fill(self, group: Group, index: PersonIndex, asked: Question) -> bool:
+        """Give the newest of what may answer the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
         vectors = (await self._embed([text_of(item) for item in items])).vectors
         found = [(*key_of(item), vectors[text_of(item)]) for item in items if text_of(item) in vectors]
@@ -205,6 +186,8 @@ class IndexedMemory:
         """The query's vector. Who is asked about several things at once has the same query embedded once."""
         if self._embedder is None or not query.strip():
             return None
+        if query in self._asked:
+            return self._asked[query]
         asking = self._asking.get(query)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():
             asking = self._asking[query] = asyncio.create_task(self._embed_query(self._embedder, query))
@@ -217,4 +200,7 @@ class IndexedMemory:
         except KataribeError as exc:
             log.warning("recall by words alone: %s", exc)
             return None
+        self._asked[query] = vector
+        if len(self._asked) > QUERIES_KEPT:
+            del self._asked[next(iter(self._asked))]
         return vector

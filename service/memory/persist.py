@@ -96,6 +96,7 @@ def _seen(own: PersonSide, changes: SideChanges, partner: PersonSide, partners: 
         "affinity": partners.affinity,
         "mood": partners.mood,
         "stance": changes.stance,
+        "attitude": changes.attitude or None,
         "learned_facts": partners.self_facts,
         "facts": changes.facts,
         "mid_term": [

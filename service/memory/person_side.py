@@ -14,7 +14,7 @@ from service.memory.mid_term import expires_at
 from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
 from service.memory.validate import ValidClaim, ValidExtraction, ValidSide
-from service.people.attitude import felt_moods
+from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitments import around
 from service.people.commitments import expires_at as commitment_expires
 from service.people.place_names import node_named
@@ -60,6 +60,7 @@ class SideChanges:
     affinity: dict[str, int]
     mood: dict[str, str]
     stance: str
+    attitude: dict[str, int]
     self_facts: list[dict[str, Any]]
     facts: list[dict[str, Any]]
     mid_term: list[MidTermRow]
@@ -124,7 +125,8 @@ def side_changes(
     return SideChanges(
         affinity=affinity,
         mood=mood,
-        stance=attitude.stance,
+        stance=stance(sum_of([attitude]), world.language),
+        attitude=side.valid.attitude.model_dump() if side.valid.attitude else {},
         self_facts=[{"id": row.id, "statement": row.words, "turn": row.turn} for row in told],
         facts=[
             {"id": fact.id, "statement": fact.statement if fact.held else fact.words, "turn": fact.turn}
@@ -151,13 +153,13 @@ def _attitude(
         conversation_id=conversation.id,
         affinity_delta=side.valid.moved,
         met=True,
-        power=judged.power,
-        intimacy=judged.intimacy,
-        task_oriented=judged.task_oriented,
-        stance=world.say(f"people.stance.{judged.stance}"),
+        **(judged.model_dump() if judged else {}),
     )
     after = replace(before, attitudes=[*before.attitudes, change])
-    return change, {"before": before.affinity(*pair, side.at), "after": after.affinity(*pair, side.at)}
+    return change, {
+        "before": before.attitude(*pair, side.at).affinity,
+        "after": after.attitude(*pair, side.at).affinity,
+    }
 
 
 def _mood(

@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
+from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.lexical import normal
 from service.memory.mid_term import mid_term_memories
@@ -208,6 +209,17 @@ def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) 
     return new
 
 
+def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
+    """The first lines that together take no more than so many tokens."""
+    kept: list[str] = []
+    for line in told:
+        tokens -= estimate_tokens(line)
+        if tokens < 0:
+            break
+        kept.append(line)
+    return tuple(kept)
+
+
 def _told(item: Item) -> str:
     if isinstance(item, Fact):
         return item.shown
@@ -226,19 +238,13 @@ def _summaries(
         )
         for row in people
     ]
-    query = select(SummaryRow).where(
-        SummaryRow.world_id == world.id, SummaryRow.at <= world.now, SummaryRow.summary != "", or_(*wanted)
-    )
+    query = select(SummaryRow).where(SummaryRow.world_id == world.id, SummaryRow.at <= world.now, or_(*wanted))
     return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
 
 
 def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> ScalarSelect[str]:
     query = select(_LAST.conversation_id).where(
-        _LAST.world_id == world.id,
-        _LAST.person_id == person_id,
-        _LAST.partner_id == partner_id,
-        _LAST.at <= world.now,
-        _LAST.summary != "",
+        _LAST.world_id == world.id, _LAST.person_id == person_id, _LAST.partner_id == partner_id, _LAST.at <= world.now
     )
     return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(1).scalar_subquery()
 

@@ -98,7 +98,7 @@ class ValidSide:
     participant: Participant
     affinity: int
     mood: Mood
-    attitude: AttitudeDraft
+    attitude: AttitudeDraft | None
     self_facts: tuple[ValidClaim[SelfClaim], ...]
     facts: tuple[ValidClaim[Claim], ...]
     mid_term: tuple[ValidMidTerm, ...]
@@ -237,7 +237,7 @@ def _side(side: SideExtraction, view: _View, affinity_step: int, promised: froze
         participant=view.owner,
         affinity=moved_affinity(view.owner.affinity, side.affinity, affinity_step),
         mood=side.mood,
-        attitude=side.attitude,
+        attitude=side.attitude if view.context.judges else None,
         self_facts=self_facts,
         facts=facts,
         mid_term=mid_term,

@@ -15,7 +15,6 @@ from service.memory.extraction import (
     SelfClaim,
     SideExtraction,
     Sides,
-    Stance,
     SummarySentence,
 )
 from service.offline.lines import tells, told
@@ -26,7 +25,8 @@ _MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
 _LONGEST = 140
 _TALKED, _THANKED, _RUDE = 3, 3, -16
 """By how much the other is liked more or less, for what it said."""
-_STANCES: tuple[tuple[int, Stance], ...] = ((40, "fond"), (5, "kind"), (-4, "curious"), (-100, "uneasy"))
+_CLOSENESS: tuple[tuple[int, int], ...] = ((60, 3), (25, 2), (8, 1), (-7, 0), (-24, -1), (-59, -2), (-100, -3))
+"""How close somebody is by how much it likes the other; who leads, and what for, is not judged without a model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +72,9 @@ def _side(
         mid_term=_soon(heard, words),
         commitments=[],
         attitude=AttitudeDraft(
-            stance=next(name for least, name in _STANCES if affinity >= least), power=0, intimacy=0, task_oriented=0
+            power=owner.attitude.power or 0,
+            intimacy=next(degree for least, degree in _CLOSENESS if affinity >= least),
+            task_oriented=owner.attitude.task_oriented or 0,
         ),
     )
 

@@ -1,14 +1,15 @@
 """Owns how one person stands to another, and what mood a person is in: both are the sum of changes that are only added.
 
 A change carries its world time, so the state at any minute is a filter, and a closing that comes late (decision 4) adds
-its change where it belongs: affinity is a sum, and the last word in world time holds for stance and mood.
+its change where it belongs: affinity is a sum, and the last word in world time holds for what else was judged, and for
+mood. The three dimensions are those of LoCoMo's relationship reflection.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from sqlmodel import Session, col, select
 
@@ -36,18 +37,21 @@ _LIKING: tuple[tuple[int, str], ...] = (
 class Attitude:
     """How an owner stands to another person at one moment.
 
-    `affinity` is -100..100; `power`, `intimacy` and `task_oriented` are -3..3, None while nobody has judged them.
-    `times_met` counts their conversations; `last_met_at` is when the last of them ended.
+    `affinity` is -100..100. None while nobody has judged them, else -3..3: `power` (3: the owner has the say, -3: it
+    submits), `intimacy` (3: as close as can be, -3: closed) and `task_oriented` (3: nothing but the matter at hand, -3:
+    nothing but company). `times_met` counts their conversations; `last_met_at` is when the last of them ended.
     """
 
     affinity: int = 0
-    stance: str = ""
     power: int | None = None
     intimacy: int | None = None
     task_oriented: int | None = None
     times_met: int = 0
     last_met_at: WorldTime | None = None
 
+
+Dimension = Literal["power", "intimacy", "task_oriented"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 
 STRANGERS = Attitude()
 """How two stand who have had nothing to do with each other."""
@@ -74,6 +78,17 @@ def moved_affinity(before: int, proposed: int, step: int) -> int:
 def liking(affinity: int, name: str, language: Language) -> str:
     """How somebody with that affinity (-100..100) likes the one of that name, said to that somebody."""
     return sentence(language, next(key for least, key in _LIKING if affinity >= least), name=name)
+
+
+def stance(attitude: Attitude, language: Language) -> str:
+    """The three dimensions in words; those that are 0 are passed over. Empty: nobody has judged them."""
+    judged = {name: degree for name in DIMENSIONS if (degree := getattr(attitude, name)) is not None}
+    told = [sentence(language, f"people.{name}.{_step(degree)}") for name, degree in judged.items() if degree]
+    return sentence(language, "people.stance_joined").join(told or [sentence(language, "people.even")] * bool(judged))
+
+
+def _step(degree: int) -> str:
+    return f"{'up' if degree > 0 else 'down'}_{abs(degree)}"
 
 
 def felt_mood(feeling: Feeling | None, authored: Mood, now: WorldTime, cools_hours: int) -> Mood:
@@ -199,7 +214,6 @@ def _judged(change: AttitudeChangeRow) -> Mapping[str, Any]:
         "power": change.power,
         "intimacy": change.intimacy,
         "task_oriented": change.task_oriented,
-        "stance": change.stance or None,
         "last_met_at": WorldTime(change.at) if change.met else None,
     }
     return {name: value for name, value in said.items() if value is not None}

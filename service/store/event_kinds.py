@@ -160,6 +160,11 @@ class ConversationClosed(_OfTwo):
     """Both remember the conversation. The person opened it."""
 
     kind = "conversation_closed"
+    attitudes: dict[str, dict[str, int]] = _left_out(
+        "how each stands to the other from now on, by person id: `affinity` -100..100; `power`, `intimacy` and "
+        "`task_oriented` -3..3, where they were judged",
+        {"aoi": {"affinity": 12, "power": -1, "intimacy": 2, "task_oriented": 0}},
+    )
 
 
 class ClosingFailed(_OfTwo):

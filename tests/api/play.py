@@ -109,7 +109,7 @@ def recollection(
     learned: tuple[tuple[str, int], ...] = (),
     facts: tuple[Mapping[str, Any], ...] = (),
     mid_term: tuple[tuple[str, str, int], ...] = (),
-    stance: str = "neutral",
+    intimacy: int = 0,
     topics: tuple[str, ...] = (),
     mood: str = "neutral",
 ) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def recollection(
     first = {
         "facts": [{**claim("", 0), **fact} for fact in facts],
         "mid_term": [{"content": content, "importance": weight, "turn": at} for content, weight, at in mid_term],
-        "stance": stance,
+        "intimacy": intimacy,
     }
     second = {"affinity": affinity, "mood": mood, "self_facts": [self_claim(text, at) for text, at in learned]}
     return plain(summary, topics=topics, first=first, second=second)
@@ -145,7 +145,7 @@ SISTER: Mapping[Language, dict[str, Any]] = {
             },
         ),
         mid_term=(("Lotte has left for the harbour town", "high", 1), ("The rye is gone early", "low", 3)),
-        stance="fond",
+        intimacy=2,
         topics=("sister", "rye"),
         mood="happy",
     ),
@@ -170,7 +170,7 @@ SISTER: Mapping[Language, dict[str, Any]] = {
             },
         ),
         mid_term=(("ロッテは港町へ引っ越した", "high", 1),),
-        stance="fond",
+        intimacy=2,
         topics=("妹",),
         mood="happy",
     ),

@@ -45,7 +45,15 @@ def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
         "npc_id": "baker",
         "now": "2026-04-01T07:00",
         "found": False,
-        "relation": {"affinity": 0, "conversation_count": 0, "last_met_at": None, "stance": ""},
+        "relation": {
+            "affinity": 0,
+            "conversation_count": 0,
+            "last_met_at": None,
+            "stance": "",
+            "power": None,
+            "intimacy": None,
+            "task_oriented": None,
+        },
         "last_meeting": None,
         "facts": [],
         "turns": [],
@@ -67,7 +75,10 @@ def test_after_a_talk_everything_promised_is_there(client: TestClient, script: S
         "affinity": 8,
         "conversation_count": 1,
         "last_met_at": "2026-04-01T07:00",
-        "stance": "fond and trusting",
+        "stance": "close",
+        "power": 0,
+        "intimacy": 2,
+        "task_oriented": 0,
     }
     assert told["last_meeting"] == {
         "conversation_id": held["id"],

@@ -75,7 +75,7 @@ def recollection(*, summary: str = FAMILY_TOLD, first: Fields = NOTHING, second:
     aoi = {
         "facts": [claim("Taro has two children called Mio and Riku", 1)],
         "mid_term": [{"content": "Bring a present for the children Mio and Riku", "importance": "medium"}],
-        "stance": "fond",
+        "intimacy": 2,
     }
     taro = {"affinity": 8, "mood": "happy", "self_facts": [self_claim("calls his children Mio and Riku", 1)]}
     return extraction(summary, topics=("family",), first={**aoi, **first}, second={**taro, **second})
@@ -87,13 +87,13 @@ def pair_recollection(*, first: Fields = NOTHING, second: Fields = NOTHING) -> C
         "affinity": 5,
         "facts": [claim("Mio has painted her boat green", 1, subject="Mio")],
         "mid_term": [{"content": "Help Mio to paint the boat", "importance": "high"}],
-        "stance": "fond",
+        "intimacy": 2,
     }
     mio = {
         "affinity": 9,
         "facts": [claim("Aoi keeps a photograph of a tower", 2, subject="Aoi")],
         "mid_term": [{"content": "Look at the photograph of the tower", "turn": 2, "importance": "low"}],
-        "stance": "curious",
+        "intimacy": 1,
     }
     return extraction(BOAT_TOLD, topics=("boat",), first={**aoi, **first}, second={**mio, **second})
 

@@ -16,7 +16,7 @@ from service.errors import ModelBroken, ModelTimeout, WrongPhase
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.extraction import ClosingContext
-from service.people.attitude import attitudes_among, mood
+from service.people.attitude import DIMENSIONS, attitudes_among, mood
 from service.people.worlds import WorldRepository
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -52,7 +52,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.store.conversations import main
-from world.time import WorldTime
+from world.time import LATEST, MINUTES_PER_DAY, WorldTime
 
 SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
 BROKEN = ModelBroken(model="m", reason="no JSON")
@@ -122,8 +122,13 @@ def test_a_closing_stores_what_was_recollected(room: ConversationDependencies, s
     ]
     assert [r["content"] for r in rows(room, MidTermRow)] == [TOLD]
     assert [r["statement"] for r in rows(room, SelfFactRow)] == ["calls his children Mio and Riku"]
-    changes = {r["owner_id"]: (r["other_id"], r["affinity_delta"], r["stance"]) for r in rows(room, AttitudeChangeRow)}
-    assert changes == {"aoi": ("npc_taro", 0, "fond and trusting"), "npc_taro": ("aoi", 8, "neither warm nor cold")}
+    changes = {
+        r["owner_id"]: (r["other_id"], r["affinity_delta"], r["intimacy"]) for r in rows(room, AttitudeChangeRow)
+    }
+    assert changes == {
+        "aoi": ("npc_taro", 0, 2),
+        "npc_taro": ("aoi", 8, 0),
+    }
     assert [(r["person_id"], r["mood"]) for r in rows(room, MoodRow)] == [("aoi", "neutral"), ("npc_taro", "happy")]
     assert todays(room, "aoi") == [conversation_id]
     assert [r["conversation_id"] for r in rows(room, FactRow)] == [conversation_id]
@@ -268,7 +273,7 @@ def test_what_was_remembered_stands_in_the_next_scene_as_a_summary(
         assert context.times_met == 1
         assert context.last_meeting is not None
         assert (context.last_meeting.summary, context.last_meeting.ago) == (FAMILY_TOLD, "2 days ago")
-    assert character.stance == "fond and trusting"
+    assert character.stance == "close"
     assert character.mid_term == ()  # two days have passed
     assert npc.affinity == 8
     assert npc.learned == (TOLD,)
@@ -298,7 +303,7 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     pass_minutes(room, 60)
     later = _spoken(room, script)
     angry = {"affinity": 10, "mood": "angry", "self_facts": []}
-    script.enqueue(recollection(first={"facts": [], "mid_term": [], "stance": "uneasy"}, second=angry))
+    script.enqueue(recollection(first={"facts": [], "mid_term": [], "intimacy": -1}, second=angry))
     _close(room, later)
     _reopen(room, earlier)
     script.enqueue(recollection(second={"affinity": 15, "self_facts": []}))
@@ -306,7 +311,7 @@ def test_a_late_closing_of_an_earlier_talk_leaves_the_later_mood_and_stance(
     ended_at = WorldTime(talk(room, later).ended_at or 0)
     stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], ended_at))
     aoi, taro = stood["aoi", "npc_taro"], stood["npc_taro", "aoi"]
-    assert (aoi.stance, aoi.times_met, aoi.last_met_at) == ("a little uneasy", 2, ended_at)
+    assert (aoi.intimacy, aoi.times_met, aoi.last_met_at) == (-1, 2, ended_at)
     assert (taro.affinity, taro.times_met) == (15, 2)  # what each talk did is added
     assert room.database.read_now(lambda s: mood(s, room.worlds.open(s, "main"), "npc_taro", 6)) == "angry"
 
@@ -366,3 +371,71 @@ def test_a_timeout_of_the_closing_leaves_the_two_free_to_talk_again(
     again = meet(room)
     asyncio.run(Engine(room).converse(main(again)))
     assert _close(room, again).phase == Phase.CLOSED
+
+
+def test_a_closing_judges_from_how_each_stood_and_from_what_it_remembers_of_each_dimension(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    orders = "Carry my nets down to the pier! I order it, and I have decided it."
+    script.enqueue(says(HELLO), replies(orders, leaves=True))
+    before = {"attitude": {"power": -1, "intimacy": 2, "task_oriented": 0}, "facts": [], "mid_term": []}
+    conversation_id = meet(room)
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    script.enqueue(recollection(first=before, second={"self_facts": []}))
+    _close(room, conversation_id)
+    assert "Attitude before" not in _asked_last(script), "nobody had judged them"
+    pass_minutes(room, MINUTES_PER_DAY)
+    later = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, later)
+    asked = _asked_last(script)
+    assert "Attitude before: power -1 intimacy 2 task_oriented 0" in asked
+    assert f"On power: (yesterday) Taro: {orders}" in asked
+    assert "On intimacy" not in asked, "nothing that was said bears on it"
+    stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
+    assert [getattr(stood["aoi", "npc_taro"], name) for name in DIMENSIONS] == [0, 2, 0], "as it was judged now"
+
+
+def test_an_attitude_that_was_not_judged_stays_as_it_was(room: ConversationDependencies, script: ScriptedModel) -> None:
+    first = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, first)
+    second = _spoken(room, script)
+    script.enqueue(recollection(first={"attitude": None}, second={"affinity": 9, "attitude": None}))
+    changes = _close(room, second).changes
+    assert changes is not None
+    assert (changes["stance"], changes["attitude"]) == ("", None)
+    stood = room.database.read_now(lambda s: attitudes_among(s, "main", ["aoi", "npc_taro"], LATEST))
+    assert stood["aoi", "npc_taro"].intimacy == 2
+
+
+def test_the_event_of_a_closing_tells_in_numbers_how_the_two_stand_now(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    conversation_id = _spoken(room, script)
+    script.enqueue(recollection())
+    _close(room, conversation_id)
+    (closed,) = [
+        e for e in room.database.read_now(lambda s: events_after(s, "main", 0, 1000)) if e.kind == "conversation_closed"
+    ]
+    assert closed.data["attitudes"] == {
+        "aoi": {"affinity": 0, "power": 0, "intimacy": 2, "task_oriented": 0},
+        "npc_taro": {"affinity": 8, "power": 0, "intimacy": 0, "task_oriented": 0},
+    }
+
+
+def test_who_wants_no_attitudes_is_asked_for_none(room: ConversationDependencies, script: ScriptedModel) -> None:
+    off = room.settings.memory.model_copy(update={"attitude": "off"})
+    room = replace(room, settings=room.settings.model_copy(update={"memory": off}))
+    for _ in range(2):
+        conversation_id = _spoken(room, script)
+        script.enqueue(recollection())
+        changes = _close(room, conversation_id).changes
+        assert "attitude" not in _asked_last(script).casefold()
+        assert changes is not None
+        assert (changes["stance"], changes["attitude"]) == ("", None)
+    assert {row["intimacy"] for row in rows(room, AttitudeChangeRow)} == {None}
+
+
+def _asked_last(script: ScriptedModel) -> str:
+    return "\n".join(message.content for message in script.history[-1].messages)

@@ -167,12 +167,12 @@ def test_each_remembers_its_own_view(room: ConversationDependencies, script: Scr
         "mio": (TOWER_TOLD, "aoi"),
     }
     changes = {
-        (r["owner_id"], r["other_id"]): (r["affinity_delta"], r["stance"], r["met"])
+        (r["owner_id"], r["other_id"]): (r["affinity_delta"], r["intimacy"], r["met"])
         for r in rows(room, AttitudeChangeRow)
     }
     assert changes == {
-        ("aoi", "mio"): (5, "fond and trusting", True),
-        ("mio", "aoi"): (9, "curious to know more", True),
+        ("aoi", "mio"): (5, 2, True),
+        ("mio", "aoi"): (9, 1, True),
     }
     assert rows(room, SelfFactRow) == []
 
@@ -196,10 +196,10 @@ def test_the_changes_are_the_first_ones_and_under_partner_the_others(
     assert changes is not None
     assert changes["affinity"] == {"before": 0, "after": 9}
     assert changes["mood"] == {"before": "neutral", "after": "neutral"}
-    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("fond and trusting", [], [])
+    assert (changes["stance"], changes["learned_facts"], changes["rejected"]) == ("close", [], [])
     assert [fact["statement"] for fact in changes["facts"]] == ["Mio has painted her boat green"]
     partner = changes["partner"]
-    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "curious to know more")
+    assert (partner["affinity"], partner["stance"]) == ({"before": 0, "after": 5}, "friendly")
     assert [fact["statement"] for fact in partner["facts"]] == [TOWER_TOLD + " (a plan)"]
     assert [memory["importance"] for memory in partner["mid_term"]] == ["low"]
 
@@ -256,7 +256,7 @@ def test_what_was_remembered_stands_in_both_ones_next_scenes(
     assert f"(yesterday) {TOWER_TOLD} (a plan)" in mio.known, "beside what was said and bears on her goal"
     assert len(set(mio.known)) == len(mio.known)
     assert aoi.known == ("(yesterday) Mio has painted her boat green",)
-    assert (mio.stance, aoi.stance) == ("curious to know more", "fond and trusting")
+    assert (mio.stance, aoi.stance) == ("friendly", "close")
     assert mio.mid_term == ()
     assert aoi.mid_term == (f"(yesterday) {GREEN_TOLD}",)
 

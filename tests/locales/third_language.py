@@ -47,7 +47,7 @@ class Murmurer:
         return {**told, "goal": "⟦g⟧", "success_criteria": "⟦s⟧", "goal_achieved": False}
 
     def _closing(self, _: Any) -> dict[str, Any]:
-        return plain("⟦They murmured.⟧", first={"stance": "fond"})
+        return plain("⟦They murmured.⟧", first={"intimacy": 2})
 
     def _decision(self, _: Any) -> dict[str, Any]:
         return {"thought": "⟦hm⟧", "choice": 1, "target": "", "goal": "⟦g⟧", "success_criteria": "⟦s⟧"}

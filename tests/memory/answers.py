@@ -27,7 +27,7 @@ def commitment(what: str, turn: int, **fields: Any) -> dict[str, Any]:
     return {"to": "b", "what": what, "where": "", "when": "", "turn": turn, "mode": "planned", **fields}
 
 
-def side(*, stance: str = "neutral", attitude: Fields | None = None, **fields: Any) -> dict[str, Any]:
+def side(*, intimacy: int = 0, attitude: Fields | None = NOTHING, **fields: Any) -> dict[str, Any]:
     """One person's entry."""
     soon = [{"turn": 1, "mode": "planned", **draft} for draft in map(dict, fields.pop("mid_term", ()))]
     nothing: dict[str, Any] = {
@@ -38,7 +38,7 @@ def side(*, stance: str = "neutral", attitude: Fields | None = None, **fields: A
         "mid_term": soon,
         "commitments": [],
     }
-    judged = {"stance": stance, "power": 0, "intimacy": 0, "task_oriented": 0, **(attitude or {})}
+    judged = None if attitude is None else {"power": 0, "intimacy": intimacy, "task_oriented": 0, **attitude}
     return {**nothing, "attitude": judged, **fields}
 
 

@@ -96,7 +96,9 @@ def prepared(
     """The closing's question; `memories` are the character's."""
     remembered = {row.opener_id: memories, row.partner_id: ()}
     before = read_before(session, world, row, mood_cools_hours=6)
-    return prepare(world, row, _turns(session, row), remembered, before, mood_cools_hours=6)
+    return prepare(
+        world, row, _turns(session, row), remembered, dict.fromkeys(remembered, ()), before, mood_cools_hours=6
+    )
 
 
 def closed(

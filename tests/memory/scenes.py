@@ -128,7 +128,7 @@ def answer(
     mio = {
         "facts": list(remembered),
         "mid_term": [draft.model_dump() for draft in mid_term],
-        "stance": "curious",
+        "intimacy": 1,
         "affinity": 12,
         **first,
     }

@@ -104,8 +104,8 @@ def test_a_conversation_is_settled_in_every_table_and_the_changes_say_so(
         assert session.get_one(SummaryRow, ("main", CHARACTER, "a")).topics == ["goats"]
         stood = attitudes_among(session, "main", [CHARACTER, NPC], START)
         own, partners = stood[CHARACTER, NPC], stood[NPC, CHARACTER]
-        assert (own.affinity, own.times_met, own.stance) == (12, 1, "curious to know more")
-        assert (partners.affinity, partners.times_met, partners.stance) == (20, 1, "neither warm nor cold")
+        assert (own.affinity, own.times_met, own.intimacy) == (12, 1, 1)
+        assert (partners.affinity, partners.times_met, partners.intimacy) == (20, 1, 0)
         assert session.get_one(MoodRow, ("main", NPC, "a")).mood == "happy"
         assert [row.turn for row in self_facts(session, "main", NPC)] == [1]
         assert todays_of(session, worlds) == ["Taro told Mio of his goats."]
@@ -121,7 +121,6 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
         "mid_term": [{"content": "Bring Mio a jar tomorrow", "turn": 1, "mode": "planned", "importance": "medium"}],
         "commitments": [commitment("Bring Mio a jar", 1, to="a", where="the hill", when="2026-04-02T09:00")],
         "attitude": {"power": 1, "intimacy": 2, "task_oriented": -1},
-        "stance": "kind",
     }
 
     def work(session: Session) -> dict[str, Any]:
@@ -137,7 +136,7 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
         assert recent.last_summary.summary == "Mio told Taro of her bees."
         told = f'Taro said: "{lines[1]}"'
         assert [row.content for row in recent.mid_term] == [f"You promised Mio (Thu 2 Apr): {told}"]
-        assert (recent.attitude.stance, recent.attitude.power, recent.attitude.intimacy) == ("well disposed", 1, 2)
+        assert (recent.attitude.power, recent.attitude.intimacy, recent.attitude.task_oriented) == (1, 2, -1)
         assert self_facts(session, "main", NPC) == [], "what it was told is no fact about itself"
         (promised,) = session.exec(select(CommitmentRow)).all()
         assert (promised.by_id, promised.to_id, promised.what, promised.place) == (
@@ -152,7 +151,8 @@ def test_the_npc_has_a_memory_of_its_own_of_what_it_was_told(database: Database,
 
     partner = database.write_now(work)["partner"]
     assert [fact["statement"] for fact in partner["facts"]] == ["Mio keeps bees on the hill"]
-    assert (partner["stance"], partner["learned_facts"]) == ("well disposed", [])
+    assert (partner["stance"], partner["learned_facts"]) == ("a little ahead, close, inclined to chat", [])
+    assert partner["attitude"] == taro["attitude"]
 
 
 def test_what_a_character_tells_of_itself_is_kept_in_its_words(database: Database, worlds: WorldRepository) -> None:

@@ -11,6 +11,7 @@ from sqlmodel import Session
 
 from service.content.profile import Mood
 from service.conversation.dependencies import ConversationDependencies
+from service.locales import Language
 from service.people.attitude import (
     STRANGERS,
     Attitude,
@@ -24,6 +25,7 @@ from service.people.attitude import (
     moods,
     moved_affinity,
     set_affinity,
+    stance,
 )
 from service.store.tables import AttitudeChangeRow, MoodRow
 from tests.conversation.talks import pass_minutes
@@ -96,14 +98,14 @@ def test_two_who_never_met_are_strangers(room: ConversationDependencies) -> None
 
 
 def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: ConversationDependencies) -> None:
-    change(room, "a", NOON, affinity_delta=8, met=True, stance="kind", power=1, intimacy=2, task_oriented=-3)
+    change(room, "a", NOON, affinity_delta=8, met=True, power=1, intimacy=2, task_oriented=-3)
     change(room, "b", NOON + 60, affinity_delta=-3, met=True)
-    change(room, "c", NOON + 90, affinity_delta=4, stance="wary")
+    change(room, "c", NOON + 90, affinity_delta=4, intimacy=-1)
     assert at(room, NOON - 1, "npc_taro", "aoi") == STRANGERS
-    first = Attitude(affinity=8, stance="kind", power=1, intimacy=2, task_oriented=-3, times_met=1, last_met_at=NOON)
+    first = Attitude(affinity=8, power=1, intimacy=2, task_oriented=-3, times_met=1, last_met_at=NOON)
     assert at(room, NOON, "npc_taro", "aoi") == first
     last = at(room, NOON + 90, "npc_taro", "aoi")
-    assert (last.affinity, last.stance, last.power) == (9, "wary", 1)
+    assert (last.affinity, last.intimacy, last.power) == (9, -1, 1)
     assert (last.times_met, last.last_met_at) == (2, NOON + 60), "what an author sets is no meeting"
 
 
@@ -111,11 +113,11 @@ def test_an_attitude_at_any_minute_is_the_sum_of_the_changes_until_then(room: Co
 def test_closings_add_up_to_the_same_in_whatever_order_they_come(
     room: ConversationDependencies, order: tuple[int, ...]
 ) -> None:
-    talks = [(5, "kind"), (-9, ""), (30, "fond")]
+    talks = [(5, 1), (-9, None), (30, 2)]
     for i in order:
-        change(room, f"talk{i}", NOON + i, affinity_delta=talks[i][0], stance=talks[i][1], met=True)
+        change(room, f"talk{i}", NOON + i, affinity_delta=talks[i][0], intimacy=talks[i][1], met=True)
     found = at(room, NOON + 9, "npc_taro", "aoi")
-    assert (found.affinity, found.stance, found.times_met, found.last_met_at) == (26, "fond", 3, NOON + 2)
+    assert (found.affinity, found.intimacy, found.times_met, found.last_met_at) == (26, 2, 3, NOON + 2)
 
 
 def test_affinity_is_shown_within_its_bounds_whatever_it_adds_up_to(room: ConversationDependencies) -> None:
@@ -182,3 +184,28 @@ def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_
     assert both == {"aoi": "neutral", "npc_taro": "angry"}
     pass_minutes(room, 6 * 60)
     assert felt() == "happy"
+
+
+@pytest.mark.parametrize(
+    ("language", "judged", "told"),
+    [
+        ("en", (-2, 1, 0), "deferential, friendly"),
+        ("ja", (-2, 1, 0), "従属的、打ち解けている"),
+        ("en", (3, -3, -3), "in command, closed, there for the company alone"),
+        ("en", (0, 0, 0), "neither above nor below, neither near nor far"),
+        ("ja", (0, 0, 2), "用件中心"),
+    ],
+)
+def test_the_three_dimensions_are_told_in_words(language: Language, judged: tuple[int, int, int], told: str) -> None:
+    power, intimacy, task_oriented = judged
+    assert stance(Attitude(power=power, intimacy=intimacy, task_oriented=task_oriented), language) == told
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_every_degree_has_its_own_words_and_who_was_not_judged_has_none(language: Language) -> None:
+    assert stance(STRANGERS, language) == ""
+    told = set()
+    for degree in (-3, -2, -1, 1, 2, 3):
+        told |= {stance(Attitude(power=degree), language), stance(Attitude(intimacy=degree), language)}
+        told.add(stance(Attitude(task_oriented=degree), language))
+    assert len(told) == 18

@@ -198,7 +198,7 @@ def script() -> ScriptedModel:
     model.enqueue(ModelServerError(model="scripted", status_code=500, reason="it is on fire"), role="closing")
     facts = [claim("Taro painted the boat red.", 1), claim("Taro sold the lighthouse to a whale.", 9)]
     mid_term = [{"content": "Come on Friday", "importance": "high"}]
-    aoi = {"facts": facts, "mid_term": mid_term, "stance": "curious"}
+    aoi = {"facts": facts, "mid_term": mid_term, "intimacy": 1}
     closing = plain("They spoke of the boat.", topics=("boat",), first=aoi, second={"affinity": -5, "mood": "angry"})
     model.enqueue(closing, role="closing")
     return model

@@ -16,6 +16,7 @@ from service.api import (
     conversations,
     events,
     health,
+    memories,
     memory_graph,
     people,
     problem,
@@ -44,6 +45,7 @@ from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
@@ -109,19 +111,28 @@ def create_app(
             )
             runner = ConversationRunner(conversation)
             decision = DecisionDependencies(settings=settings, database=database, memory=store, models=speaking)
+            vectors = VectorFiller(conversation)
             world_runner = WorldRunner(
                 WorldDependencies(
-                    conversation=conversation, decision=decision, engine=Engine(conversation), outbox=runner.outbox
+                    conversation=conversation,
+                    decision=decision,
+                    engine=Engine(conversation),
+                    outbox=runner.outbox,
+                    vectors=vectors,
                 )
             )
             clock_scheduler = ClockScheduler(world_runner)
             app.state.deps = ApiDependencies(
-                conversation=conversation, runner=runner, world_runner=world_runner, clock_scheduler=clock_scheduler
+                conversation=conversation,
+                runner=runner,
+                world_runner=world_runner,
+                clock_scheduler=clock_scheduler,
+                vectors=vectors,
             )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
                 ending.push_async_callback(speaking.aclose)
-                for part in (runner, world_runner, clock_scheduler):
+                for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)
                 yield
@@ -156,6 +167,7 @@ def create_app(
         commitments.router,
         actions.router,
         memory_graph.router,
+        memories.router,
         health.router,
         login,
         pages.router,

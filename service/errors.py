@@ -6,9 +6,11 @@ KataribeError
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
 ├── BodyTooLarge            413   the request's body is longer than it may be
+├── TooManyLines            413   a past of more lines than one call may give
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
 ├── Invalid                 422   an input that parses but cannot be meant
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
+│   ├── LinesWrong          422   lines of a past that cannot be taken; nothing of it was written
 │   └── TickTooLong         422   a tick that orders more than may be lived at once
 ├── Conflict                409
 │   ├── Busy                      somebody talks already
@@ -50,6 +52,7 @@ KataribeError
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from service.locales import Language, Phrase, sentence
@@ -105,6 +108,12 @@ class BodyTooLarge(KataribeError):
     status, slug = 413, "body-too-large"
 
 
+class TooManyLines(KataribeError):
+    """Facts: `most`."""
+
+    status, slug = 413, "too-many-lines"
+
+
 class NotFound(KataribeError):
     """Facts: `kind` (of `kinds` in the locales), `id`."""
 
@@ -125,6 +134,24 @@ class KeyReused(Invalid):
     """Facts: `key`."""
 
     slug = "idempotency-key-reused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrongLine:
+    """What is wrong with a line of a past, and `where` it stands: ``line 3.at``, ``statements.2``."""
+
+    where: str
+    reason: Phrase
+
+
+class LinesWrong(Invalid):
+    """`found` are all of them. Facts: `count`."""
+
+    slug = "lines-wrong"
+
+    def __init__(self, found: Sequence[WrongLine]) -> None:
+        self.found = tuple(found)
+        super().__init__(count=len(found))
 
 
 class TickTooLong(Invalid):

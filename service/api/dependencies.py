@@ -13,6 +13,7 @@ from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
+from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.store.idempotency import Once
 from service.store.tables import MAIN_WORLD
@@ -29,6 +30,7 @@ class ApiDependencies:
     runner: ConversationRunner
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
+    vectors: VectorFiller
 
     async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
         """What `work` reads of the world as it stands."""

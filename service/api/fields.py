@@ -31,6 +31,9 @@ def _whole(value: object) -> object:
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 """A JSON integer: ``5``, and ``5.0`` as engines write it whose numbers are all floats; not ``"5"``, not ``true``."""
 
+OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(_whole)]
+"""The same, from 1 to 10."""
+
 
 class Out(BaseModel):
     """What a client is answered. Rows and values become it by their attributes, those within it too."""

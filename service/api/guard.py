@@ -3,7 +3,9 @@ long.
 """
 
 import asyncio
+import re
 from collections.abc import Collection
+from contextlib import suppress
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -18,6 +20,17 @@ from service.errors import BodyTooLarge, CrossSite, HostNotAllowed, KataribeErro
 from service.settings import Settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+PAST = re.compile(r"/people/[^/]+/memory/?")
+"""The path by which a past is given."""
+
+PAST_BYTES = 16 * 1024 * 1024
+"""How long the body of a past may be, at least."""
+
+JSON_LINES = frozenset({"application/x-ndjson", "application/jsonl", "application/jsonlines"})
+
+SLOWEST_BYTES_A_SECOND = 100_000
+"""A past that comes in pieces has a second more for every so many bytes of it."""
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -43,13 +56,19 @@ class Guard:
             if scope["method"] not in _SAFE:
                 self._check_site(headers)
             self._check_key(scope)
-            receive = await self._whole_body(headers, receive)
+            past = scope["method"] == "POST" and PAST.fullmatch(scope["path"]) is not None
+            most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
+            if past and media_type(headers) in JSON_LINES:
+                receive = self._in_pieces(most, receive)
+            else:
+                receive = await self._whole_body(headers, most, receive)
         except KataribeError as exc:
             await _refusal(scope, headers, exc)(scope, receive, send)
         except ClientDisconnect:
             pass  # it left in the middle of its body: there is nobody to answer
         else:
-            await self._app(scope, receive, send)
+            with suppress(ClientDisconnect):  # it left in the middle of its past
+                await self._app(scope, receive, send)
 
     def _check_site(self, headers: Headers) -> None:
         """A browser says where a page comes from that writes; other clients say nothing, and are let in.
@@ -71,8 +90,9 @@ class Guard:
         if self._key is not None and scope["path"] not in OPEN and not self._key.is_shown(HTTPConnection(scope)):
             raise KeyMissing
 
-    async def _whole_body(self, headers: Headers, receive: Receive) -> Receive:
-        """Wait for the body and give it back as one message: no endpoint takes it in pieces, and some never read it.
+    async def _whole_body(self, headers: Headers, most: int, receive: Receive) -> Receive:
+        """Wait for the body of at most `most` bytes and give it back as one message: few endpoints take it in pieces,
+        and some never read it.
 
         Raises:
             BodyTooLarge: as soon as it is, or is announced to be, longer than the limit.
@@ -82,11 +102,11 @@ class Guard:
         length = headers.get("content-length", "0")
         if length == "0" and "transfer-encoding" not in headers:
             return receive
-        if length.isdecimal() and int(length) > self._max_body_bytes:
-            raise BodyTooLarge(limit_bytes=self._max_body_bytes)
+        if length.isdecimal() and int(length) > most:
+            raise BodyTooLarge(limit_bytes=most)
         try:
             async with asyncio.timeout(self._body_seconds):
-                body = await self._read(receive)
+                body = await _read(receive, most)
         except TimeoutError as exc:
             raise RequestTooSlow(seconds=self._body_seconds) from exc
         told = False
@@ -100,17 +120,48 @@ class Guard:
 
         return replay
 
-    async def _read(self, receive: Receive) -> bytes:
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnect
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self._max_body_bytes:
-                raise BodyTooLarge(limit_bytes=self._max_body_bytes)
-        return bytes(body)
+    def _in_pieces(self, most: int, receive: Receive) -> Receive:
+        """The body as it comes, in pieces, at most `most` bytes of it. Whoever reads it is told what `_whole_body`
+        raises.
+        """
+        size, ended = 0, False
+        begun = asyncio.get_running_loop().time()
+
+        async def piece() -> Message:
+            nonlocal size, ended
+            if ended:
+                return await receive()
+            patience = self._body_seconds + size / SLOWEST_BYTES_A_SECOND
+            try:
+                async with asyncio.timeout_at(begun + patience):
+                    message = await receive()
+            except TimeoutError as exc:
+                raise RequestTooSlow(seconds=round(patience)) from exc
+            size += len(message.get("body", b""))
+            ended = not message.get("more_body", False)
+            if size > most:
+                raise BodyTooLarge(limit_bytes=most)
+            return message
+
+        return piece
+
+
+def media_type(headers: Headers) -> str:
+    """What the body says it is, without parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > most:
+            raise BodyTooLarge(limit_bytes=most)
+    return bytes(body)
 
 
 def _refusal(scope: Scope, headers: Headers, error: KataribeError) -> Response:

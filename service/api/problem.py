@@ -14,9 +14,10 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from service.api.request_id import HEADER
-from service.errors import KataribeError
+from service.errors import KataribeError, LinesWrong
 from service.locales import Language, language_accepted, room, sentence
 from service.logs import REQUEST_ID
+from service.memory.seed_lines import Past, Statement, Summary, Turn
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
@@ -59,6 +60,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
         400: "The body cannot be read",
         404: "Not there",
         409: "The world is not in a state for this",
+        413: "The body is too long",
         422: "The request is wrong",
         502: "The language model failed",
         503: "Something this needs is away or not configured",
@@ -82,14 +84,19 @@ def install(app: FastAPI) -> None:
 
 
 class _Described:
-    """The app's OpenAPI with the schema of problems: responses that are no JSON cannot bring a model of their own."""
+    """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or is read as it comes, cannot
+    bring a model of its own.
+    """
 
     def __init__(self, describe_app: Callable[[], dict[str, Any]]) -> None:
         self._describe_app = describe_app
 
     def __call__(self) -> dict[str, Any]:
         described = self._describe_app()
-        _, schemas = models_json_schema([(Problem, "serialization")], ref_template=_REF)
+        _, schemas = models_json_schema(
+            [(Problem, "serialization"), *((line, "validation") for line in (Past, Statement, Turn, Summary))],
+            ref_template=_REF,
+        )
         described["components"]["schemas"].update(schemas["$defs"])
         return described
 
@@ -102,6 +109,9 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
         status=error.status,
         detail=error.sentence(language),
         facts=to_jsonable_python(error.facts, fallback=str) or None,
+        errors=[FieldError(field=one.where, message=one.reason.of(language)) for one in error.found]
+        if isinstance(error, LinesWrong)
+        else None,
     )
 
 

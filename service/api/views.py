@@ -80,20 +80,21 @@ def today(row: SummaryRow, world: WorldView) -> TodayOut:
 def fact(found: Recalled, world: WorldView) -> FactOut:
     """A remembered fact."""
     learned_at = found.fact.created_at
-    return FactOut.of(found.fact, learned_at=learned_at, ago=_ago(learned_at, world), score=found.score)
+    return FactOut.of(found.fact, learned_at=learned_at, ago=ago_in(learned_at, world), score=found.score)
 
 
 def heard_turn(found: Recalled, world: WorldView) -> HeardTurnOut:
     """A turn that was found."""
-    return HeardTurnOut.of(found.turn, ago=_ago(found.turn.at, world), score=found.score)
+    return HeardTurnOut.of(found.turn, ago=ago_in(found.turn.at, world), score=found.score)
 
 
 def last_meeting(row: SummaryRow, world: WorldView) -> LastMeetingOut:
     """The last closed conversation of two."""
-    return LastMeetingOut.of(row, elapsed_minutes=world.now - row.at, ago=_ago(WorldTime(row.at), world))
+    return LastMeetingOut.of(row, elapsed_minutes=world.now - row.at, ago=ago_in(WorldTime(row.at), world))
 
 
-def _ago(then: WorldTime, world: WorldView) -> str:
+def ago_in(then: WorldTime, world: WorldView) -> str:
+    """The world time since then, as the world's language says it."""
     return ago(then, world.now, world.language, day_starts=world.settings.day_starts_minutes)
 
 

@@ -88,7 +88,7 @@ _NIGHT = (
 _TODAY = (
     select(col(SummaryRow.conversation_id), col(SummaryRow.partner_id), col(SummaryRow.summary))
     .where(col(SummaryRow.world_id) == _WORLD, col(SummaryRow.person_id) == _CHARACTER)
-    .where(col(SummaryRow.night) == func.coalesce(_NIGHT, 0), col(SummaryRow.at) <= _NOW)
+    .where(col(SummaryRow.night) == func.coalesce(_NIGHT, 0), col(SummaryRow.at) <= _NOW, col(SummaryRow.summary) != "")
     .order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))
 )
 _ITEMS = select(col(PersonRow.items)).where(col(PersonRow.world_id) == _WORLD, col(PersonRow.person_id) == _CHARACTER)

@@ -12,9 +12,11 @@ from service.memory.store import (
     Delivery,
     Embedded,
     Episode,
+    Fact,
     FactDraft,
     Group,
     GroupDump,
+    Item,
     Kind,
     MemoryStore,
     Recalled,
@@ -59,6 +61,11 @@ class CircuitBreaker:
         """Itself."""
         return self
 
+    @property
+    def embeds(self) -> bool:
+        """The inner one's."""
+        return self._inner.embeds
+
     def group_id(self, group: Group) -> str:
         """See MemoryStore."""
         return self._inner.group_id(group)
@@ -88,6 +95,38 @@ class CircuitBreaker:
     async def erase(self, group: Group, partner_id: str | None = None) -> None:
         """See Delivery."""
         await self._ask(lambda: self._inner.erase(group, partner_id))
+
+    async def write(self, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
+        """See Delivery."""
+        await self._ask(lambda: self._inner.write(group, facts, episodes))
+
+    async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
+        """See Delivery."""
+        await self._ask(lambda: self._inner.erase_one(group, kind, key))
+
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        """See MemoryStore."""
+        return self._inner.add(session, group, facts, episodes)
+
+    def replace(self, session: Session, group: Group, item: Fact | Episode) -> None:
+        """See MemoryStore."""
+        self._inner.replace(session, group, item)
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """See MemoryStore."""
+        self._inner.remove(session, group, kind, key)
+
+    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+        """See MemoryStore."""
+        return await self._ask(lambda: self._inner.items(group, at))
+
+    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
+        """See MemoryStore."""
+        return await self._ask(lambda: self._inner.pending_vectors(group, at))
+
+    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
+        """See MemoryStore."""
+        return await self._ask(lambda: self._inner.fill_vectors(group, at))
 
     async def recall(
         self,

@@ -1,26 +1,29 @@
 """Owns a person's conversations in SQL, for every store: what each was about, and what was said in it.
 
 What a person heard can be found once the conversation is closed for it: then it has a summary, whose revision says
-since when. Until then the last lines are told as they were said (recall.py).
+since when. Until then the last lines are told as they were said (recall.py). Talks of a past that was given to it stand
+beside, in tables of their own (seeding.py). What an author has corrected is read as corrected (authoring.py).
 """
 
-from sqlalchemy import ColumnElement, select
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import Session, col
 
-from service.memory.store import Episode, Group, HeardTurn
-from service.store.tables import SummaryRow, TurnRow
+from service.memory.store import Episode, Group, HeardTurn, Kind
+from service.store.tables import CorrectionRow, PastSummaryRow, PastTurnRow, SeedRow, SummaryRow, TurnRow
 from world.time import WorldTime
+
+Corrections = Mapping[tuple[Kind, str], str | None]
+"""By kind and id: the words that stand in the place of a turn's own, or None: it is deleted."""
 
 
 def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Episode]:
     """Those written after that revision, oldest first."""
-    row = SummaryRow
-    query = select(col(row.conversation_id), col(row.partner_id), col(row.summary), col(row.topics), col(row.at))
-    ordered = query.where(*_mine(group, after)).order_by(col(row.at), col(row.conversation_id))
-    return [
-        Episode(conversation_id=key, partner_id=partner, summary=summary, topics=tuple(topics), at=WorldTime(at))
-        for key, partner, summary, topics, at in session.execute(ordered)
-    ]
+    found = [one for row in (SummaryRow, PastSummaryRow) for one in _episodes(session, row, group, after)]
+    return sorted(found, key=lambda one: (one.at, one.conversation_id))
 
 
 def read_turns(session: Session, group: Group, *, after: int = -1) -> list[HeardTurn]:
@@ -31,6 +34,51 @@ def read_turns(session: Session, group: Group, *, after: int = -1) -> list[Heard
         SummaryRow,
         (col(SummaryRow.world_id) == col(row.world_id)) & (col(SummaryRow.conversation_id) == col(row.conversation_id)),
     )
+    corrected = read_corrections(session, group)
+    heard = _turns(session.execute(query.where(*_mine(SummaryRow, group, after))))
+    if corrected:
+        heard = [_corrected(one, corrected) for one in heard]
+    past = PastTurnRow
+    given = (col(past.conversation_id), col(past.turn), col(past.speaker_id), col(past.speaker_name), col(past.text))
+    query = select(*given, col(past.at), col(past.partner_id)).where(*_mine(PastTurnRow, group, after))
+    return heard + _turns(session.execute(query))
+
+
+def read_corrections(session: Session, group: Group) -> Corrections:
+    """What authors have made of single memories."""
+    row = CorrectionRow
+    query = select(col(row.kind), col(row.memory_id), col(row.text)).where(
+        col(row.world_id) == group.world_id, col(row.person_id) == group.person_id
+    )
+    return {(Kind(kind), key): text for kind, key, text in session.execute(query)}
+
+
+def deleted(session: Session, group: Group) -> frozenset[tuple[Kind, str]]:
+    """What authors have deleted."""
+    return frozenset(key for key, text in read_corrections(session, group).items() if text is None)
+
+
+def forget_past(session: Session, group: Group, partner_id: str | None) -> None:
+    """Remove the talks of a given past, or those that were with the partner, and word of what was given; the caller
+    commits.
+    """
+    for row in (PastTurnRow, PastSummaryRow, SeedRow):
+        which = [col(row.world_id) == group.world_id, col(row.person_id) == group.person_id]
+        if partner_id is not None:
+            which.append(col(row.partner_id) == partner_id)
+        session.execute(delete(row).where(*which))
+
+
+def _episodes(session: Session, row: type[SummaryRow | PastSummaryRow], group: Group, after: int) -> Iterable[Episode]:
+    """A summary that an author has deleted is empty: the row tells that the talk was closed."""
+    columns = (col(row.conversation_id), col(row.partner_id), col(row.summary), col(row.topics), col(row.at))
+    for key, partner, summary, topics, at in session.execute(
+        select(*columns).where(*_mine(row, group, after), col(row.summary) != "")
+    ):
+        yield Episode(conversation_id=key, partner_id=partner, summary=summary, topics=tuple(topics), at=WorldTime(at))
+
+
+def _turns(rows: Iterable[Any]) -> list[HeardTurn]:
     return [
         HeardTurn(
             conversation_id=key,
@@ -41,13 +89,17 @@ def read_turns(session: Session, group: Group, *, after: int = -1) -> list[Heard
             at=WorldTime(at),
             partner_id=partner,
         )
-        for key, number, speaker_id, name, text, at, partner in session.execute(query.where(*_mine(group, after)))
+        for key, number, speaker_id, name, text, at, partner in rows
     ]
 
 
-def _mine(group: Group, after: int) -> tuple[ColumnElement[bool], ...]:
-    return (
-        col(SummaryRow.world_id) == group.world_id,
-        col(SummaryRow.person_id) == group.person_id,
-        col(SummaryRow.revision) > after,
-    )
+def _corrected(turn: HeardTurn, corrected: Corrections) -> HeardTurn:
+    """A deleted one is left to who takes it in."""
+    text = corrected.get((Kind.TURN, turn.key))
+    return turn if text is None else replace(turn, text=text)
+
+
+def _mine(
+    row: type[SummaryRow | PastSummaryRow | PastTurnRow], group: Group, after: int
+) -> tuple[ColumnElement[bool], ...]:
+    return col(row.world_id) == group.world_id, col(row.person_id) == group.person_id, col(row.revision) > after

@@ -33,6 +33,7 @@ from service.memory.ranking import (
     Wanted,
     Weights,
     around,
+    by_cues,
     by_likeness,
     by_words,
     floor,
@@ -95,10 +96,11 @@ class PersonIndex:
 
     def __init__(self) -> None:
         self.lock = Lock()
+        self._barred: Collection[tuple[Kind, str]] = ()
         self.clear()
 
     def clear(self) -> None:
-        """Let go of everything, to read it anew."""
+        """Let go of everything, to read it anew. What is deleted is so still."""
         self.has_read: set[Kind] = set()
         self.states: dict[str, State] = {}
         self.space: VectorSpace = NO_VECTORS
@@ -118,9 +120,20 @@ class PersonIndex:
         return len(self._items)
 
     @property
+    def items(self) -> list[Item]:
+        """All that is held, what has ended too."""
+        with self.lock:
+            return list(self._items)
+
+    @property
+    def lacking(self) -> int:
+        """How many are to have a vector and have none."""
+        return self._embeddable - self._embedded
+
+    @property
     def lacks_vectors(self) -> bool:
         """Whether anything that is to have a vector has none."""
-        return self._embeddable > self._embedded
+        return self.lacking > 0
 
     def known(self, source: str, now: State | None) -> State | None:
         """How far the source has been read; a memory of another epoch than `now` is let go of wholly first."""
@@ -135,11 +148,17 @@ class PersonIndex:
         matrix = 0 if self._matrix is None else self._matrix.bytes
         return self._held_bytes + self._numbers.bytes + matrix
 
+    def bar(self, keys: Collection[tuple[Kind, str]]) -> None:
+        """Never take in what is known by these: it is deleted, whatever a store still has of it."""
+        self._barred = keys
+
     def take(self, items: Iterable[Item]) -> None:
         """Take in what was read. An item that is held already is replaced: its times may have changed, its text not."""
         new: list[list[int]] = []
         for item in items:
             key = key_of(item)
+            if key in self._barred:
+                continue
             place = self._places.get(key)
             if place is None:
                 place = self._places[key] = len(self._items)
@@ -175,17 +194,27 @@ class PersonIndex:
             if not chosen.any():
                 return []
             if asked.query.strip():
-                chosen, scores, bears = self._score(asked, chosen, weights)
+                chosen, parts, bears = self._score(asked, chosen, weights)
             else:
-                scores, bears = self._nearness(asked.about, chosen), chosen
-            best = self._best(np.flatnonzero(chosen), scores, asked.limit)
-            return [Recalled(item=self._items[place], score=score, bears=bool(bears[place])) for place, score in best]
+                parts, bears = {"about": self._nearness(asked.about, chosen)}, chosen
+            scores: Scores = sum(parts.values(), start=np.zeros(len(chosen)))
+            return [
+                Recalled(
+                    item=self._items[place],
+                    score=score,
+                    bears=bool(bears[place]),
+                    parts={name: float(values[place]) for name, values in parts.items()},
+                )
+                for place, score in self._best(np.flatnonzero(chosen), scores, asked.limit)
+            ]
 
-    def without_vector(self, asked: Question, limit: int) -> list[Item]:
-        """The newest `limit` of what may answer and has no vector yet; turns need none."""
+    def without_vector(self, asked: Question | None, limit: int) -> list[Item]:
+        """The newest `limit` of what may answer (None: of all) and has no vector yet; turns need none."""
         with self.lock:
             numbers = self._numbers.filled
-            lacking = self._chosen(asked) & (numbers[:, _VECTOR] < 0) & (numbers[:, _KIND] != _KINDS[Kind.TURN])
+            lacking = (numbers[:, _VECTOR] < 0) & (numbers[:, _KIND] != _KINDS[Kind.TURN])
+            if asked is not None:
+                lacking &= self._chosen(asked)
             places = np.flatnonzero(lacking)
             newest = places[np.argsort(-numbers[places, _CREATED], kind="stable")][:limit]
             return [self._items[place] for place in newest.tolist()]
@@ -244,8 +273,8 @@ class PersonIndex:
             held[np.frombuffer(self._postings[token][0], dtype=np.uint32)] = True
         return held
 
-    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, Scores, Mask]:
-        """Who answers, how well, and who bears on the query."""
+    def _score(self, asked: Question, chosen: Mask, weights: Weights) -> tuple[Mask, dict[str, Scores], Mask]:
+        """Who answers, what makes up how well, and who bears on the query."""
         lines = self._in_order()
         visible = self._known(asked)
         terms, named = self._terms(asked.query, lines, visible)
@@ -257,7 +286,12 @@ class PersonIndex:
             when=asks_when(asked.query),
             dates=dates_named(asked.query),
         )
-        scores = own / scale + in_context(found, scale, lines, self._cues(lines), wanted, weights)[lines.line]
+        cues = self._cues(lines)
+        parts = {
+            "words": own / scale,
+            "around": in_context(found, scale, lines, cues, weights)[lines.line],
+            "cues": by_cues(cues, wanted, weights)[lines.line],
+        }
         answers, bears = found.seven[lines.line] > 0, own > 0
         bears &= float(found.three[lines.line[chosen]].max()) >= floor(found.asked, int(chosen.sum()))
         if asked.vector is not None and self._matrix is not None:
@@ -265,12 +299,12 @@ class PersonIndex:
             likeness = by_likeness(asked.vector, self._matrix.filled, rows, chosen)
             compared = chosen & (rows >= 0)
             near = around(likeness, compared, lines)[lines.line]
-            scores += weights.likeness * likeness + weights.likeness_around * near
+            parts["cosine"] = weights.likeness * likeness + weights.likeness_around * near
             answers |= likeness >= LIKE_ENOUGH
             bears |= likeness >= STANDS_OUT + math.sqrt(2 * math.log(max(int(compared.sum()), 1)))
         if asked.about is not None:
-            scores += weights.touches * self._touches(asked.about)
-        return (chosen if asked.is_filtered else chosen & answers), scores, bears
+            parts["about"] = np.where(self._touches(asked.about), weights.touches, 0.0)
+        return (chosen if asked.is_filtered else chosen & answers), parts, bears
 
     def _cues(self, lines: Lines) -> Cues:
         """What shows in the lines besides their words."""
@@ -446,7 +480,7 @@ def key_of(item: Item) -> tuple[Kind, str]:
     if isinstance(item, Fact):
         return Kind.FACT, item.id
     if isinstance(item, HeardTurn):
-        return Kind.TURN, f"{item.conversation_id}/{item.turn:04}"
+        return Kind.TURN, item.key
     return Kind.SUMMARY, item.conversation_id
 
 

@@ -50,6 +50,11 @@ class IndexedMemory:
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
         self._asked: dict[str, Vectors] = {}
 
+    @property
+    def embeds(self) -> bool:
+        """See MemoryStore."""
+        return self._embedder is not None
+
     def group_id(self, group: Group) -> str:
         """See MemoryStore."""
         return group.id
@@ -88,6 +93,24 @@ class IndexedMemory:
         if held is not None and len(held) <= RANKED_AT_ONCE:
             return held.rank(asked)
         return await asyncio.to_thread(index.rank, asked)
+
+    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+        """See MemoryStore."""
+        return (await self._current(group, at, frozenset(Kind))).items
+
+    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
+        """See MemoryStore."""
+        return 0 if self._embedder is None else (await self._current(group, at, FACTS)).lacking
+
+    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
+        """See MemoryStore. A memory that has another embedder's vectors gets none of this one's."""
+        while pending := await self.pending_vectors(group, at):
+            index = await self._current(group, at, FACTS)
+            if not index.space.takes(self._space) or not await self._fill(group, index, None):
+                return pending
+            if await self.pending_vectors(group, at) >= pending:
+                return pending
+        return 0
 
     async def reembed(self) -> Reembedded:
         """Give what another embedder has embedded the vectors of the one that is set, a person at a time. Begun again,
@@ -152,8 +175,8 @@ class IndexedMemory:
         """Store vectors of items that lacked them; an item that was forgotten meanwhile gets none."""
         raise NotImplementedError
 
-    async def _fill(self, group: Group, index: PersonIndex, asked: Question) -> bool:
-        """Give the newest of what may answer the vectors it lacks; whether any got one."""
+    async def _fill(self, group: Group, index: PersonIndex, asked: Question | None) -> bool:
+        """Give the newest of what may answer (None: of all) the vectors it lacks; whether any got one."""
         items: list[Item] = await asyncio.to_thread(index.without_vector, asked, FILL_BATCH)
         vectors = (await self._embed([text_of(item) for item in items])).vectors
         found = [(*key_of(item), vectors[text_of(item)]) for item in items if text_of(item) in vectors]

@@ -2,13 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sqlmodel import Session, col, select
 
 from service.memory.revision import next_epoch, next_revision
-from service.memory.store import Episode, FactDraft, Group
+from service.memory.store import Delivery, Episode, Fact, FactDraft, Group, Kind
 from service.store.ids import new_id
 from service.store.tables import ConversationKey, OutboxRow
+
+AT_ONCE = 500
+"""Facts and episodes that are written in one transaction of a store outside our database."""
 
 
 def leave_episode(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> int:
@@ -41,6 +45,64 @@ def leave_forgetting(session: Session, group: Group, partner_id: str | None = No
     )
 
 
+def leave_items(session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+    """Leave facts and episodes to be written as they stand, `AT_ONCE` an entry; the caller commits. Answers the
+    revision of the last entry.
+    """
+    items: list[Fact | Episode] = [*facts, *episodes]
+    revision = next_revision(session, group)
+    for start in range(0, len(items), AT_ONCE):
+        if start:
+            revision = next_revision(session, group)
+        some = items[start : start + AT_ONCE]
+        payload = {
+            "write_facts": [asdict(one) for one in some if isinstance(one, Fact)],
+            "write_episodes": [asdict(one) for one in some if isinstance(one, Episode)],
+        }
+        session.add(_entry(group, revision, f"write-{new_id()}", payload))
+        session.flush()
+    return revision
+
+
+def leave_removal(session: Session, group: Group, kind: Kind, key: str) -> None:
+    """Leave word that a fact or an episode is to be removed, after all that was left before; the caller commits."""
+    payload = {"remove": key, "kind": kind.value}
+    session.add(_entry(group, next_epoch(session, group), f"remove-{new_id()}", payload))
+
+
+def _entry(group: Group, revision: int, conversation_id: str, payload: dict[str, Any]) -> OutboxRow:
+    return OutboxRow(
+        world_id=group.world_id,
+        person_id=group.person_id,
+        revision=revision,
+        conversation_id=conversation_id,
+        payload=payload,
+    )
+
+
+async def hand_over(delivery: Delivery, row: OutboxRow) -> None:
+    """Give the store outside our database what the row holds.
+
+    Raises:
+        GraphUnavailable: nothing was changed there, or it is not known; the same call may be made again.
+    """
+    group, payload = Group(world_id=row.world_id, person_id=row.person_id), row.payload
+    if is_forget(row):
+        await delivery.erase(group, payload.get("partner_id"))
+    elif "remove" in payload:
+        await delivery.erase_one(group, Kind(payload["kind"]), payload["remove"])
+    elif "write_facts" in payload:
+        facts = [Fact(**{**fact, "chain": tuple(fact["chain"])}) for fact in payload["write_facts"]]
+        await delivery.write(group, facts, [_episode(one) for one in payload["write_episodes"]])
+    else:
+        await delivery.deliver(*outbox_entry(row))
+
+
+def is_of_conversation(row: OutboxRow) -> bool:
+    """Whether the row holds what was taken from a conversation that was held here."""
+    return "episode" in row.payload
+
+
 def is_forget(row: OutboxRow) -> bool:
     """Whether the row asks to forget."""
     return "forget" in row.payload
@@ -52,9 +114,12 @@ def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
         FactDraft(**{**fact, **{name: tuple(fact[name]) for name in ("replaces", "chain")}})
         for fact in row.payload["facts"]
     ]
-    episode = row.payload["episode"]
     group = Group(world_id=row.world_id, person_id=row.person_id)
-    return group, Episode(**{**episode, "topics": tuple(episode["topics"])}), facts
+    return group, _episode(row.payload["episode"]), facts
+
+
+def _episode(stored: dict[str, Any]) -> Episode:
+    return Episode(**{**stored, "topics": tuple(stored["topics"])})
 
 
 def waiting_groups(session: Session, key: ConversationKey) -> tuple[Group, ...]:

@@ -240,8 +240,8 @@ class Cues:
     words: Ints
 
 
-def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
-    """What each line is worth for what stands around it, who says it, and when. `scale`: the best by its own words."""
+def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, weights: Weights) -> Scores:
+    """What each line is worth for what stands around it. `scale`: the best by its own words."""
     own = found.own[lines.places] / scale
     scores: Scores = (
         weights.around * found.around / (float(found.around.max()) or 1.0)
@@ -249,9 +249,13 @@ def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, wanted: W
         + weights.share * (found.three + found.seven) / (found.asked or 1.0)
         + weights.asked * lines.before(own * cues.asks, 1)
         + weights.two_back * lines.before(own, 2)
-        + weights.length * (np.log1p(cues.words) - math.log(12))
-        + weights.question * cues.asks
     )
+    return scores
+
+
+def by_cues(cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
+    """What each line is worth for who says it and when, and for its form."""
+    scores: Scores = weights.length * (np.log1p(cues.words) - math.log(12)) + weights.question * cues.asks
     if wanted.speaker is not None:
         speaks = weights.speaker * (cues.speaker == wanted.speaker)
         scores += np.where(cues.speaker == NOBODY, weights.any_speaker, speaks)

@@ -238,13 +238,19 @@ def _summaries(
         )
         for row in people
     ]
-    query = select(SummaryRow).where(SummaryRow.world_id == world.id, SummaryRow.at <= world.now, or_(*wanted))
+    query = select(SummaryRow).where(
+        SummaryRow.world_id == world.id, SummaryRow.at <= world.now, SummaryRow.summary != "", or_(*wanted)
+    )
     return list(session.exec(query.order_by(col(SummaryRow.at), col(SummaryRow.conversation_id))))
 
 
 def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> ScalarSelect[str]:
     query = select(_LAST.conversation_id).where(
-        _LAST.world_id == world.id, _LAST.person_id == person_id, _LAST.partner_id == partner_id, _LAST.at <= world.now
+        _LAST.world_id == world.id,
+        _LAST.person_id == person_id,
+        _LAST.partner_id == partner_id,
+        _LAST.at <= world.now,
+        _LAST.summary != "",
     )
     return query.order_by(col(_LAST.at).desc(), col(_LAST.conversation_id).desc()).limit(1).scalar_subquery()
 

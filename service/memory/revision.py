@@ -7,7 +7,7 @@ from functools import cache
 
 from sqlalchemy import Executable, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, SQLModel, col, select
 
 from service.memory.embedding.embedder import NO_VECTORS, VectorSpace
 from service.memory.index import State
@@ -66,6 +66,27 @@ def set_space(session: Session, group: Group, space: VectorSpace) -> None:
     """All vectors of the person's memory are of another embedder now, or gone."""
     owner = _locked(session, group)
     owner.embedder, owner.dimensions = space
+
+
+def expect_vectors(session: Session, group: Group) -> None:
+    """Something of the person's memory has no vector yet, and is to get one."""
+    _locked(session, group).vectors_due += 1
+
+
+def have_vectors(session: Session, group: Group, due: int) -> None:
+    """All vectors are made that were due when `due` was read; what has become due since still is."""
+    owner = session.get(MemoryOwnerRow, (group.world_id, group.person_id), with_for_update=True)
+    if owner is not None and owner.vectors_due == due:
+        owner.vectors_due = 0
+
+
+def vectors_due(session: Session, world_id: str | None = None) -> dict[Group, int]:
+    """Whose memories are to get vectors, in a world or in all, and what `have_vectors` is to be told."""
+    row = MemoryOwnerRow
+    query = select(row.world_id, row.person_id, row.vectors_due).where(col(row.vectors_due) > 0)
+    if world_id is not None:
+        query = query.where(row.world_id == world_id)
+    return {Group(world_id=world, person_id=person): due for world, person, due in session.exec(query)}
 
 
 def _locked(session: Session, group: Group) -> MemoryOwnerRow:

@@ -3,22 +3,32 @@ process.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, union
+from sqlalchemy import ColumnElement, insert, union
 from sqlalchemy.exc import SQLAlchemyError
-from sqlmodel import Session, col, delete, select
+from sqlmodel import Session, SQLModel, col, delete, select
 
 from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
-from service.memory.episodes import read_episodes, read_turns
+from service.memory.episodes import deleted, forget_past, read_episodes, read_turns
 from service.memory.index import IndexCache, Packed, PersonIndex, key_of, text_of
 from service.memory.indexed import IndexedMemory
-from service.memory.revision import claim_space, next_epoch, next_revision, read_anew, set_space, space_of, state_of
+from service.memory.revision import (
+    claim_space,
+    expect_vectors,
+    next_epoch,
+    next_revision,
+    read_anew,
+    set_space,
+    space_of,
+    state_of,
+)
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
-from service.store.tables import FactRow, MemoryOwnerRow, SummaryRow, VectorRow
+from service.store.tables import FactRow, MemoryOwnerRow, PastSummaryRow, SummaryRow, VectorRow
 from world.time import WorldTime
 
 
@@ -48,13 +58,52 @@ class SqlMemory(IndexedMemory):
         if partner_id is not None:
             facts = (*facts, col(FactRow.partner_id) == partner_id)
             summaries = (*_of(SummaryRow, group), col(SummaryRow.partner_id) == partner_id)
-            gone = union(select(FactRow.id).where(*facts), select(SummaryRow.conversation_id).where(*summaries))
+            past = (*_of(PastSummaryRow, group), col(PastSummaryRow.partner_id) == partner_id)
+            gone = union(
+                select(FactRow.id).where(*facts),
+                select(SummaryRow.conversation_id).where(*summaries),
+                select(PastSummaryRow.conversation_id).where(*past),
+            )
             vectors = (*vectors, col(VectorRow.item_id).in_(gone))
         session.execute(delete(VectorRow).where(*vectors))
         session.execute(delete(FactRow).where(*facts))
+        forget_past(session, group, partner_id)
         read_anew(session, group)
         if partner_id is None and space_of(session, group) != NO_VECTORS:
             set_space(session, group, NO_VECTORS)
+
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        """See MemoryStore."""
+        revision = next_revision(session, group)
+        for table, rows in (
+            (FactRow, [_fact_row(group, fact, revision) for fact in facts]),
+            (PastSummaryRow, [_summary_row(group, episode, revision) for episode in episodes]),
+        ):
+            if rows:
+                session.execute(insert(SQLModel.metadata.tables[str(table.__tablename__)]), rows)
+        if facts or episodes:
+            expect_vectors(session, group)
+        return revision
+
+    def replace(self, session: Session, group: Group, item: Fact | Episode) -> None:
+        """See MemoryStore. The summary of a talk that was held here is not written: the caller sees to that row."""
+        revision = next_epoch(session, group)
+        kind, key = key_of(item)
+        _drop_vectors(session, group, kind, key)
+        if isinstance(item, Fact):
+            session.merge(FactRow(**_fact_row(group, item, revision)))
+        elif session.get(PastSummaryRow, (group.world_id, group.person_id, key)) is not None:
+            session.merge(PastSummaryRow(**_summary_row(group, item, revision)))
+        expect_vectors(session, group)
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """See MemoryStore. The summary of a talk that was held here is not touched: the caller sees to that row."""
+        next_epoch(session, group)
+        _drop_vectors(session, group, kind, key)
+        table: type[FactRow | PastSummaryRow] = FactRow if kind is Kind.FACT else PastSummaryRow
+        row = session.get(table, (group.world_id, group.person_id, key))
+        if row is not None:
+            session.delete(row)
 
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
@@ -114,6 +163,7 @@ def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) ->
         if now is None or now == known:
             return
         after = -1 if known is None else known.revision
+        index.bar(deleted(session, group))
         index.take(_read_facts(session, group, after=after))
         index.take(read_episodes(session, group, after=after))
         index.take(read_turns(session, group, after=after))
@@ -139,7 +189,9 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
     return revision
 
 
-def _of(table: type[FactRow | VectorRow | SummaryRow], group: Group) -> tuple[ColumnElement[bool], ...]:
+def _of(
+    table: type[FactRow | VectorRow | SummaryRow | PastSummaryRow], group: Group
+) -> tuple[ColumnElement[bool], ...]:
     return col(table.world_id) == group.world_id, col(table.person_id) == group.person_id
 
 
@@ -163,6 +215,29 @@ def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) ->
         valid_at=draft.valid_at,
         created_at=episode.at,
         revision=revision,
+    )
+
+
+def _fact_row(group: Group, fact: Fact, revision: int) -> dict[str, Any]:
+    return {
+        **asdict(fact),
+        "chain": list(fact.chain),
+        "world_id": group.world_id,
+        "person_id": group.person_id,
+        "revision": revision,
+    }
+
+
+def _summary_row(group: Group, episode: Episode, revision: int) -> dict[str, Any]:
+    whose = {"world_id": group.world_id, "person_id": group.person_id, "revision": revision}
+    return {**asdict(episode), "topics": list(episode.topics), **whose}
+
+
+def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:
+    session.execute(
+        delete(VectorRow).where(
+            *_of(VectorRow, group), col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key
+        )
     )
 
 
@@ -203,8 +278,8 @@ def _put_vectors(
     session: Session, group: Group, model: str, rows: Sequence[tuple[Kind, str, Vectors]], revision: int
 ) -> None:
     for kind, key, vector in rows:
-        table: type[FactRow | SummaryRow] = FactRow if kind is Kind.FACT else SummaryRow
-        if session.get(table, (group.world_id, group.person_id, key)) is not None:
+        tables: tuple[type[SQLModel], ...] = (FactRow,) if kind is Kind.FACT else (SummaryRow, PastSummaryRow)
+        if any(session.get(table, (group.world_id, group.person_id, key)) is not None for table in tables):
             session.merge(_vector_row(group, kind, key, vector, model, revision))
 
 

@@ -67,6 +67,11 @@ class HeardTurn:
     partner_id: str
     at: WorldTime
 
+    @property
+    def key(self) -> str:
+        """What it is known by among turns."""
+        return turn_key(self.conversation_id, self.turn)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FactDraft:
@@ -165,7 +170,8 @@ Item = Fact | HeardTurn | Episode
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recalled:
-    """What a search found; `score` orders the answers of one search and means nothing beyond it.
+    """What a search found; `score` orders the answers of one search and means nothing beyond it. `parts` are what it
+    is the sum of, by name, where something was asked.
 
     `bears`: it bears on what was asked, and is not only the nearest there is. Where nothing was asked, everything does.
     """
@@ -173,6 +179,7 @@ class Recalled:
     item: Item
     score: float
     bears: bool = True
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def fact(self) -> Fact:
@@ -251,6 +258,22 @@ class Delivery(Protocol):
         """
         ...
 
+    async def write(self, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
+        """Write facts and episodes as they stand, in the place of those with their ids, without vectors.
+
+        Raises:
+            GraphUnavailable: nothing was written; the same call may be made again.
+        """
+        ...
+
+    async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
+        """Remove a fact or an episode, if it is there.
+
+        Raises:
+            GraphUnavailable: nothing was removed; the same call may be made again.
+        """
+        ...
+
 
 class MemoryStore(Protocol):
     """Where people's long-term memory lives. Every implementation passes tests/memory/contract.py."""
@@ -263,6 +286,11 @@ class MemoryStore(Protocol):
     @property
     def delivery(self) -> Delivery | None:
         """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
+        ...
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it makes vectors; else all is found by words alone."""
         ...
 
     def group_id(self, group: Group) -> str:
@@ -289,6 +317,46 @@ class MemoryStore(Protocol):
     def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
         """Remove all facts and episodes of the person in the caller's transaction; with `partner_id` only those that
         came of its conversations with that one.
+        """
+        ...
+
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        """Write facts and episodes that the person does not hold yet, as they stand, in the caller's transaction.
+        Answers the memory's revision. They are found by their words at once; `fill_vectors` makes their vectors.
+        """
+        ...
+
+    def replace(self, session: Session, group: Group, item: "Fact | Episode") -> None:
+        """Write the item in the place of the one with its id, in the caller's transaction. Who holds the memory in mind
+        reads it anew.
+        """
+        ...
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """Remove a fact or an episode in the caller's transaction. Who holds the memory in mind reads it anew."""
+        ...
+
+    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+        """All that the person holds, of every kind and time, what has ended too; in no order. `at`: the world's clock.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
+        """How many facts and episodes are to have a vector and have none; 0 where nothing embeds.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
+        """Make the vectors that are missing, until none is or the embedder fails; answers how many still are.
+
+        Raises:
+            GraphUnavailable.
         """
         ...
 
@@ -344,3 +412,8 @@ class MemoryStore(Protocol):
 def fact_id(person_id: str, conversation_id: str, index: int) -> str:
     """The id of fact number `index` that the person took from a conversation: the same on every retry."""
     return derived_id(conversation_id, person_id, "fact", index)
+
+
+def turn_key(conversation_id: str, turn: int) -> str:
+    """What a turn is known by among turns: it sorts as the turns do."""
+    return f"{conversation_id}/{turn:04}"

@@ -11,6 +11,7 @@ from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
 from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_session import WorldSession
 from service.store.phase import EndReason
 from service.store.tables import ConversationKey, ConversationRow
@@ -27,6 +28,7 @@ class WorldDependencies:
     decision: DecisionDependencies
     engine: Engine
     outbox: OutboxRelay
+    vectors: VectorFiller
 
     @property
     def slots(self) -> int:

@@ -18,12 +18,14 @@ from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
     ConversationRow,
+    CorrectionRow,
     DecisionRow,
     EngagementRow,
     EventRow,
     FactRow,
     IdempotencyRow,
     LifeRow,
+    MemoryAuditRow,
     MemoryOwnerRow,
     MidTermRow,
     MoodRow,
@@ -31,8 +33,11 @@ from service.store.tables import (
     NoticeRow,
     OutboxRow,
     ParticipantRow,
+    PastSummaryRow,
+    PastTurnRow,
     PendingEventRow,
     PersonRow,
+    SeedRow,
     SelfFactRow,
     SummaryRow,
     TalkRow,
@@ -43,7 +48,18 @@ from service.store.tables import (
 
 _DUE = ("running", "closing")
 
-_MINE = (SummaryRow, OutboxRow, MidTermRow, MoodRow, SelfFactRow)
+_MINE = (
+    SummaryRow,
+    OutboxRow,
+    MidTermRow,
+    MoodRow,
+    SelfFactRow,
+    SeedRow,
+    PastTurnRow,
+    PastSummaryRow,
+    CorrectionRow,
+    MemoryAuditRow,
+)
 """What a character keeps for itself of what it lived through."""
 
 _REST = (
@@ -117,7 +133,14 @@ def _let_npcs_forget(session: Session, memory: MemoryStore, world_session: World
         col(SummaryRow.person_id).in_(npcs),
         col(SummaryRow.partner_id) == character_id,
     )
-    for npc_id in session.exec(select(SummaryRow.person_id).where(*of_it).distinct()).all():
+    given = (
+        col(SeedRow.world_id) == world_id,
+        col(SeedRow.person_id).in_(npcs),
+        col(SeedRow.partner_id) == character_id,
+    )
+    remember = session.exec(select(SummaryRow.person_id).where(*of_it).distinct()).all()
+    were_given = session.exec(select(SeedRow.person_id).where(*given).distinct()).all()
+    for npc_id in sorted({*remember, *were_given}):
         memory.forget(session, Group(world_id=world_id, person_id=npc_id), character_id)
     session.execute(delete(SummaryRow).where(*of_it))
     session.execute(
@@ -159,7 +182,8 @@ def _forget_attitudes(session: Session, world_session: WorldSession, character_i
 def _who_lived(session: Session, world_id: str) -> list[str]:
     began = session.exec(select(ParticipantRow.person_id).where(ParticipantRow.world_id == world_id).distinct())
     remember = session.exec(select(SummaryRow.person_id).where(SummaryRow.world_id == world_id).distinct())
-    return sorted({*began, *remember})
+    given = session.exec(select(SeedRow.person_id).where(SeedRow.world_id == world_id).distinct())
+    return sorted({*began, *remember, *given})
 
 
 def _require_quiet(session: Session, world_id: str, *which: ColumnElement[bool] | bool) -> None:

@@ -232,7 +232,12 @@ class HeldWorld:
         await self.decisions.drop()
 
     async def _live_on(self) -> bool:
-        """To where the world was told to go, or to where commands want it to stand. False: it stands."""
+        """To where the world was told to go, or to where commands want it to stand. False: it stands.
+
+        What its people recall, and so the story, must not hang on how quickly vectors are made: what was given to them
+        has its vectors before the world moves, as far as they can be made.
+        """
+        await self._deps.vectors.fill(self.world_id)
         async with self._lived() as session:
             self._is_told_again = False
             _, target = await self.clock_and_target()

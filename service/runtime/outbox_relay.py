@@ -10,7 +10,7 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
-from service.memory.outbox import is_forget, outbox_entry, waiting_groups
+from service.memory.outbox import hand_over, is_forget, is_of_conversation, waiting_groups
 from service.memory.store import Delivery, Group
 from service.store.tables import ConversationKey, ConversationRow, OutboxRow, SummaryRow
 
@@ -55,10 +55,7 @@ class OutboxRelay:
     async def _hand_over(self, delivery: Delivery, row: OutboxRow) -> bool:
         group = Group(world_id=row.world_id, person_id=row.person_id)
         try:
-            if is_forget(row):
-                await delivery.erase(group, row.payload.get("partner_id"))
-            else:
-                await delivery.deliver(*outbox_entry(row))
+            await hand_over(delivery, row)
         except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
             level = logging.WARNING if isinstance(exc, GraphUnavailable) else logging.ERROR
             _log.log(level, "the memory of conversation %s waits: %s", row.conversation_id, exc, exc_info=exc)
@@ -100,13 +97,12 @@ def _done(session: Session, delivered: OutboxRow) -> bool:
     row = _entry(session, delivered)
     if row is not None:
         session.delete(row)
+    if not is_of_conversation(delivered):
+        return is_forget(delivered) or row is not None
     summary = session.get(SummaryRow, (delivered.world_id, delivered.person_id, delivered.conversation_id))
     if summary is not None:
         summary.delivered = True
-    return (
-        is_forget(delivered)
-        or session.get(ConversationRow, (delivered.world_id, delivered.conversation_id)) is not None
-    )
+    return session.get(ConversationRow, (delivered.world_id, delivered.conversation_id)) is not None
 
 
 def _postpone(session: Session, failed: OutboxRow, reason: str) -> None:

@@ -363,6 +363,7 @@ class MemoryOwnerRow(SQLModel, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
+    `vectors_due` counts how often something was given to it, or changed, whose vectors are to be made (0: all are).
     """
 
     __tablename__ = "memory_owners"
@@ -373,6 +374,7 @@ class MemoryOwnerRow(SQLModel, table=True):
     epoch: int = Field(sa_type=BigInteger)
     embedder: str = ""
     dimensions: int = 0
+    vectors_due: int = 0
 
 
 class FactRow(SQLModel, table=True):
@@ -424,6 +426,99 @@ class VectorRow(SQLModel, table=True):
     model: str = Field(primary_key=True)
     vector: bytes
     revision: int
+
+
+class SeedRow(SQLModel, table=True):
+    """A line of a past that was given to a person. `id` and `conversation` are the caller's, `memory_id` is what became
+    of the line (`kind`, and its id within the memory); `partner_id` is whom it is of, or was heard from.
+
+    `fingerprint` is of what the line said: the same line again changes nothing, even where an author has deleted what
+    became of it.
+    """
+
+    __tablename__ = "seeds"
+    __table_args__ = (Index("ix_seeds_memory", "world_id", "person_id", "memory_id"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    conversation: str = ""
+    memory_id: str
+    partner_id: str = ""
+    fingerprint: str
+
+
+class PastTurnRow(SQLModel, table=True):
+    """A turn of a talk that was given to a person as its past: it is remembered, but was not held here.
+
+    `speaker_id` is "" where the speaker is nobody of this world. `revision`: of the person's memory.
+    """
+
+    __tablename__ = "past_turns"
+    __table_args__ = (Index("ix_past_turns_revision", "world_id", "person_id", "revision"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    turn: int = Field(primary_key=True)
+    speaker_id: str
+    speaker_name: str
+    text: str
+    partner_id: str
+    at: int = Field(sa_type=BigInteger)
+    revision: int
+
+
+class PastSummaryRow(SQLModel, table=True):
+    """What a talk of a given past was about, where whoever gave it said so."""
+
+    __tablename__ = "past_summaries"
+    __table_args__ = (Index("ix_past_summaries_revision", "world_id", "person_id", "revision"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    conversation_id: str = Field(primary_key=True)
+    partner_id: str
+    summary: str
+    topics: list[str] = _json()
+    at: int = Field(sa_type=BigInteger)
+    revision: int
+
+
+class CorrectionRow(SQLModel, table=True):
+    """What an author made of a memory whose own row is not the place for it: other words for a turn that was spoken
+    here (the conversation keeps what was said), or None for what is deleted and must not come back.
+    """
+
+    __tablename__ = "corrections"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    kind: str = Field(primary_key=True)
+    memory_id: str = Field(primary_key=True)
+    text: str | None = None
+
+
+class MemoryAuditRow(SQLModel, table=True):
+    """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
+    lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
+    """
+
+    __tablename__ = "memory_audit"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    action: str
+    kind: str | None = None
+    memory_id: str | None = None
+    before: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    after: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    author: str = ""
+    reason: str = ""
+    at: int = Field(sa_type=BigInteger)
+    written_at: str
 
 
 class MidTermRow(SQLModel, table=True):

@@ -17,6 +17,11 @@ from tests.api.play import serve, settings_for
 
 PATIENCE = 60
 CONFIG = Path(__file__).with_name("schemathesis.toml")
+ENV = {
+    "NO_PROXY": "*",
+    "SCHEMATHESIS_HOOKS": "tests.api.json_lines",
+    "PYTHONPATH": str(Path(__file__).parents[2]),
+}
 
 
 class Patient:
@@ -105,7 +110,7 @@ def run(url: str, directory: Path, *, examples: int, phases: str) -> None:
         *("--request-timeout", "20", "--max-response-time", "15", "--workers", "1", "--no-color"),
     ]
     told = subprocess.run(
-        command, cwd=directory, capture_output=True, text=True, timeout=600, env={**os.environ, "NO_PROXY": "*"}
+        command, cwd=directory, capture_output=True, text=True, timeout=600, env={**os.environ, **ENV}
     )
     assert told.returncode == 0, told.stdout[-12_000:] + told.stderr[-2000:]
 

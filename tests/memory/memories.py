@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlmodel import Session, col, delete, select
 
-from service.memory.outbox import is_forget, outbox_entry
+from service.memory.outbox import hand_over
 from service.memory.store import Episode, FactDraft, Group, GroupDump, MemoryStore, Recalled
 from service.store.session import Database
 from service.store.tables import ConversationRow, OutboxRow, SummaryRow, TurnRow
@@ -67,10 +67,7 @@ class Memory:
         query = select(OutboxRow).where(*mine).order_by(col(OutboxRow.revision))
         async with self._delivering:  # by one at a time, as the outbox does
             for row in await self.database.read(lambda s: list(s.exec(query))):
-                if is_forget(row):
-                    await delivery.erase(group, row.payload.get("partner_id"))
-                else:
-                    await delivery.deliver(*outbox_entry(row))
+                await hand_over(delivery, row)
                 await self.database.write(partial(_delete, row))
 
 

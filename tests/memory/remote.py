@@ -7,14 +7,17 @@ from typing import Any
 from sqlmodel import Session
 
 from service.errors import GraphUnavailable
-from service.memory.outbox import leave_episode, leave_forgetting
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Recalled
+from service.memory.index import key_of
+from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
+from world.time import WorldTime
 
 
 class RemoteMemory:
     """Takes what is delivered. `refused` is a conversation it cannot write; `taken` is what was written, in order."""
 
     name = "far"
+    embeds = False
 
     def __init__(self) -> None:
         self.away = False
@@ -23,6 +26,7 @@ class RemoteMemory:
         self.slow: asyncio.Event | None = None
         self.taken: list[str] = []
         self.held: dict[Group, dict[str, tuple[Episode, list[FactDraft]]]] = {}
+        self.written: dict[Group, dict[tuple[Kind, str], Item]] = {}
 
     @property
     def delivery(self) -> "RemoteMemory":
@@ -61,9 +65,41 @@ class RemoteMemory:
         self._require()
         if partner_id is None:
             self.held.pop(group, None)
+            self.written.pop(group, None)
             return
         kept = {key: (one, facts) for key, (one, facts) in self.held[group].items() if one.partner_id != partner_id}
         self.held[group] = kept
+
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        return leave_items(session, group, facts, episodes)
+
+    def replace(self, session: Session, group: Group, item: Fact | Episode) -> None:
+        facts, episodes = ([item], []) if isinstance(item, Fact) else ([], [item])
+        leave_items(session, group, facts, episodes)
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        leave_removal(session, group, kind, key)
+
+    async def write(self, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
+        self._require()
+        if self.slow is not None:
+            await self.slow.wait()
+        every: list[Fact | Episode] = [*facts, *episodes]
+        self.written.setdefault(group, {}).update({key_of(one): one for one in every})
+
+    async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
+        self._require()
+        self.written.get(group, {}).pop((kind, key), None)
+
+    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+        self._require()
+        return [*(found.item for found in await self.recall(group, "")), *self.written.get(group, {}).values()]
+
+    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
+        return 0
+
+    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
+        return 0
 
     async def recall(self, group: Group, query: str, **asked: Any) -> list[Recalled]:
         self._require()

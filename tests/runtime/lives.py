@@ -24,6 +24,7 @@ from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget, utc_now
@@ -163,7 +164,9 @@ async def house(
         stream=Stream(),
     )
     desk = DecisionDependencies(settings=settings, database=database, memory=memory, models=models)
-    deps = WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room))
+    deps = WorldDependencies(
+        conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room), vectors=VectorFiller(room)
+    )
     world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
     await world_runner.start()
     try:

@@ -56,6 +56,7 @@ def _leave(house: ConversationDependencies, conversation_id: str, group: Group =
         "turn": 1,
         "valid_at": 1000,
         "replaces": [],
+        "chain": [],
     }
     row = OutboxRow(
         world_id=group.world_id,

@@ -12,10 +12,14 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.decision.dependencies import DecisionDependencies
 from service.llm.scripted import ScriptedModel
+from service.memory.authoring import Author
+from service.memory.seed_lines import read_past
+from service.memory.seeding import seed
 from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.events import events_after
@@ -54,7 +58,13 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
             settings=room.settings, database=room.database, memory=room.memory, models=room.models
         )
         world_runner = WorldRunner(
-            WorldDependencies(conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room))
+            WorldDependencies(
+                conversation=room,
+                decision=desk,
+                engine=Engine(room),
+                outbox=OutboxRelay(room),
+                vectors=VectorFiller(room),
+            )
         )
         await world_runner.start()
         try:
@@ -68,8 +78,24 @@ def tick(room: ConversationDependencies, ticks: int, world_id: str = "main") -> 
     return room.database.read_now(lambda s: events_after(s, world_id, first, 1_000_000))
 
 
+PAST = b"""{"statements": [{"id": "s", "statement": "The weir is old."}], "transcripts": [{"conversation": "c",
+"at": "2020-01-01", "summary": "Of a weir.", "turns": [{"id": "t", "speaker": "aoi", "text": "The weir leaks."}]}]}"""
+
+
+def give_past(room: ConversationDependencies, world_id: str, person_id: str) -> None:
+    """A statement, a talk of one turn with Aoi, and its summary."""
+
+    def work(session: Session) -> None:
+        world = room.worlds.open(session, world_id, lock=True)
+        seed(session, world, room.memory, person_id, read_past(PAST), Author())
+
+    room.database.write_now(work)
+
+
 def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
-    """In `main` Aoi and Mio have talked with Taro and Nagi walks; in `other` Aoi has talked with him."""
+    """In `main` Aoi and Mio have talked with Taro and Nagi walks; in `other` Aoi has talked with him. Aoi and Taro have
+    a past that was given to them.
+    """
     for character_id, world_id in (("aoi", "main"), ("mio", "main"), ("aoi", "other")):
         script.enqueue(*talk_of_family())
         conversation_id = meet(room, character_id=character_id, world_id=world_id)
@@ -81,6 +107,8 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         )
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
+        give_past(room, world_id, "aoi")
+        give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
 
 

@@ -10,16 +10,16 @@ from collections.abc import Collection, Sequence
 from sqlmodel import Session, select
 
 from service.memory.embedding.embedder import Embedder, Vectors, VectorSpace
-from service.memory.episodes import read_turns
+from service.memory.episodes import deleted, forget_past, read_turns
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.read import GroupReader, GroupState
 from service.memory.graphiti.write import GroupWriter
 from service.memory.index import IndexCache, Packed, PersonIndex, State, key_of, text_of
 from service.memory.indexed import IndexedMemory
-from service.memory.outbox import leave_episode, leave_forgetting
-from service.memory.revision import state_of
-from service.memory.store import Delivery, Embedded, Episode, FactDraft, Group, GroupDump, Item, Kind
+from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
+from service.memory.revision import expect_vectors, next_epoch, state_of
+from service.memory.store import Delivery, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
 from service.store.tables import MAIN_WORLD, WorldRow
 from world.time import WorldTime
@@ -72,6 +72,7 @@ class GraphitiMemory(IndexedMemory):
 
     def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
         """See MemoryStore. What was delivered is erased by the outbox."""
+        forget_past(session, group, partner_id)
         leave_forgetting(session, group, partner_id)
 
     async def deliver(self, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> None:
@@ -84,9 +85,40 @@ class GraphitiMemory(IndexedMemory):
             embedded = await self._embed([episode.summary, *(draft.statement for draft in drafts), *names])
             await self._writer(group).remember(episode, drafts, embedded)
 
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        """See MemoryStore. They go by the outbox, and can be found when they are there."""
+        return leave_items(session, group, facts, episodes)
+
+    def replace(self, session: Session, group: Group, item: Fact | Episode) -> None:
+        """See MemoryStore. It goes by the outbox."""
+        next_epoch(session, group)
+        facts, episodes = ([item], []) if isinstance(item, Fact) else ([], [item])
+        leave_items(session, group, facts, episodes)
+
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """See MemoryStore. It goes by the outbox; what authors have deleted is not read meanwhile."""
+        leave_removal(session, group, kind, key)
+
+    async def write(self, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
+        """See Delivery. Entities get their vectors at once: Graphiti searches those."""
+        async with self._connection.one_at_a_time(group.id):
+            names = await self._embed([name for fact in facts for name in (fact.subject, fact.object)])
+            await self._writer(group).write(facts, episodes, names)
+        await self._database.write(lambda s: expect_vectors(s, group))
+
+    async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
+        """See Delivery."""
+        async with self._connection.one_at_a_time(group.id):
+            await self._writer(group).erase_one(kind, key)
+
     async def export(self, group: Group) -> GroupDump:
         """See MemoryStore."""
-        return await self._reader(group).dump()
+        dump = await self._reader(group).dump()
+        gone = await self._database.read(lambda s: deleted(s, group))
+        return GroupDump(
+            episodes=tuple(one for one in dump.episodes if key_of(one) not in gone),
+            facts=tuple(one for one in dump.facts if key_of(one) not in gone),
+        )
 
     async def holds(self, group: Group, conversation_id: str) -> bool:
         """See Delivery."""
@@ -147,9 +179,11 @@ class GraphitiMemory(IndexedMemory):
                 await self._writer(group).adopt(at)
                 found = await reader.state()
         index = self._indexes.get(group)
-        if Kind.TURN in kinds:
-            await self._database.read(lambda s: _catch_up_turns(s, group, index))
-        await self._catch_up(reader, found, index)
+        while True:
+            remembers = await self._database.read(lambda s: _catch_up_turns(s, group, index))
+            await self._catch_up(reader, found, index)
+            if TURNS in index.states or not remembers:
+                break  # else the graph's part was read anew, and the turns were let go of with it
         index.space = found.space
         self._indexes.shrink(group)
         return index
@@ -191,14 +225,18 @@ def _worlds(session: Session) -> set[str]:
     return {MAIN_WORLD, *session.exec(select(WorldRow.id))}
 
 
-def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> None:
-    """Read the turns of the conversations that were closed since the last time."""
+def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> bool:
+    """Read the turns of the conversations that were closed since the last time, and what authors have deleted. Whether
+    the person remembers anything.
+    """
     with index.lock:
         now = state_of(session, group)
         known = index.known(TURNS, now)
         if now is not None and now != known:
+            index.bar(deleted(session, group))
             index.take(read_turns(session, group, after=-1 if known is None else known.revision))
             index.states[TURNS] = now
+        return now is not None
 
 
 def _is_behind(held: State | None, now: State | None) -> bool:

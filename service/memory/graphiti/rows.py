@@ -42,10 +42,9 @@ EPISODE_COLUMNS = """
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewFact:
-    """A fact to be written, as it was drafted: `vector` is `model`'s, None where there is none yet."""
+    """A fact to be written: `vector` is `model`'s, None where there is none yet."""
 
     fact: Fact
-    draft: FactDraft
     revision: int
     vector: Vectors | None
     model: str
@@ -180,7 +179,7 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
         target_node_uuid=entity_uuid(group, fact.object),
         name=fact.relation,
         fact=fact.words,
-        episodes=[episode_uuid(group, fact.conversation_id)],
+        episodes=[episode_uuid(group, fact.conversation_id)] if fact.conversation_id else [],
         created_at=moment(fact.created_at),
         valid_at=moment(fact.valid_at),
         invalid_at=None if fact.invalid_at is None else moment(fact.invalid_at),

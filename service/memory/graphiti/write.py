@@ -28,8 +28,9 @@ from service.memory.graphiti.rows import (
     new_fact,
     pack,
 )
-from service.memory.graphiti.vendor import EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
-from service.memory.store import Embedded, Episode, FactDraft, Kind
+from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
+from service.memory.lexical import normal
+from service.memory.store import Embedded, Episode, Fact, FactDraft, Kind
 from world.time import WorldTime
 
 DELETE_BATCH = 5_000
@@ -114,6 +115,18 @@ _CLOSED_BY_OTHERS = """
 """
 _COUNT = "MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id IS NOT NULL RETURN count(e) AS facts"
 _NEW_EPOCH = "MATCH (g:KataribeGroup {id: $group}) SET g.epoch = $epoch"
+_DELETE_SOME = """
+    UNWIND $ids AS id
+    MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group AND e.fact_id = id
+    DELETE e RETURN count(*) AS deleted
+"""
+_DELETE_EPISODE = "MATCH (n:Episodic {uuid: $uuid}) DETACH DELETE n"
+_DELETE_LONELY = "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)--() DELETE n"
+_REWRITE_EPISODE = """
+    MATCH (n:Episodic {uuid: $uuid}) SET n.content = $content, n.topics = $topics, n.revision = $revision
+    REMOVE n.vector, n.vector_model
+    RETURN n.uuid AS uuid
+"""
 _DELETE_FACTS = """
     MATCH ()-[e:RELATES_TO]->() WHERE e.group_id = $group WITH e LIMIT $batch DELETE e RETURN count(*) AS deleted
 """
@@ -123,7 +136,7 @@ _DELETE_OF_PARTNER = (
     DELETE e
     """,
     "MATCH (n:Episodic {group_id: $group}) WHERE n.partner_id = $partner DETACH DELETE n",
-    "MATCH (n:Entity {group_id: $group}) WHERE NOT (n)--() DELETE n",
+    _DELETE_LONELY,
 )
 _DELETE_NODES = tuple(
     f"MATCH (n:{label} {{group_id: $group}}) WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
@@ -220,6 +233,32 @@ class GroupWriter:
             write = await self.lock(tx)
             for query in _DELETE_OF_PARTNER:
                 await run(tx, query, group=self._group.id, partner=partner_id)
+            write.facts = await write.count_facts()
+            await write.begin_epoch()
+            await write.unlock()
+
+        await self._connection.write(work)
+
+    async def write(self, facts: Sequence[Fact], episodes: Sequence[Episode], names: Embedded) -> None:
+        """Facts and episodes as they stand, in the place of those with their ids; `names` are vectors of entities."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await self.lock(tx)
+            await write.rewrite(facts, episodes, names if write.claim(names.space) else Embedded())
+            await write.unlock()
+
+        await self._connection.write(work)
+
+    async def erase_one(self, kind: Kind, key: str) -> None:
+        """Remove a fact or an episode; who holds the group in mind reads it anew."""
+
+        async def work(tx: AsyncManagedTransaction) -> None:
+            write = await self.lock(tx)
+            if kind is Kind.FACT:
+                await run(tx, _DELETE_SOME, group=self._group.id, ids=[key])
+            else:
+                await run(tx, _DELETE_EPISODE, uuid=episode_uuid(self._group, key))
+            await run(tx, _DELETE_LONELY, group=self._group.id)
             write.facts = await write.count_facts()
             await write.begin_epoch()
             await write.unlock()
@@ -327,31 +366,56 @@ class Write:
 
     async def add_facts(self, episode: Episode, drafts: Sequence[FactDraft], embedded: Embedded) -> None:
         """Facts of an episode; entities and mentions come with them."""
+        names = {normal(name): name for draft in drafts for name in (draft.subject, draft.object)}
+        mentions = [mention(self._group, episode, name) for name in names.values()]
+        await self._add([new_fact(draft, episode) for draft in drafts], mentions, embedded)
+        self.facts += len(drafts)
+
+    async def rewrite(self, facts: Sequence[Fact], episodes: Sequence[Episode], embedded: Embedded) -> None:
+        """Facts and episodes as they stand, in the place of those with their ids."""
+        given = {"revision": self.revision}
+        gone = await self._run(_DELETE_SOME, ids=[fact.id for fact in facts])
+        is_changed = bool(gone and gone[0]["deleted"])
+        await self._add(facts, [], embedded)
+        for episode in episodes:
+            uuid = episode_uuid(self._group, episode.conversation_id)
+            topics = list(episode.topics)
+            if await self._run(_REWRITE_EPISODE, uuid=uuid, content=episode.summary, topics=topics, **given):
+                is_changed = True
+            else:
+                await self.add_episode(episode, (), Embedded())
+        self.facts = await self.count_facts()
+        if is_changed:
+            await self.begin_epoch()
+
+    async def _add(self, facts: Sequence[Fact], mentions: Sequence[EpisodicEdge], embedded: Embedded) -> None:
+        """Facts that are not there, with their entities."""
         names: dict[str, str] = {}
-        for name in (name for draft in drafts for name in (draft.subject, draft.object)):
-            names.setdefault(entity_uuid(self._group, name), name)
+        since: dict[str, WorldTime] = {}
+        for fact in facts:
+            for name in (fact.subject, fact.object):
+                key = entity_uuid(self._group, name)
+                names.setdefault(key, name)
+                since[key] = min(since.get(key, fact.created_at), fact.created_at)
         there = {row["uuid"] for row in await self._run(_ENTITIES_THERE, uuids=list(names))}
         fresh = [
-            entity_node(self._group, name, episode.at, embedded.vectors.get(name))
+            entity_node(self._group, name, since[key], embedded.vectors.get(name))
             for key, name in names.items()
             if key not in there
         ]
-        mentions = [mention(self._group, episode, name) for name in names.values()]
         new = [
             NewFact(
-                fact=new_fact(draft, episode),
-                draft=draft,
+                fact=fact,
                 revision=self.revision,
-                vector=embedded.vectors.get(draft.statement),
+                vector=embedded.vectors.get(fact.statement),
                 model=embedded.model,
             )
-            for draft in drafts
+            for fact in facts
         ]
         edges = [fact_edge(self._group, one) for one in new]
-        await add_nodes_and_edges_bulk_tx(self._tx, [], mentions, fresh, edges, None, self._graphiti)
+        await add_nodes_and_edges_bulk_tx(self._tx, [], list(mentions), fresh, edges, None, self._graphiti)
         await self._run(_NO_FACT_VECTOR, ids=[one.fact.id for one in new if one.vector is None])
         await self._run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
-        self.facts += len(new)
 
     async def close(self, drafts: Sequence[FactDraft], episode: Episode) -> None:
         """Close what the added facts replace. In their order: a fact is closed once."""

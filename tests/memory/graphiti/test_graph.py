@@ -1,13 +1,18 @@
 """Owns the proof that Graphiti on a real Neo4j is a MemoryStore, and how it behaves when the server does not."""
 
 import asyncio
+import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -38,6 +43,7 @@ from tests.memory.contract import (
 )
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.servers.neo4j import Neo4jServer
+from tests.servers.sqlite import put_migrated
 
 pytestmark = pytest.mark.server
 
@@ -63,8 +69,18 @@ def graph_with(
     installation: str = "ours",
     prefix: str = "",
 ) -> GraphitiMemory:
-    """A graph on that connection."""
-    return GraphitiMemory(cast("Database", database), connection, embedder, installation=installation, prefix=prefix)
+    """A graph on that connection; one that is given no database has an empty one."""
+    return GraphitiMemory(database or _empty_database(), connection, embedder, installation=installation, prefix=prefix)
+
+
+@cache
+def _empty_database() -> Database:
+    home = Path(tempfile.mkdtemp(prefix="kataribe-graph-"))
+    atexit.register(shutil.rmtree, home)
+    put_migrated(home / "kataribe.db")
+    database = Database(f"sqlite:///{home / 'kataribe.db'}")
+    atexit.register(database.close)
+    return database
 
 
 def empty(server: Neo4jServer) -> None:

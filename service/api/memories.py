@@ -1,0 +1,415 @@
+"""Owns the endpoints by which an author gives a person a past, searches a memory, and changes one memory at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request, Response
+from fastapi.openapi.models import Example
+from sqlmodel import Session, select
+
+from service.api import views
+from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.fields import Slug
+from service.api.guard import JSON_LINES, media_type
+from service.api.memory_schemas import (
+    AuditOut,
+    AuditPage,
+    HitOut,
+    MemoriesPage,
+    MemoryIn,
+    MemoryItemOut,
+    SearchOut,
+    SeededOut,
+)
+from service.api.paging import After, cut
+from service.api.problem import describe
+from service.errors import GraphUnavailable, TooManyLines, WrongLine
+from service.memory.authoring import Author, Change, audit_rows, change_memory, find, memory_id, seeds_of
+from service.memory.index import key_of
+from service.memory.lexical import normal
+from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
+from service.memory.seeding import Seeded, seed
+from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
+from service.people.worlds import WorldView
+from service.store.tables import OutboxRow, SeedRow
+from world.time import WorldTime
+
+router = APIRouter(tags=["people"])
+
+LINES_AT_ONCE = 500
+"""Lines that are read between two looks at what else is to be done."""
+
+LONGEST_UNBROKEN = 1024 * 1024
+"""Bytes without the end of a line: no more is held of one."""
+
+Kinds = Annotated[list[Kind] | None, Query(description="Of these kinds only; left out: of all")]
+By = Annotated[str, Query(max_length=100, description="Who does it, for the audit: any name")]
+Reason = Annotated[str, Query(max_length=500, description="Why it is done, for the audit")]
+MemoryId = Annotated[
+    str, Path(max_length=300, description="`id` of the memory, as lists and searches tell it", examples=["fact.9f0a"])
+]
+About = Annotated[str | None, Query(max_length=100, description="About whom or what: a person's id, or any name")]
+Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
+
+_PAST = {
+    "statements": [
+        {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro", "importance": 8},
+        {"id": "s2", "statement": "The lamp oil is kept under the stairs.", "at": "2025-11-03T18:30"},
+    ],
+    "transcripts": [
+        {
+            "conversation": "festival-night",
+            "at": "2025-10-12T20:00",
+            "summary": "Taro told of the bell that rang under the water.",
+            "turns": [
+                {"id": "f1", "speaker": "Old Sato", "text": "Did you hear it too?"},
+                {"id": "f2", "speaker": "taro", "text": "The bell. It rang under the water, twice."},
+            ],
+        }
+    ],
+}
+_JSON_LINES = (
+    '{"id": "s1", "statement": "Taro\'s brother drowned in the bay.", "about": "taro"}\n'
+    '{"id": "f1", "conversation": "festival-night", "speaker": "Old Sato", "text": "Did you hear it too?", '
+    '"at": "2025-10-12T20:00"}\n'
+)
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/Past"},
+                "examples": {"statements and a talk": {"value": _PAST}},
+            },
+            "application/x-ndjson": {
+                "schema": {
+                    "type": "string",
+                    "description": "one JSON object a line: Statement, Turn or Summary",
+                },
+                "examples": {"a line each": {"value": _JSON_LINES}},
+            },
+        },
+    }
+}
+_CHANGES: dict[str, Example] = {
+    "say it otherwise": {"value": {"text": "Taro's brother was lost at sea.", "importance": 9}},
+    "it is over": {"value": {"valid_to": "2026-03-01T00:00"}},
+}
+
+
+@router.post(
+    "/people/{person_id}/memory",
+    response_model=SeededOut,
+    responses=describe(400, 404, 413),
+    openapi_extra=_BODY,
+)
+async def give_past(
+    person_id: Slug, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+) -> SeededOut:
+    """Give a person a past: statements, and talks with who said what and when. At most 10,000 lines a call, no model is
+    asked, and what is answered is found by its words.
+
+    As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
+    or the `summary` of a talk), which is read as it comes. `id` is yours: a line that was given before changes nothing,
+    and is refused if it says something else. World times lie in the past, before the story's beginning too. If any line
+    is wrong, all that are wrong are named, and nothing is written.
+    """
+    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
+    lines = await _lines_of(request)
+    author = Author(name=by, reason=reason)
+
+    def work(session: Session) -> Seeded:
+        world = deps.conversation.worlds.open(session, world_id, lock=True)
+        return seed(session, world, deps.conversation.memory, person_id, lines, author)
+
+    done = await deps.conversation.database.write(work)
+    waiting, pending = await _brought(deps, world_id, person_id)
+    return SeededOut.of(done, person_id=person_id, waiting=waiting, pending_vectors=pending)
+
+
+@router.get("/people/{person_id}/memory/search", response_model=SearchOut, responses=describe(404))
+async def search_memory(
+    person_id: Slug,
+    deps: Serving,
+    world_id: WorldId,
+    query: Annotated[str, Query(min_length=1, max_length=500, description="What to look for, in any words")],
+    about: About = None,
+    as_of: Annotated[str | None, Query(max_length=19, description="As it was known at that world time")] = None,
+    k: Annotated[int, Query(ge=1, le=100, description="At most so many hits")] = 10,
+    kinds: Kinds = None,
+    history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
+) -> SearchOut:
+    """Search what a person remembers, as its own recall does, over facts, turns and summaries; each hit with the
+    caller's own id, what its score is made of, and since and until when it is true.
+
+    `about` chooses what touches somebody or something: that all answers. A turn from which facts were taken has them
+    answer for it.
+    """
+    world = await deps.read(world_id, lambda _, world: world)
+    world.cast.person(person_id)
+    moment = world.now if as_of is None else views.moment(as_of, "query.as_of")
+    group, named = Group(world_id=world_id, person_id=person_id), about and _person_named(world, about)
+    found = await deps.conversation.memory.recall(
+        group,
+        query,
+        at=moment,
+        kinds=frozenset(kinds or Kind),
+        about=about if named is None else world.name_of(named),
+        partner_id=named,
+        limit=k,
+        history=history,
+    )
+    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, (one.item for one in found)))
+    return SearchOut(
+        person_id=person_id,
+        query=query,
+        about=about,
+        now=world.now,
+        as_of=moment,
+        found=any(one.bears for one in found),
+        hits=[_hit(one, world, given) for one in found],
+    )
+
+
+@router.get("/people/{person_id}/memory/audit", response_model=AuditPage, responses=describe(404))
+async def read_memory_audit(
+    person_id: Slug, deps: Serving, world_id: WorldId, after: After = None, limit: Most = 100
+) -> AuditPage:
+    """What was done to a person's memory by hand: a past given, a memory edited, closed or deleted; the latest first,
+    each with what it said before and after, who did it, and why.
+    """
+
+    def work(session: Session, world: WorldView) -> AuditPage:
+        world.cast.person(person_id)
+        rows = audit_rows(session, Group(world_id=world_id, person_id=person_id))
+        found, following = cut(rows, lambda row: row.id, after, limit)
+        return AuditPage(person_id=person_id, items=[AuditOut.of(row) for row in found], next=following)
+
+    return await deps.read(world_id, work)
+
+
+@router.get("/people/{person_id}/memories", response_model=MemoriesPage, responses=describe(404))
+async def list_memories(
+    person_id: Slug,
+    deps: Serving,
+    world_id: WorldId,
+    kinds: Kinds = None,
+    about: About = None,
+    after: After = None,
+    limit: Most = 100,
+) -> MemoriesPage:
+    """A person's memories one by one, the latest first, with what has ended: facts, turns it heard, summaries. And
+    whether vectors, or the memory graph, are behind.
+    """
+    world = await deps.read(world_id, lambda _, world: world)
+    world.cast.person(person_id)
+    group = Group(world_id=world_id, person_id=person_id)
+    items = await deps.conversation.memory.items(group, world.now)
+    wanted = await asyncio.to_thread(_listed, items, world, frozenset(kinds or Kind), about)
+    found, following = cut(wanted, memory_id, after, limit)
+    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, found))
+    return MemoriesPage(
+        person_id=person_id,
+        total=len(wanted),
+        waiting=await deps.conversation.database.read(lambda s: _waiting(s, group)),
+        pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
+        items=[_item(one, world, given) for one in found],
+        next=following,
+    )
+
+
+@router.get("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(404))
+async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId) -> MemoryItemOut:
+    """One memory of a person, as it is now."""
+    world = await deps.read(world_id, lambda _, world: world)
+    world.cast.person(person_id)
+    group = Group(world_id=world_id, person_id=person_id)
+    item = find(await deps.conversation.memory.items(group, world.now), memory_id)
+    return await _shown(deps, world, group, item)
+
+
+@router.patch("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(400, 404))
+async def change_memory_item(
+    person_id: Slug,
+    memory_id: MemoryId,
+    body: Annotated[MemoryIn, Body(openapi_examples=_CHANGES)],
+    deps: Serving,
+    world_id: WorldId,
+    by: By = "",
+    reason: Reason = "",
+) -> MemoryItemOut:
+    """An author's hand on one memory: what it says, how important it is, until when it is true. It is found by its new
+    words, and no longer by its old ones; the audit keeps both.
+
+    Only what the person remembers is changed: the record of a conversation keeps what was said in it. A turn from which
+    facts were taken has them answer for it, so change those.
+    """
+    ends = "valid_to" in body.model_fields_set
+    change = Change(
+        text=body.text,
+        importance=body.importance,
+        ends=ends,
+        valid_to=None if body.valid_to is None else views.moment(body.valid_to, "body.valid_to"),
+    )
+    item = await _change(deps, world_id, person_id, memory_id, change, Author(name=by, reason=reason))
+    world = await deps.read(world_id, lambda _, world: world)
+    assert item is not None  # noqa: S101 - it was changed, not deleted
+    return await _shown(deps, world, Group(world_id=world_id, person_id=person_id), item)
+
+
+@router.delete("/people/{person_id}/memories/{memory_id}", status_code=204, responses=describe(404))
+async def delete_memory_item(
+    person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
+) -> Response:
+    """Let a person forget one memory for good. A turn and the facts that were taken from it say the same: with a turn
+    its facts go, and with a fact the turn it was heard in.
+
+    The audit keeps what it said. Who is told it anew may learn it anew.
+    """
+    await _change(deps, world_id, person_id, memory_id, None, Author(name=by, reason=reason))
+    return Response(status_code=204)
+
+
+async def _lines_of(request: Request) -> Sequence[Given | WrongLine]:
+    """Raises: TooManyLines."""
+    if media_type(request.headers) in JSON_LINES:
+        return await _lines_as_they_come(request.stream())
+    lines = await asyncio.to_thread(read_past, await request.body())
+    if len(lines) > MOST_LINES:
+        raise TooManyLines(most=MOST_LINES)
+    return lines
+
+
+async def _lines_as_they_come(pieces: AsyncIterator[bytes]) -> list[Given | WrongLine]:
+    """A line is read when it is there; only what became of it, and the line that is not complete, are held."""
+    found: list[Given | WrongLine] = []
+    some: list[tuple[int, bytes]] = []
+    number = count = 0
+    async for line in _split(pieces):
+        number += 1
+        if line.strip():
+            count += 1
+            some.append((number, line))
+        if count > MOST_LINES:
+            raise TooManyLines(most=MOST_LINES)
+        if len(some) == LINES_AT_ONCE:
+            found += await asyncio.to_thread(read_lines, some)
+            some = []
+    return found + await asyncio.to_thread(read_lines, some)
+
+
+async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The lines of a text that comes in pieces. Of one that is much too long the first part is given."""
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line
+        rest = rest[:LONGEST_UNBROKEN]
+    yield rest
+
+
+async def _change(
+    deps: ApiDependencies, world_id: str, person_id: str, wanted: str, change: Change | None, author: Author
+) -> Item | None:
+    """What waits for the memory graph is brought there first, so that nothing is overwritten, and the change after."""
+    await deps.read(world_id, lambda _, world: world.cast.person(person_id))
+    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
+    await deps.runner.outbox.deliver(group)
+    item = await change_memory(talk.database, talk.worlds, talk.memory, group, wanted, change, author)
+    await _brought(deps, world_id, person_id)
+    return item
+
+
+async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tuple[int, int]:
+    """Bring what was written to the memory graph, have this process read it, and its vectors be made; answers how much
+    waits for the graph, and for a vector.
+    """
+    talk, group = deps.conversation, Group(world_id=world_id, person_id=person_id)
+    await deps.runner.outbox.deliver(group)
+    deps.vectors.wake()
+    now, waiting = await deps.read(world_id, lambda s, world: (world.now, _waiting(s, group)))
+    try:
+        await talk.memory.items(group, now)  # a talk that is going on asks what is at hand: that is to be what is
+        return waiting, await talk.memory.pending_vectors(group, now)
+    except GraphUnavailable:
+        return waiting, 0  # what waits has no vectors that could be counted
+
+
+def _waiting(session: Session, group: Group) -> int:
+    mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
+    return len(session.exec(select(OutboxRow.revision).where(*mine)).all())
+
+
+async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: Item) -> MemoryItemOut:
+    given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
+    return _item(item, world, given)
+
+
+def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
+    """Those of the kinds, and about that, the latest first; what is lived ahead of the clock is not there yet."""
+    chosen = [one for one in items if key_of(one)[0] in kinds and _since(one) <= world.now]
+    if about is not None:
+        person_id = _person_named(world, about)
+        name = normal(about if person_id is None else world.name_of(person_id))
+        chosen = [one for one in chosen if _touches(one, name, person_id)]
+    return sorted(chosen, key=lambda one: (-_since(one), memory_id(one)))
+
+
+def _touches(item: Item, name: str, person_id: str | None) -> bool:
+    if person_id is not None and item.partner_id == person_id:
+        return True
+    if isinstance(item, Fact):
+        return name in (normal(item.subject), normal(item.object))
+    return name in normal(item.text if isinstance(item, HeardTurn) else item.summary)
+
+
+def _since(item: Item) -> WorldTime:
+    return item.created_at if isinstance(item, Fact) else item.at
+
+
+def _person_named(world: WorldView, named: str) -> str | None:
+    """The id of a person of this world."""
+    return named if named in world.cast.npcs or named in world.cast.characters else None
+
+
+def _hit(found: Recalled, world: WorldView, given: dict[str, SeedRow]) -> HitOut:
+    shown = _item(found.item, world, given).model_dump()
+    return HitOut(**shown, score=found.score, parts=dict(found.parts), bears=found.bears)
+
+
+def _item(item: Item, world: WorldView, given: dict[str, SeedRow]) -> MemoryItemOut:
+    line = given.get(memory_id(item))
+    every: dict[str, Any] = dict.fromkeys(MemoryItemOut.model_fields)
+    every |= {
+        "id": memory_id(item),
+        "kind": key_of(item)[0],
+        "given_id": None if line is None else line.id,
+        "given_conversation": line.conversation or None if line is not None else None,
+        "partner_id": item.partner_id or None,
+        "conversation_id": item.conversation_id or None,
+        "at": _since(item),
+        "ago": views.ago_in(_since(item), world),
+    }
+    return MemoryItemOut(**every | _own(item))
+
+
+def _own(item: Item) -> dict[str, Any]:
+    """What its kind has."""
+    if isinstance(item, Episode):
+        return {"text": item.summary, "topics": list(item.topics)}
+    if isinstance(item, HeardTurn):
+        return {name: getattr(item, name) for name in _OF_A_TURN}
+    return {name: getattr(item, name) for name in _OF_A_FACT} | {
+        "text": item.shown,
+        "chain": list(item.chain),
+        "stated": item.held,
+        "valid_from": item.valid_at,
+        "valid_to": item.invalid_at,
+        "ended_at": item.expired_at,
+    }
+
+
+_OF_A_TURN = ("text", "turn", "speaker_id", "speaker_name")
+_OF_A_FACT = ("statement", "words", "mode", "importance", "tellings", "subject", "relation", "object", "turn")

@@ -1,4 +1,4 @@
-"""Owns the author's hand in a living world: moving people, setting needs, giving things, announcing what happens."""
+"""Owns what an author changes in a living world: where people are, their needs, what they carry, what is announced."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ def set_weather(session: Session, world_session: WorldSession, weather: str) -> 
 
 
 def _interrupt_all(session: Session, world_session: WorldSession) -> None:
-    """Whoever perceives the world and is awake learns of it now."""
+    """Everybody who decides by model and can be interrupted now decides anew."""
     now = world_session.world.now
     for character_id, how in world_session.how.items():
         person = world_session.core.people[character_id]

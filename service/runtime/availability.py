@@ -1,4 +1,4 @@
-"""Owns whether somebody can be made to do something else at the world's clock: nobody walks out of a talk."""
+"""Owns whether somebody can be made to do something else now: nobody is taken out of a talk."""
 
 from sqlmodel import Session
 

@@ -46,7 +46,7 @@ class Destination:
 
 
 def take_control(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """From now on the character does only what clients say; what it did ends, and it stands where it is.
+    """From now on the character does only what clients say. What it was doing ends, and it stands where it is.
 
     Raises:
         NotFound: no such character.
@@ -175,14 +175,16 @@ def sleep(session: Session, world_session: WorldSession, character_id: str) -> i
 
 
 def _at(person: Person, now: WorldTime) -> Person:
-    """The person as the clock knows it, with open eyes: what it has decided ahead of the clock is left out."""
+    """The person at the world's clock, without what it has decided ahead of the clock; not scripted, so that it
+    perceives.
+    """
     past = tuple(activity for activity in person.past if activity.start < now) or person.past[:1]
     ready = max(now, past[-1].end)
     return replace(person, past=past, ready=ready, state=State.DECIDES, claim=None, is_scripted=False)
 
 
 def _stand(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """A way that it is on ends at the last node it reached."""
+    """If it walks, it stops at the last node it reached."""
     world = world_session.world
     segment = segment_of(session, world, character_id)
     if walking_at(segment, world.now):
@@ -200,7 +202,7 @@ def _hold(session: Session, world_session: WorldSession, character_id: str) -> N
 
 
 def _do(session: Session, world_session: WorldSession, character_id: str, option: Option) -> None:
-    """What it chose, instead of standing."""
+    """Let it do the option, instead of standing."""
     now = world_session.world.now
     world_session.core.stop(character_id, now)
     done = world_session.core.decide(character_id, option)

@@ -35,7 +35,9 @@ _log = logging.getLogger(__name__)
 SHORTEST_SECONDS = 1.0
 """Between two looks at the clocks that run."""
 CATCH_UP_SECONDS = 3.0
-"""What is made up for, beyond the time of a tick, when a look comes late: a machine that slept leaps no hours."""
+"""How late a look may come and still be made up for, beyond the time of a tick: after a machine has slept, worlds do
+not leap hours.
+"""
 LONGEST_REST_SECONDS = 60.0
 """After many failures the clock is tried again that often."""
 FASTEST = 100_000.0
@@ -44,21 +46,21 @@ FASTEST = 100_000.0
 
 @dataclass(kw_only=True)
 class _Clock:
-    """Of one world. `last` is when it last went on, `rests_until` when it may again, both in machine time that only
-    grows.
+    """The clock of one world. `last` is when it last went on, `rests_until` when it may go on again, both in machine
+    time.
     """
 
     world_id: str
     last: float
     carried: float = 0.0
-    """World minutes that have passed and are not a tick yet."""
+    """World minutes that have passed and do not make a tick yet."""
     failures: int = 0
     rests_until: float = 0.0
     fire: asyncio.Task[None] | None = None
 
     @property
     def is_busy(self) -> bool:
-        """What has become due last is still being lived: until then the clock waits."""
+        """The world still lives the ticks that became due last; the clock waits for it."""
         return self.fire is not None and not self.fire.done()
 
     def ticks(self, now: float, speed: float, tick_minutes: int, shortest_seconds: float) -> int:
@@ -142,8 +144,8 @@ class ClockScheduler:
         )
 
     async def stop(self) -> None:
-        """No clock goes on here, another process may run them; a world that is on its way is the world runner's to
-        stop.
+        """Stop all clocks of this process; another one may run them. A world that is moving is stopped by the world
+        runner.
         """
         if self._job is not None:
             self._job.remove()
@@ -215,7 +217,7 @@ class ClockScheduler:
                 self._let_pass(row)
 
     async def _holds(self, row: WorldRow) -> bool:
-        """Whether this process runs the clock: its lease is its own, or nobody's."""
+        """Whether this process runs the clock: it holds the lease, or can take it."""
         world_runner = self._world_runner
         if holds_clock(row, world_runner.id, world_runner.lease_seconds):
             return True
@@ -232,7 +234,7 @@ class ClockScheduler:
         return True
 
     def _let_pass(self, row: WorldRow) -> None:
-        """What has become due since the last look; nothing while the world still lives what was due before."""
+        """Let the world live the ticks that became due since the last look, unless it still lives those before."""
         now = self._seconds()
         clock = self._clocks.setdefault(row.id, _Clock(world_id=row.id, last=now))
         if clock.is_busy or now < clock.rests_until:

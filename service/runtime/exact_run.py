@@ -21,8 +21,8 @@ from world.scheduler import URGENCY, Ask, Call, decision_id
 from world.time import WorldTime
 
 AHEAD_MINUTES = 20
-"""How far the quickest may live ahead of the slowest: a run that is to be interrupted has so much to make up for at
-most.
+"""World minutes that the quickest may live ahead of the slowest. A run that is interrupted has at most so much to catch
+up.
 """
 
 
@@ -38,7 +38,7 @@ class ExactRun:
         decisions: Decisions | None = None,
         causality: Causality | None = None,
     ) -> None:
-        """`decisions` are out already, of a run that was interrupted for a command."""
+        """`decisions` are still being made: a run that was interrupted for a command has asked for them."""
         self.until = until
         self.world_session = world_session
         self._deps = deps
@@ -58,7 +58,7 @@ class ExactRun:
 
     @property
     def settled(self) -> WorldTime:
-        """All before it has happened and is told."""
+        """Everything before this minute has happened and is in the log."""
         return self._window.settled
 
     def interrupt(self) -> None:
@@ -100,7 +100,7 @@ class ExactRun:
             await self._release(list(self._tasks))
 
     async def _draw_in(self) -> None:
-        """A turn that is being spoken may be stored at any moment: it is waited for, and so is its minute."""
+        """Come to a stop soon. Turns that are being spoken are waited for, for they may be stored at any moment."""
         self._interrupted.clear()
         speaking = [call.time + 1 for call in self._tasks.values() if call.ask is Ask.TURN]
         until = WorldTime(max(self._window.reached, self.settled, *speaking))
@@ -126,7 +126,7 @@ class ExactRun:
         return True
 
     async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
-        """Those that come next; none when the run is interrupted before."""
+        """The next answers; none where the run is interrupted before they come."""
         interrupted = asyncio.create_task(self._interrupted.wait())
         try:
             await asyncio.wait({*self._tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
@@ -169,7 +169,7 @@ class ExactRun:
         return await self._decisions.ask(call.id, question, lambda: self._deps.decide(world_session, snapshot))
 
     def _open_decisions(self) -> set[str]:
-        """Of everybody who decides next: the question, as it is named."""
+        """The ids of the questions of everybody who decides next."""
         people = self.world_session.core.people.values()
         return {decision_id(person.id, person.ready) for person in people if person.state is State.DECIDES}
 

@@ -1,5 +1,5 @@
-"""Owns the model calls that outlive what asked them: decisions that a command leaves alone, and what is thought and
-said while a world's clock goes on without it.
+"""Owns model calls that go on when the run that asked them has ended: for a command, or because the world's clock does
+not wait.
 """
 
 import asyncio
@@ -19,9 +19,8 @@ T = TypeVar("T")
 
 @dataclass(kw_only=True)
 class Thought:
-    """A character that stands and thinks since `since`. `snapshot` is what it was, or is yet to be, asked with.
-
-    `version` is the character's while nothing happens to it but its own standing. `task` None: not asked yet.
+    """A character that has stood and thought since `since`. `snapshot` is what its model was asked with, or will be.
+    `version` is the character's, as long as nothing happens to it. `task` None: its model is not asked yet.
     """
 
     since: WorldTime
@@ -41,7 +40,7 @@ class Calls:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing is asked, nothing is answered and not taken."""
+        """Nothing is asked, and no answer waits to be taken."""
         return not self.thoughts and not self.talks
 
     @property
@@ -84,8 +83,8 @@ class Decisions:
         return not self._asked
 
     async def ask(self, call_id: str, question: Question, asking: Callable[[], Coroutine[Any, Any, Chosen]]) -> Chosen:
-        """The answer: of a call that is out already, if that is the same question, else of one that `asking` makes. Who
-        is cancelled here leaves the call out.
+        """The answer: of a call that is out already, if it has the same question, else of one that `asking` makes. A
+        caller that is cancelled here does not cancel the call.
         """
         known = self._asked.get(call_id)
         if known is None or known[0] != question:
@@ -108,7 +107,7 @@ class Decisions:
 
 
 def out(asking: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """Ask in the background. What it raises is told to who takes the answer, and to nobody when it is let go."""
+    """Ask in the background. What it raises is raised where the answer is taken, and nowhere if nobody takes it."""
     task = asyncio.create_task(asking)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task

@@ -1,4 +1,4 @@
-"""Owns the way of memories into a store outside our database: in order per person, tried until they are there."""
+"""Owns the delivery of memories to a store outside our database: in order for each person, tried until it succeeds."""
 
 import asyncio
 import logging

@@ -36,12 +36,12 @@ from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
 _TALKS = (Kind.TALK_STARTED, Kind.TURN, Kind.TALK_ENDED)
-"""Of these the conversation itself tells."""
+"""Kinds of events that the conversation itself writes to the log."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Why:
-    """What a decision was made with, beside what it was: told in its event."""
+    """How a decision was made: this is part of its event."""
 
     by: DecidedBy
     thought: str = ""

@@ -75,7 +75,7 @@ class RealtimeStep:
                 self._void(thought, t)
 
     def _void(self, thought: Thought, t: WorldTime) -> None:
-        """Its answer counts for nothing but what it cost."""
+        """Drop its answer; only what it cost is counted."""
         if thought.task is None:
             return
         if thought.task.done() and not thought.task.cancelled() and thought.task.exception() is None:
@@ -85,7 +85,7 @@ class RealtimeStep:
             self._window.spend(t, Usage(calls=1, estimated=True), 1)
 
     async def _take(self) -> bool:
-        """Whatever may happen, as far as it goes; True: there is so much that it should be written first."""
+        """Let happen what can happen. Answers True where there is so much that it should be written first."""
         for _ in range(BATCH):
             call = self._window.ahead.take()
             if call is None:

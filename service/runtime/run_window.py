@@ -1,4 +1,4 @@
-"""Owns a stretch of a world's time being lived: what is decided in it, and how that is written, told, and passed."""
+"""Owns a span of a world's time while it is lived: what is decided in it, and how that is written and told."""
 
 from dataclasses import replace
 
@@ -66,12 +66,12 @@ class RunWindow:
 
     @property
     def settled(self) -> WorldTime:
-        """All before it has happened and is told."""
+        """Everything before this minute has happened and is in the log."""
         return self._settled
 
     def answer(self, call: Call) -> bool:
-        """Answer the question if no model is to be asked: of who lives by routine or is in a client's hands. Else
-        False.
+        """Answer the question where no model is needed: for characters that live by routine or are in a client's hands.
+        Answers whether it could.
         """
         world_session, person_id = self.world_session, call.person_id
         if call.ask is not Ask.DECISION or not world_session.core.people[person_id].is_scripted:
@@ -133,7 +133,9 @@ class RunWindow:
         self._spent.clear()
 
     def _settles(self) -> WorldTime:
-        """A turn that a clock which did not wait has left behind is late; what it says comes when it is said."""
+        """How far all is settled. A turn that is late, because the clock did not wait for it, does not hold the clock
+        back.
+        """
         frontier = self.world_session.core.frontier
         return self.until if frontier is None else min(max(frontier, self._settled), self.until)
 

@@ -33,7 +33,7 @@ def claim_if_there(session: Session, holder_id: str, world_id: str, seconds: flo
 
 
 def extend(session: Session, holder_id: str, world_ids: Sequence[str], seconds: float) -> None:
-    """Hold for longer those that this runner holds."""
+    """Extend the leases on those worlds."""
     _MOVES.extend(session, holder_id, seconds, col(WorldRow.id).in_(world_ids))
 
 
@@ -44,7 +44,7 @@ def release(session: Session, holder_id: str, world_id: str | None = None) -> No
 
 
 def abandoned(session: Session, holder_id: str) -> list[str]:
-    """Worlds short of where they were told to go that no living runner but this one holds."""
+    """Worlds that have not come to where they were told to go, and that no other living process holds."""
     due = select(WorldRow.id).where(col(WorldRow.target) > col(WorldRow.now), _MOVES.is_open_to(holder_id))
     return list(session.exec(due.order_by(col(WorldRow.id))))
 
@@ -56,7 +56,7 @@ def drop_all(session: Session) -> None:
 
 
 def holds_clock(row: WorldRow, holder_id: str, seconds: float) -> bool:
-    """Whether the runner runs the world's clock, and need not say so again yet."""
+    """Whether the process holds the clock's lease for some time yet."""
     return row.clock_runner == holder_id and row.clock_lease_until > time.time() + seconds / 2
 
 
@@ -67,5 +67,5 @@ def claim_clock(session: Session, holder_id: str, world_id: str, seconds: float)
 
 
 def release_clocks(session: Session, holder_id: str) -> None:
-    """Run none any longer."""
+    """Give back the leases of all clocks that the process runs."""
     _RUNS_CLOCK.give_back(session, col(WorldRow.clock_runner) == holder_id)

@@ -78,7 +78,7 @@ class WorldSession:
         return Option(action_id=HOLD, node_id=self.core.people[character_id].node_id, minutes=HOLD_MINUTES)
 
     def reconcile(self) -> None:
-        """See to it that everybody lives the way `how` says: who decides by itself again does not stand any longer."""
+        """Let everybody live the way `how` says: a character that decides by itself again no longer stands."""
         for character_id, how in self.how.items():
             person = self.core.people[character_id]
             if person.is_scripted != (how != "model"):
@@ -101,7 +101,7 @@ class WorldSession:
         return bool(self.core.changed_people or self.core.changed_talks)
 
     def saved(self, revision: int) -> None:
-        """All that had changed is committed."""
+        """Take note that all changes are committed."""
         self.stored = set(self.core.talks)
         self.conversations = {i: c for i, c in self.conversations.items() if i in self.core.talks}
         self.core.changed_people.clear()
@@ -122,7 +122,7 @@ class WorldSession:
 
 
 def load(session: Session, worlds: WorldRepository, world_id: str, *, models_missing: bool) -> WorldSession:
-    """The world from the store; who has no life yet begins one at the world's clock, where it stands."""
+    """Read the world from the store. A character without a life begins one at the world's clock, where it stands."""
     world = worlds.open(session, world_id)
     lives = session.exec(select(LifeRow).where(LifeRow.world_id == world_id)).all()
     rows = session.exec(select(TalkRow).where(TalkRow.world_id == world_id)).all()
@@ -153,7 +153,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
 
 
 def refresh(session: Session, world: WorldView, world_session: WorldSession, *, models_missing: bool) -> bool:
-    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: read it all anew.
+    """Bring what is cheap to read up to date: clock, weather, who is in whose hands. False: all must be read anew.
 
     `world` is the living one's as it was opened now.
     """
@@ -219,7 +219,7 @@ def moves(row: WorldRow) -> WorldMoves:
 
 
 def _reached(session: Session, row: WorldRow | None) -> WorldTime:
-    """A turn is stored before the world it is spoken in: the last one may have been spoken later than the row knows."""
+    """A turn is stored before its world is: the last turn may be later than what the world's row says."""
     if row is None:
         return WorldTime(0)
     spoken = select(func.max(ConversationRow.started_at + TurnRow.turn)).where(

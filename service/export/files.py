@@ -117,7 +117,7 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
 
 
 def _bring_up_to_date(settings: Settings) -> None:
-    """A store of an older version gets this one's tables, unless a service runs on it: that has seen to it."""
+    """A store of an older version gets this one's tables, unless a service runs on it, which has done so already."""
     try:
         lock = DataLock(settings.data_dir) if _is_sqlite(settings) else None
     except Misconfigured:

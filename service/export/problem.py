@@ -51,7 +51,7 @@ class BadLine(Invalid):
 
 
 class Unreadable(ValueError):
-    """A line that says something it cannot mean. Whoever knows the line makes it a BadLine."""
+    """A line whose content makes no sense. Whoever knows the line makes it a BadLine."""
 
     def __init__(self, reason: Phrase) -> None:
         super().__init__(reason)
@@ -73,7 +73,7 @@ def reason_of(error: ValidationError) -> Phrase:
 
 
 def no_id(key: Key, value: str) -> Unreadable:
-    """What was written as an id at that key is none."""
+    """The error that what was written at that key is no id."""
     return Unreadable(_mismatch("slug", key_path(key), value))
 
 

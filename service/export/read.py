@@ -28,7 +28,7 @@ from service.store.tables import (
 )
 
 ENDED_NIGHT = -1
-"""What was read in is of no day that anybody still lives."""
+"""The night of what was read in: it belongs to no day that anybody still lives."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

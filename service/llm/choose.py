@@ -71,7 +71,7 @@ class NotConfigured:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Endpoint:
-    """Everything that makes two roles' models the same. `base_url` None is OpenAI."""
+    """What a role's model is reached by: roles with equal endpoints share one model. `base_url` None is OpenAI."""
 
     base_url: str | None
     api_key: str

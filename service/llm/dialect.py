@@ -49,8 +49,8 @@ class Form(IntEnum):
 
 
 class BrokenThreads:
-    """Where the last answer did not keep to the schema that the server had accepted: there the next question says it in
-    words too, until an answer does. Questions are told apart by name and thread; the oldest are passed over at a bound.
+    """Which questions were last answered against the schema, though the server had accepted it. The next one of the
+    same name and thread says the schema in words too, until an answer keeps to it. At a bound the oldest are forgotten.
     """
 
     def __init__(self, most: int = 1000) -> None:
@@ -62,13 +62,13 @@ class BrokenThreads:
         return (name, thread) in self._held
 
     def add(self, name: str, thread: str) -> None:
-        """It was."""
+        """Note that the last such answer was broken."""
         self._held[name, thread] = None
         if len(self._held) > self._most:
             del self._held[next(iter(self._held))]
 
     def discard(self, name: str, thread: str) -> None:
-        """It was not."""
+        """Note that the last such answer was whole."""
         self._held.pop((name, thread), None)
 
 

@@ -12,8 +12,7 @@ from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, T
 CALLS = 3
 """So many calls in a row must have failed; fewer where none was ever answered."""
 REMEMBERED_SECONDS = 600.0
-"""Machine time. A failure that long ago says nothing any more: whoever waits for a better answer must be able to
-ask.
+"""Machine time after which a failure no longer counts: who asks no failing model would else never find it well again.
 """
 
 

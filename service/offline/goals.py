@@ -24,8 +24,8 @@ def set_goal(speaker: CharacterProfile | NpcProfile, partner: str, language: Lan
 
 
 def topic_of(goal: Goal, speaker: CharacterProfile | NpcProfile, partner: str, language: Language) -> str:
-    """What the goal is about, in words that fit a question to the partner; "" where it does not say so, and where it is
-    a wish of the speaker's own: that one is spoken of in its own lines.
+    """What the goal is about, in words that fit a question to the partner. "" where it does not say so; also where it
+    is a wish of the speaker's own, of which its own lines speak.
     """
     words, bare = phrases(language), goal.goal.strip().rstrip("。.!")
     if any(wish in bare for wish in _wishes(speaker)):

@@ -57,7 +57,7 @@ def told(text: str, phrases: Phrases) -> list[Passage]:
 
 
 def _kind_of(line: str, phrases: Phrases, *, walks: bool) -> Kind:
-    """Who walks up to people asks in many a line; who is asked at its post mostly answers itself."""
+    """A character's line that asks anything is a question. An NPC often answers itself: its last sentence counts."""
     for kind in _COURTESIES:
         if phrases.has(kind, line):
             return kind
@@ -77,5 +77,5 @@ def _stated(text: str, phrases: Phrases) -> str:
 
 
 def _as_said(fact: str) -> Passage:
-    """A clause needs a frame; what begins like a sentence is one."""
+    """A fact that is a clause is spoken in a frame; one that begins with a capital is a sentence of its own."""
     return Passage(text=fact) if fact[:1].isupper() else Passage(text=quotable(fact.rstrip(".")), is_fact=True)

@@ -1,4 +1,4 @@
-"""Owns the model that is none: it answers by rule, needs no key and no network, and says so by its name."""
+"""Owns the stand-in for a language model: it answers by rule, needs no key and no network, and says so by its name."""
 
 import asyncio
 import hashlib
@@ -30,7 +30,7 @@ HANDLERS: Mapping[type, Handler] = {
     DecisionContext: decide,
     PlanContext: plan_day,
 }
-"""Who answers what."""
+"""The handler for each type of `Prompt.given`."""
 
 _PIECES = 6
 
@@ -76,7 +76,7 @@ class OfflineModel:
         return Answer(value=value, usage=usage, model=self.name)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """There is nothing to release."""
 
     def _answer(self, prompt: Prompt[T]) -> T:
         handler = self._handlers.get(type(prompt.given))

@@ -1,4 +1,4 @@
-"""Owns the small talk: which sentence of it is said, and what stays of a text when it is taken out again."""
+"""Owns the small talk: its sentences, and what is left of a text without them."""
 
 import random
 import re
@@ -87,7 +87,7 @@ def sentences(text: str) -> list[str]:
 
 
 def keys(texts: Iterable[str]) -> frozenset[str]:
-    """The sentences of texts, as they are compared; one without a letter counts for nothing."""
+    """The sentences of texts in the form in which they are compared; one without a letter or digit is left out."""
     return frozenset(key for text in texts for sentence in sentences(text) if (key := squeezed(sentence)))
 
 

@@ -92,7 +92,7 @@ class _Speaker:
         return keys([*whole, *(one.text for text in whole for one in self.phrases.passages(text) if one.is_fact)])
 
     def _spoken(self, text: str) -> str:
-        """What is about to be said is not said once more in the same breath."""
+        """Note that the text is about to be said, so that it does not come twice in one utterance."""
         self._said |= keys([text])
         return text
 
@@ -130,7 +130,7 @@ class _Partner(_Speaker):
         return own or self.say("greet_first")
 
     def _lead(self) -> str:
-        """Small talk between what it heard and what it tells."""
+        """A few words before it tells something: an answer to what it just heard."""
         if not self.own and self._is_recalled():
             return self.say("remembered")
         return self.say("welcome" if self._thanked() else "answer")
@@ -174,7 +174,7 @@ class _Opener(_Speaker):
         return [self._hello(), known, *self._ask()]
 
     def _hello(self) -> str:
-        """By the hour; by day in words of its own."""
+        """A greeting that fits the hour; by day in the author's words."""
         hour = int(found[1]) if (found := re.search(r"(\d{1,2}):\d{2}", self.context.now)) else 12
         own = self.line("greeting") if 9 <= hour < 18 else ""
         return own or self.say(f"hello_{'morning' if 4 <= hour < 11 else 'day' if 11 <= hour < 18 else 'evening'}")

@@ -41,14 +41,14 @@ from world.time import WorldTime, parse_time
 
 
 class Feed:
-    """The feed of a world. `followed`: of whom it tells; what is nobody's is always told."""
+    """The feed of a world. `followed`: the persons it tells of; events that are nobody's are always told."""
 
     def __init__(self, world: WorldView, followed: Collection[str]) -> None:
         self._world = world
         self._followed = frozenset(followed)
 
     def lines(self, happened: StoryEvent) -> list[str]:
-        """What is to be shown of it; nothing of what says no more than the event before or after it."""
+        """The lines that show an event; none where the event before or after it says as much."""
         event, payload = happened.event, happened.payload
         at = WorldTime(event.at)
         if isinstance(payload, DayBegan):

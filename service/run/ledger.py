@@ -39,7 +39,7 @@ class Day:
 
 
 class Ledger:
-    """Takes the events of a run in order; `begun` is where it began: what was going on then is counted from there."""
+    """Takes the events of a run in order; `begun` is when it began: what was going on then counts from that minute."""
 
     def __init__(self, world: WorldView, begun: WorldTime) -> None:
         self._world = world
@@ -49,7 +49,7 @@ class Ledger:
         self.days: defaultdict[str, defaultdict[int, Day]] = defaultdict(lambda: defaultdict(Day))
 
     def take(self, happened: StoryEvent) -> None:
-        """Count it."""
+        """Count an event."""
         event, at = happened.event, happened.event.at
         match happened.payload:
             case ActivityStarted(action_id=action_id):
@@ -70,7 +70,7 @@ class Ledger:
                 self._remember(happened)
 
     def finish(self, now: WorldTime) -> None:
-        """The run ends at `now`, whatever goes on."""
+        """Count what is still going on when the run ends, at `now`."""
         for person_id, (action_id, _) in list(self._doing.items()):
             self._end(person_id, action_id, now)
 

@@ -37,7 +37,7 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
     Raises:
         KataribeError: the service could not be started, or the world not moved.
     """
-    for name in ("root", "service"):  # what they tell otherwise would run through the feed
+    for name in ("root", "service"):  # else their log lines would stand between those of the feed
         logging.getLogger(name).setLevel(logging.WARNING)
     if not _is_configured(settings):
         settings.llm.provider = "rehearsal"

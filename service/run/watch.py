@@ -74,8 +74,8 @@ class Watch:
         self.now = world.now
 
     async def start(self, told: WorldTime) -> None:
-        """Set the world moving. One that was on its way goes on first: while it moves nobody's way to decide is
-        changed.
+        """Set the world moving. One that was on its way comes to its end first: how people decide is not
+        changed while it moves.
         """
         self._seen = await self._read(lambda s: last_event(s, self._world.id))
         self._before = await self._read(lambda s: spent_by_role(s, self._world.id))

@@ -19,7 +19,7 @@ from service.store.session import Database
 from service.store.tables import ConversationRow, SpendingRow
 
 CLOSING_TOKENS = 5000
-"""Kept for the closing of each conversation that runs, beside one call: what was said is to be remembered."""
+"""Tokens, beside one call, that are kept for the closing of each running conversation: what was said is remembered."""
 
 Unit = Literal["calls", "tokens"]
 
@@ -37,7 +37,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spent:
-    """What the model calls of a day have taken; the room of those that are out counts as taken."""
+    """What the model calls of a day have taken. A call that is under way counts with all it may take."""
 
     day: str
     calls: int
@@ -47,8 +47,8 @@ class Spent:
 class DailyBudget:
     """The limits of the settings, and what is left of them; one for all who ask models.
 
-    A closing may take all there is. Every other call leaves room for the closings of the conversations that run. When a
-    limit itself refuses one, the budget is exhausted: it takes no other, but closings, until the day is over.
+    A closing may take all that is left. Every other call leaves room for the closings of the running conversations.
+    When a call would break a limit itself, the budget is exhausted: until the day is over it allows closings alone.
     """
 
     def __init__(self, database: Database, settings: LlmSettings, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -113,7 +113,7 @@ class DailyBudget:
         await self._database.write(work)
 
     def require_talk(self, session: Session) -> None:
-        """Raises: BudgetExhausted: there is no room for one more conversation, of a word at least, and its closing."""
+        """Raises: BudgetExhausted: no room is left for one more conversation (one turn at least) and its closing."""
         if not self.limits:
             return
         if (exhausted := self.exhausted) is not None:
@@ -127,7 +127,7 @@ class DailyBudget:
         return self._over(_row(session, self.day), talks=0, tokens=CLOSING_TOKENS) is None
 
     def _take(self, session: Session, wanted: Reservation, *, keep: bool) -> "_Refusal | None":
-        """Take the room for a call, if it is there; `keep`: beside that for the closings of all that run."""
+        """Take the room for a call, if there is enough; `keep`: beside that of the closings of all that run."""
         row = _row(session, wanted.day, lock=True)
         unit = self._over(row, talks=_unclosed(session) if keep else 0, tokens=wanted.tokens)
         if unit is not None:
@@ -158,7 +158,7 @@ class DailyBudget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Refusal:
-    """Which limit stood against a call; `by_limit` False: only the room that is kept for closings did."""
+    """Which limit refused a call. `by_limit` False: the limit had room, but only what is kept for closings."""
 
     unit: Unit
     by_limit: bool

@@ -24,7 +24,7 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 class GuardedFile:
     """The file while a service has it. Damage that was found once is remembered.
 
-    What is written to a file that was removed or replaced is lost: nothing is, from then on.
+    What is written to a file that was removed or replaced would be lost: from then on nothing is written.
     """
 
     def __init__(self, path: Path) -> None:

@@ -43,7 +43,7 @@ def _is_none(value: object) -> bool:
 
 
 def _left_out(description: str, example: object) -> Any:
-    """A field that is not there where there is nothing to say."""
+    """A field that is left out of the JSON where it has no value."""
     return Field(default=None, exclude_if=_is_none, description=description, examples=[example])
 
 
@@ -113,7 +113,7 @@ class Arrived(Payload):
 
 
 class ActivityEnded(Payload):
-    """The person does something no longer."""
+    """The person has stopped doing something."""
 
     kind = "activity_ended"
     action_id: ActionId
@@ -241,7 +241,7 @@ class Departed(Payload):
 
 
 class ActionFailed(Payload):
-    """The person could not have what it had chosen; it waits a little and decides anew."""
+    """The person could not do what it had chosen; it waits a little and decides anew."""
 
     kind = "action_failed"
     action_id: ActionId

@@ -30,8 +30,7 @@ _OWN_DOING = frozenset(
 
 _RANKS = {payload: rank for rank, payload in enumerate(IN_A_MINUTE)}
 _KNOWN_BEFORE = _RANKS[ActivityEnded]
-"""Events of a lower rank are all known when the world has come to their minute: no decision of that minute makes
-one.
+"""Events of a lower rank are complete when the clock comes to their minute: no decision of that minute adds one.
 """
 
 
@@ -45,7 +44,7 @@ def note(session: Session, world_id: str, at: WorldTime, payload: Payload, perso
 def schedule_event(
     session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str = "", *, key: str = ""
 ) -> None:
-    """Keep an event until the world's clock has passed it. `key` parts two of one kind, person and minute.
+    """Keep an event until the world's clock has passed it. `key` tells two events of one kind, person and minute apart.
 
     Raises:
         KeyError: the kind has no place in a minute (`IN_A_MINUTE`).

@@ -42,6 +42,6 @@ def once(session: Session, request: Once | None, work: Callable[[], dict[str, An
         return known.answer
     row = IdempotencyRow(world_id=request.world_id, key=request.key, fingerprint=request.fingerprint, answer={})
     session.add(row)
-    session.flush()  # the same request at the same moment waits here, not at what the work would refuse it
+    session.flush()  # the same request at the same moment waits here: the work might refuse what is done already
     row.answer = work()
     return row.answer

@@ -1,4 +1,4 @@
-"""Owns leases: which process works on a row, and until when (machine time), so that two replicas do not do it both."""
+"""Owns leases: which process works on a row, and until when (machine time). No two replicas work on it at once."""
 
 import time
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ class Lease:
     until: InstrumentedAttribute[float]
 
     def is_open_to(self, holder_id: str) -> ColumnElement[bool]:
-        """Of rows: those that nobody else holds."""
+        """The condition that nobody else holds a row."""
         return or_(self.holder.is_(None), self.holder == holder_id, self.until < time.time())
 
     def take(self, session: Session, holder_id: str, seconds: float, *which: ColumnElement[bool]) -> int:
-        """Hold the rows for so long, of those that nobody else holds; answers how many they are."""
+        """Take those of the rows that nobody else holds, for so many seconds; answers how many they are."""
         rows = self._update(*which, self.is_open_to(holder_id))
         held = session.execute(rows.values({self.holder: holder_id, self.until: time.time() + seconds}))
         return cast("CursorResult[Any]", held).rowcount

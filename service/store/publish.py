@@ -19,7 +19,7 @@ def publish(
     *,
     index: int | None = None,
 ) -> None:
-    """Tell that something happened in the conversation. `index` parts several of one kind, person and minute.
+    """Tell that something happened in the conversation. `index` tells events of one kind, person and minute apart.
 
     What comes too late for `at`, because the world's clock did not wait for it, happens now.
     """

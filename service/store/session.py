@@ -28,8 +28,7 @@ MIGRATIONS = _BUNDLED if _BUNDLED.exists() else Path(__file__).parents[2] / "mig
 
 
 SQLITE_READERS = 2
-"""More would not read faster, for Python runs one thread at a time, and each of them takes its turn before the
-writer.
+"""Threads that read. More would not read faster: Python runs one thread at a time, and each delays the writer.
 """
 
 
@@ -69,8 +68,8 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._writers, self.write_now, work)
 
     async def write_later(self, work: Callable[[Session], T]) -> T:
-        """`write` for what nobody waits for: however much of it there is, only one piece (on PostgreSQL half as many as
-        can be written at once) stands in the way of what is written meanwhile.
+        """`write` for work that nobody waits for. However much of it there is, it occupies one writer (on PostgreSQL
+        half of them): other writes wait for one piece of it at most.
         """
         return await asyncio.get_running_loop().run_in_executor(
             self._late, lambda: self._writers.submit(self.write_now, work).result()
@@ -114,7 +113,7 @@ class Database:
             command.upgrade(config, "head")
 
     async def check(self) -> None:
-        """Ask it something.
+        """See whether the database answers.
 
         Raises:
             DatabaseGone: its file was removed or replaced.

@@ -95,7 +95,7 @@ async def fail(
 def reopen(session: Session, row: ConversationRow) -> None:
     """Make a failed closing due again; the caller commits.
 
-    The living world has no more to do with it: whoever closes it takes its time from the world's clock.
+    It no longer belongs to the living world: it is closed at the time that the world's clock then shows.
 
     Raises:
         WrongPhase: its closing has not failed.

@@ -24,7 +24,7 @@ from world.time import WorldTime
 _log = logging.getLogger(__name__)
 
 TRIES = 3
-"""Of a turn, or a closing, that fails in a way nobody expects: whoever carries the conversation comes by again."""
+"""How often a turn or a closing is tried that fails with an error nobody expects."""
 
 
 class Engine:
@@ -83,7 +83,7 @@ class Engine:
             self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
 
     def begin_anew(self, world_id: str) -> None:
-        """Somebody has changed the world: what its talks go on from is read anew, as another process would do."""
+        """Forget what is known of the world's talks, for somebody has changed the world: it is read anew."""
         self._gathered = {key: known for key, known in self._gathered.items() if key.world_id != world_id}
 
     async def _read(self, key: ConversationKey) -> Transcript | None:

@@ -29,13 +29,13 @@ from world.actions import BUILT_IN
 from world.time import WorldTime
 
 KNOWN_TOKENS = 100
-"""What a speaker remembers of its partner takes no more of its prompt, by `estimate_tokens`."""
+"""Most tokens of a prompt, by `estimate_tokens`, for what its speaker remembers of its partner."""
 HEARD_TOKENS = 80
-"""Nor what it remembers of others that bears on its goal."""
+"""The same for what it remembers of others that bears on its goal."""
 LEARNED_TOKENS = 80
-"""Nor what it told about itself before: the newest of it."""
+"""The same for what it told about itself before: the newest of it."""
 TODAY_TOKENS = 120
-"""Nor the day's conversations with others: the newest of them."""
+"""The same for the day's conversations with others: the newest of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,13 +11,13 @@ from service.memory.store import Kind
 from service.people.worlds import WorldView
 
 REMINDED_TOKENS = 70
-"""What comes to mind before one turn takes no more of the prompt, by `estimate_tokens`; with its frame at most 90."""
+"""Most tokens, by `estimate_tokens`, for what comes to mind before one turn; with its frame at most 90."""
 NOTES_TOKENS = 100
-"""Nor do all notes of a speaker in one conversation: each stays in its prompts."""
+"""The same for all notes of a speaker in one conversation, for each stays in its prompts."""
 LATELY = 2
 """How many last lines show what the talk is about."""
 STILL_ABOUT = 0.3
-"""Share of their words that memory was asked for before, below which the talk has turned to something new."""
+"""The talk has turned to something new where memory was asked before for a smaller share of their words."""
 ENOUGH_WORDS = 3
 """Fewer say nothing about the topic."""
 MOST_FOUND = 6

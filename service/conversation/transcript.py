@@ -54,7 +54,7 @@ def conversation_of(session: Session, world_id: str, conversation_id: str, *, lo
 
 
 def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
-    """Of conversations: those in which the person takes part, in that seat (None: in any)."""
+    """The condition that the person takes part in a conversation, in that seat (None: in any)."""
     part = select(ParticipantRow.person_id).where(
         ParticipantRow.world_id == ConversationRow.world_id,
         ParticipantRow.conversation_id == ConversationRow.id,

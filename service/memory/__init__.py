@@ -1,1 +1,1 @@
-"""What is remembered: recall before a conversation, one extraction after it, gates, writes, expiry, the graph."""
+"""What is remembered: recall before a conversation, one extraction after it, its validation, the write, and expiry."""

@@ -1,4 +1,5 @@
-"""Owns patience with a memory store that is away: who has just waited for it in vain spares the others the wait."""
+"""Owns the circuit breaker of a memory store outside our database: once it was found away, calls fail at once for a
+while."""
 
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -26,7 +27,7 @@ from world.time import WorldTime
 T = TypeVar("T")
 
 REST_SECONDS = 3.0
-"""Machine time. A world whose memory is away asks it at every decision: each would wait for the connection to fail."""
+"""Machine time in which nobody asks again: a world asks its memory at every decision, and each would wait in vain."""
 
 
 class RemoteMemory(MemoryStore, Delivery, Protocol):
@@ -34,9 +35,7 @@ class RemoteMemory(MemoryStore, Delivery, Protocol):
 
 
 class CircuitBreaker:
-    """A RemoteMemory that, after `inner` was unavailable, is so for `rest_seconds` without asking it; `check` always
-    asks.
-    """
+    """A RemoteMemory that is unavailable for `rest_seconds` after `inner` was, and does not ask it; `check` does."""
 
     def __init__(
         self,
@@ -174,7 +173,7 @@ class CircuitBreaker:
             raise GraphUnavailable(**self._away.facts)
         try:
             answer = await ask()
-        except (MemoryOfAnother, EmbedderChanged):  # so one group is; the store is there for the others
+        except (MemoryOfAnother, EmbedderChanged):  # this holds of one group; the store answers for the others
             raise
         except GraphUnavailable as exc:
             self._away, self._rests_until = exc, self._seconds() + self._rest_seconds

@@ -71,7 +71,7 @@ class Before:
 
 
 def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
-    """As it is in the store at the moment of `world`; moods, as they were when the two parted."""
+    """What was there, by the store at the moment of `world`; moods are those of when the two parted."""
     people, then = conversation.person_ids, world.at(parted_at(world, conversation))
     return Before(
         told=self_facts(session, world.id, *people),
@@ -269,7 +269,7 @@ def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
 
 
 def _authored(world: WorldView, person_id: str) -> Sequence[str]:
-    """Nothing of whom the author has taken out of the game."""
+    """What the author wrote about the person; nothing where it was taken out of the game."""
     found = world.cast.characters.get(person_id) or world.cast.npcs.get(person_id)
     return found.facts if found else ()
 

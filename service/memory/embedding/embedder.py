@@ -28,7 +28,7 @@ class VectorSpace(NamedTuple):
 
 
 NO_VECTORS = VectorSpace("", 0)
-"""Of a memory without vectors: those of any model may come."""
+"""The space of a memory that has no vectors yet: those of any model may be added."""
 
 
 class Embedder(Protocol):

@@ -85,7 +85,7 @@ class Groups:
         return [self.of(Group(world_id=row["world_id"], person_id=row["person_id"])) for row in rows]
 
     async def embedded_otherwise(self, worlds: Iterable[str], space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
-        """Whose memories in these worlds have other vectors than these, and which.
+        """Those in these worlds whose memories have vectors of another space, and that space.
 
         Raises:
             GraphUnavailable.

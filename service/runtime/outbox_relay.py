@@ -95,10 +95,12 @@ def _entry(session: Session, row: OutboxRow) -> OutboxRow | None:
 def _done(session: Session, delivered: OutboxRow) -> bool:
     """Take it off the list; False where what was remembered has been forgotten meanwhile."""
     row = _entry(session, delivered)
-    if row is not None:
+    # A world that was forgotten and begun anew counts its revisions anew: another entry may stand there.
+    is_there = row is not None and row.conversation_id == delivered.conversation_id
+    if is_there:
         session.delete(row)
     if not is_of_conversation(delivered):
-        return is_forget(delivered) or row is not None
+        return is_forget(delivered) or is_there
     summary = session.get(SummaryRow, (delivered.world_id, delivered.person_id, delivered.conversation_id))
     if summary is not None:
         summary.delivered = True

@@ -330,6 +330,27 @@ def test_a_head_in_two_pieces_is_answered_and_the_connection_stays(guarded_url: 
             assert is_well(connection)
 
 
+def test_a_past_in_lines_is_taken_in_pieces_longer_than_other_bodies_and_given_up_where_it_does_not_end(
+    guarded_url: str,
+) -> None:
+    def lines() -> Iterator[bytes]:
+        for number in range(100):
+            yield b'{"id": "%d", "statement": "%s"}\n' % (number, b"x" * 1_000)
+
+    lined = {"Content-Type": "application/x-ndjson"}
+    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20) as http:
+        told = http.post("/people/sora/memory", content=lines(), headers=lined)
+        assert told.json()["statements"] == 100
+        assert http.post("/world/tick", content=lines(), headers=lined).status_code == 413
+    begun = time.monotonic()
+    request = head("POST", "/people/sora/memory", "Content-Type: application/x-ndjson", "Content-Length: 100")
+    told_raw = asked(guarded_url, request + b'{"id": "a", "statement": "It rains."}')
+    assert told_raw.startswith(b"HTTP/1.1 408 ")
+    assert time.monotonic() - begun < 20 * PATIENCE
+    with httpx.Client(base_url=guarded_url, trust_env=False, timeout=20) as http:
+        assert http.get("/people/sora/memories").json()["total"] == 100
+
+
 def test_a_slow_answer_is_not_given_up(tmp_path: Path, millbrook: Path) -> None:
     """The limit is for what the client sends, not for what it waits for."""
     slow = {"provider": "rehearsal", "rehearsal_pace_seconds": 0.6}

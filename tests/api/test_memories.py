@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -190,8 +189,8 @@ def test_every_wrong_line_is_named_and_nothing_is_written(client: TestClient) ->
     ]
     assert told["errors"][0]["message"] == "2027-01-01T00:00 is not past; it is 2026-04-01T07:00"
     assert listed(client) == []
-    german = client.post("/people/sora/memory", content=body, headers={**NDJSON, "Accept-Language": "ja"})
-    assert problem(german, 422)["detail"].startswith("受け取れない行が6行")
+    japanese = client.post("/people/sora/memory", content=body, headers={**NDJSON, "Accept-Language": "ja"})
+    assert problem(japanese, 422)["detail"].startswith("受け取れない行が6行")
 
 
 def test_a_wrong_line_of_an_object_is_named_by_its_place(client: TestClient) -> None:
@@ -388,8 +387,3 @@ def test_a_world_that_is_removed_takes_the_past_with_it(client: TestClient) -> N
     client.post("/people/sora/memory", json=PAST, headers=there)
     assert client.delete("/world", headers=there).status_code == 204
     assert client.get("/people/sora/memories", headers=there).json()["items"] == []
-
-
-def test_a_slow_past_is_given_time_by_its_length(url: str) -> None:
-    with httpx.Client(base_url=url, timeout=20, trust_env=False) as http:
-        assert give_lines(http, STATEMENTS).json()["statements"] == 2

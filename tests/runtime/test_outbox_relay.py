@@ -9,6 +9,7 @@ from sqlmodel import Session, select
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.memory.revision import next_revision
+from service.memory.seeding import past_conversation
 from service.memory.store import Group
 from service.runtime import outbox_relay as outbox_module
 from service.runtime.conversation_runner import ConversationRunner
@@ -20,7 +21,9 @@ from service.store.tables import OutboxRow
 from tests.conversation.talks import meet, rows, talk, talk_of_family
 from tests.memory.remote import RemoteMemory
 from tests.runtime.patience import until
+from tests.runtime.worlds import give_past
 from tests.store.conversations import conversation_row, main
+from world.time import LATEST
 
 AOI = Group(world_id="main", person_id="aoi")
 MIO = Group(world_id="main", person_id="mio")
@@ -216,6 +219,27 @@ def test_a_world_forgotten_while_its_memory_is_on_the_way_stays_forgotten(
     asyncio.run(run())
     assert graph.taken == ["c1"]
     assert _episodes(house) == []
+    assert _waiting(house) == []
+
+
+def test_a_past_goes_the_same_way_and_one_forgotten_on_the_way_stays_forgotten(
+    house: ConversationDependencies, graph: RemoteMemory
+) -> None:
+    async def run() -> None:
+        give_past(house, "main", "aoi")
+        await OutboxRelay(house).deliver(AOI)
+        assert {item.conversation_id for item in await graph.items(AOI, LATEST)} == {past_conversation("aoi", "c"), ""}
+        graph.slow = asyncio.Event()
+        give_past(house, "main", "mio")
+        delivery = asyncio.create_task(OutboxRelay(house).deliver(MIO))
+        await asyncio.sleep(0.05)
+        assert await house.database.write(lambda s: forget_world(s, graph, "main")) == ["aoi", "mio"]
+        graph.slow.set()
+        await delivery
+        await OutboxRelay(house).deliver(AOI)
+
+    asyncio.run(run())
+    assert graph.written == {}
     assert _waiting(house) == []
 
 

@@ -20,6 +20,7 @@ from benchmarks.model_server import MODEL, ModelServer, model_server
 from benchmarks.townsfolk import routine_content, town_content
 from service.llm.choose import choose_models
 from service.runtime.exact_run import ExactRun
+from service.runtime.reflections import Reflections
 from service.runtime.world_session import WorldSession, load
 from service.settings import LlmSettings, Settings
 from service.store.tables import WorldRow
@@ -131,7 +132,8 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
         return load(session, room.worlds, WORLD, models_missing=False)
 
     world_session = await room.database.write(order)
-    await Lockstep(lived.world_runner.deps, world_session, WorldTime(world_session.world.now + minutes)).run()
+    until = WorldTime(world_session.world.now + minutes)
+    await Lockstep(lived.world_runner.deps, world_session, until, reflections=Reflections(room)).run()
 
 
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:

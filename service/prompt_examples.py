@@ -18,6 +18,7 @@ from service.decision.context import (
 )
 from service.locales import Language, languages
 from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
+from service.memory.reflect import Evidence, ReflectionContext
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN
@@ -125,6 +126,17 @@ CLOSING = [
         lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello.", at=WorldTime(0)),),
     )
     for goal, achieved, mood in _ENDINGS
+]
+REFLECTION = [
+    ReflectionContext(
+        language=_LANGUAGE,
+        person_id="aoi",
+        name="Aoi",
+        now="22:10",
+        evidence=(Evidence(ref="e1", text="Taro told Aoi of his boat.", source="talk:a", partner_id="taro"),),
+        thoughts=thoughts,
+    )
+    for thoughts in ((), ("Taro is fond of his boat.",))
 ]
 DECIDE = (
     DecisionContext(

@@ -137,7 +137,7 @@ class WorldSettings(BaseModel):
     """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`:
     how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
     at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
-    promise to it.
+    promise to it. `reflection`: people think over what they lived through, by one call of the closing's model a night.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -150,6 +150,7 @@ class WorldSettings(BaseModel):
     day_starts_minutes: int = Field(default=0, ge=0, lt=1440)
     promise_kept: int = Field(default=5, ge=0, le=100)
     promise_broken: int = Field(default=-8, ge=-100, le=0)
+    reflection: bool = True
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

@@ -75,7 +75,7 @@ WRONG = [
         "en/speeker.j2",
         "",
         'prompts/en/speeker.j2: there is no prompt "speeker"; expected one of "closing", "decide", "here", "persona", '
-        '"plan", "speaker", "state" (did you mean "speaker"?)',
+        '"plan", "reflection", "speaker", "state" (did you mean "speaker"?)',
         '("speaker" ではありませんか?)',
     ),
     (

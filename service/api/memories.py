@@ -30,7 +30,7 @@ from service.memory.index import key_of
 from service.memory.lexical import normal
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
+from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
 from service.people.worlds import WorldView
 from service.store.tables import OutboxRow, SeedRow
 from world.time import WorldTime
@@ -362,7 +362,7 @@ def _touches(item: Item, name: str, person_id: str | None) -> bool:
         return True
     if isinstance(item, Fact):
         return name in (normal(item.subject), normal(item.object))
-    return name in normal(item.text if isinstance(item, HeardTurn) else item.summary)
+    return name in normal(item.summary if isinstance(item, Episode) else item.text)
 
 
 def _since(item: Item) -> WorldTime:
@@ -401,6 +401,8 @@ def _own(item: Item) -> dict[str, Any]:
         return {"text": item.summary, "topics": list(item.topics)}
     if isinstance(item, HeardTurn):
         return {name: getattr(item, name) for name in _OF_A_TURN}
+    if isinstance(item, Insight):
+        return {"text": item.text, "importance": item.importance, "evidence": list(item.evidence)}
     return {name: getattr(item, name) for name in _OF_A_FACT} | {
         "text": item.shown,
         "chain": list(item.chain),

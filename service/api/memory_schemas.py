@@ -32,7 +32,9 @@ class SeededOut(Out):
 
 
 class MemoryItemOut(Out):
-    """One memory: a fact, a turn that was heard, or the summary of a talk. What its kind does not have is null."""
+    """One memory: a fact, a turn that was heard, the summary of a talk, or an insight: what the person has come to
+    think. What its kind does not have is null.
+    """
 
     id: str = Field(description="what it is called here: its kind and its id", examples=["fact.9f0a3c52"])
     kind: Kind = Field(description="what it is")
@@ -40,12 +42,14 @@ class MemoryItemOut(Out):
     given_conversation: str | None = Field(
         description="the caller's own id of the talk that line was of; null: it was of none"
     )
-    text: str = Field(description="what may be said of it: the fact or the words it was said in, the turn, the summary")
+    text: str = Field(
+        description="what may be said of it: the fact or the words it was said in, the turn, the summary, the insight"
+    )
     statement: str | None = Field(description="of a fact: the sentence by which it is found")
     words: str | None = Field(description="of a fact: who said it, what was asked before, and what was said")
     stated: bool | None = Field(description="of a fact: it may be told as one; false: only its words are told")
     mode: Mode | None = Field(description="of a fact: how it was meant")
-    importance: int | None = Field(description="of a fact: from 1, small talk, to 10, what changes a life")
+    importance: int | None = Field(description="of a fact or an insight: 1, small talk, to 10, what changes a life")
     tellings: int | None = Field(description="of a fact: how often it was told")
     chain: list[str] | None = Field(
         description="of a fact: ids of those through whose hands it came: first who began it, last who told it"
@@ -56,6 +60,9 @@ class MemoryItemOut(Out):
     speaker_id: str | None = Field(description="of a turn: id of who said it; empty: nobody of this world")
     speaker_name: str | None = Field(description="of a turn: name of who said it")
     topics: list[str] | None = Field(description="of a summary: what the talk was about, in a few words")
+    evidence: list[str] | None = Field(
+        description="of an insight: the talks and facts that it was drawn from", examples=[["talk:6f1c0a94d2b7"]]
+    )
     partner_id: str | None = Field(description="whom it was heard from, or whom the talk was with; null: nobody")
     conversation_id: str | None = Field(description="id of the talk it is of; null: it is of none")
     turn: int | None = Field(description="the turn it was said in, counted from 0; null: not known, or of a whole talk")

@@ -15,11 +15,11 @@ from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.memory.index import key_of
 from service.memory.revision import next_epoch, state_of
-from service.memory.store import Episode, Fact, Group, HeardTurn, Item, Kind, MemoryStore
+from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, MemoryStore
 from service.people.worlds import WorldRepository, WorldView
 from service.store.ids import new_id
 from service.store.session import Database
-from service.store.tables import CorrectionRow, MemoryAuditRow, PastTurnRow, SeedRow, SummaryRow
+from service.store.tables import CorrectionRow, InsightRow, MemoryAuditRow, PastTurnRow, SeedRow, SummaryRow
 from world.time import WorldTime, iso
 
 Action = Literal["seeded", "edited", "closed", "deleted"]
@@ -194,12 +194,14 @@ def shown(item: Item) -> dict[str, Any]:
         }
     if isinstance(item, HeardTurn):
         return {"speaker": item.speaker_name, "text": item.text, "at": iso(item.at)}
+    if isinstance(item, Insight):
+        return {"text": item.text, "importance": item.importance, "at": iso(item.at)}
     return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
 
 
 def _together(item: Item, items: Iterable[Item]) -> list[Item]:
     """What is deleted with an item, itself first."""
-    if isinstance(item, Episode) or item.turn is None:
+    if isinstance(item, Episode | Insight) or item.turn is None:
         return [item]
     place = (item.conversation_id, item.turn)
     other = HeardTurn if isinstance(item, Fact) else Fact
@@ -215,7 +217,9 @@ def _changed(item: Item, change: Change, now: WorldTime) -> Item:
         raise Invalid(field=name, reason=Phrase("answers.invalid_fields.only_of_facts"))
     if change.text is None:
         return item
-    return replace(item, text=change.text) if isinstance(item, HeardTurn) else replace(item, summary=change.text)
+    if isinstance(item, Episode):
+        return replace(item, summary=change.text)
+    return replace(item, text=change.text)
 
 
 def _changed_fact(fact: Fact, change: Change, now: WorldTime) -> Fact:
@@ -236,6 +240,9 @@ def _changed_fact(fact: Fact, change: Change, now: WorldTime) -> Fact:
 def _write(session: Session, memory: MemoryStore, group: Group, item: Item) -> None:
     if isinstance(item, HeardTurn):
         _write_turn(session, group, item)
+        return
+    if isinstance(item, Insight):
+        session.get_one(InsightRow, (group.world_id, group.person_id, item.id)).text = item.text
         return
     if isinstance(item, Episode):
         row = session.get(SummaryRow, (group.world_id, group.person_id, item.conversation_id))
@@ -260,6 +267,9 @@ def _delete(session: Session, memory: MemoryStore, group: Group, item: Item) -> 
         row = session.get(PastTurnRow, (group.world_id, group.person_id, item.conversation_id, item.turn))
         if row is not None:
             session.delete(row)
+        return
+    if isinstance(item, Insight):
+        session.delete(session.get_one(InsightRow, (group.world_id, group.person_id, key)))
         return
     if isinstance(item, Episode):
         summary = session.get(SummaryRow, (group.world_id, group.person_id, key))

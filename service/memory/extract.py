@@ -15,7 +15,6 @@ from service.memory.extraction import (
     ClosingContext,
     ClosingExtraction,
     KnownFact,
-    OpenPromise,
     Participant,
     Source,
     SpokenLine,
@@ -25,7 +24,6 @@ from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
 from service.memory.summary import joined
 from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
-from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from service.store.tables import (
     AttitudeChangeRow,
@@ -48,13 +46,12 @@ SEARCHED = 8
 @dataclass(frozen=True, kw_only=True)
 class ClosingQuestion:
     """What a closing asks: the context, and the ids behind the refs of facts persons told about themselves, and of
-    memories, and of promises.
+    memories.
     """
 
     context: ClosingContext
     self_fact_ids: Mapping[str, str] = field(default_factory=dict)
     memory_ids: Mapping[str, str] = field(default_factory=dict)
-    promise_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +87,13 @@ def prepare(
     memories: Mapping[str, Sequence[Recalled]],
     evidence: Mapping[str, Evidence] | None,
     before: Before,
-    promised: Sequence[Commitment] = (),
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
     """Gather what the extraction may draw on: what was known when they parted, however late the closing is.
 
     `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
-    stands to the other. None: that is not asked. `promised` is what the two had promised each other, and only words may
-    keep.
+    stands to the other. None: that is not asked.
 
     Raises:
         NotFound: the content no longer has one of them.
@@ -137,10 +132,6 @@ def prepare(
         goal_achieved=conversation.goal_achieved,
         lines=_lines(turns),
         judges=evidence is not None,
-        promises=tuple(
-            OpenPromise(ref=f"p{i}", by_id=one.by_id, what=one.what, words=one.words)
-            for i, one in enumerate(promised, 1)
-        ),
         everybody=world.cast.names,
         own_prompts=world.cast.own_prompts,
     )
@@ -156,7 +147,6 @@ def prepare(
             for one in participants
             for known, fact in zip(one.memories, recalled[one.person_id], strict=True)
         },
-        promise_ids={told.ref: one.id for told, one in zip(context.promises, promised, strict=True)},
     )
 
 

@@ -41,7 +41,7 @@ from service.memory.ranking import (
     in_order,
 )
 from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, Recalled
+from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
@@ -53,6 +53,7 @@ NEVER = np.iinfo(np.int64).max
 """The world time of what has not ended."""
 
 _KINDS = {kind: number for number, kind in enumerate(Kind)}
+_WITH_VECTOR = [number for kind, number in _KINDS.items() if kind.has_vector]
 _ITEM_BYTES = 1000
 _TOKEN_BYTES = 450
 
@@ -209,10 +210,11 @@ class PersonIndex:
             ]
 
     def without_vector(self, asked: Question | None, limit: int) -> list[Item]:
-        """The newest `limit` of what may answer (None: of all) and has no vector yet; turns need none."""
+        """The newest `limit` of what may answer (None: of all) and has no vector yet; turns and insights need
+        none."""
         with self.lock:
             numbers = self._numbers.filled
-            lacking = (numbers[:, _VECTOR] < 0) & (numbers[:, _KIND] != _KINDS[Kind.TURN])
+            lacking = (numbers[:, _VECTOR] < 0) & np.isin(numbers[:, _KIND], _WITH_VECTOR)
             if asked is not None:
                 lacking &= self._chosen(asked)
             places = np.flatnonzero(lacking)
@@ -367,10 +369,14 @@ class PersonIndex:
         else:
             times = [item.at, NEVER, item.at, NEVER]
             people = [NOBODY, NOBODY]
-        partner = self._intern("partner", item.partner_id)
-        conversation = self._intern("conversation", item.conversation_id)
-        turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
-        return [_KINDS[key_of(item)[0]], *times, *people, partner, conversation, turn, *self._signs(item)]
+        kind, key = key_of(item)
+        if isinstance(item, Insight):  # it stands alone, and is of nobody
+            partner, conversation, turn = NOBODY, self._intern("insight", key), NOBODY
+        else:
+            partner = self._intern("partner", item.partner_id)
+            conversation = self._intern("conversation", item.conversation_id)
+            turn = NOBODY if isinstance(item, Episode) or item.turn is None else item.turn
+        return [_KINDS[kind], *times, *people, partner, conversation, turn, *self._signs(item)]
 
     def _signs(self, item: Item) -> tuple[int, int, int]:
         """Who speaks, whether it asks, and whether it tells a time."""
@@ -394,7 +400,7 @@ class PersonIndex:
                 self._held_bytes += _TOKEN_BYTES
             posting[0].append(place)
             posting[1].append(count)
-        self._embeddable += not isinstance(item, HeardTurn)
+        self._embeddable += key_of(item)[0].has_vector
         self._held_bytes += _ITEM_BYTES + 9 * len(counts) + 3 * len(text_of(item))
         return len(found), len(found) - sum(not token.isascii() for token in found) // 2
 
@@ -481,6 +487,8 @@ def key_of(item: Item) -> tuple[Kind, str]:
         return Kind.FACT, item.id
     if isinstance(item, HeardTurn):
         return Kind.TURN, item.key
+    if isinstance(item, Insight):
+        return Kind.INSIGHT, item.id
     return Kind.SUMMARY, item.conversation_id
 
 

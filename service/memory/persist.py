@@ -10,9 +10,10 @@ from sqlmodel import Session
 from service.memory.extract import ClosingQuestion, parted_at, read_before
 from service.memory.mid_term import add_mid_term
 from service.memory.person_side import PersonSide, SideChanges, remember_side, side_changes
+from service.memory.reflections import REFLECTS_AT, begin_reflection
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction
-from service.people.commitments import keep_told, told_made
+from service.people.commitments import told_made
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
@@ -59,13 +60,13 @@ def persist_closing(
     ]
     insert_rows(session, (summary for summary, _ in remembered.values()))
     insert_rows(session, (row for one in changes for row in one.rows))
+    for side in sides:
+        begin_reflection(session, world, side.person_id, side.at, least_importance=REFLECTS_AT)
     add_mid_term(session, [row for one in changes for row in one.mid_term], now)
     (first, second), (own, partners) = sides, changes
     for side, one in zip(sides, changes, strict=True):
         for index, row in enumerate(one.promised):
             publish(session, conversation, side.at, told_made(row), side.person_id, index=index)
-    for index, ref in enumerate(extraction.kept):
-        keep_told(session, world, conversation, question.promise_ids[ref], first.at, index=index)
     _tell_rejected(session, world, conversation, (second, first))
     return {**_seen(first, own, second, partners), "partner": _seen(second, partners, first, own)}
 

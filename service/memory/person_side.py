@@ -95,6 +95,7 @@ def remember_side(
         topics=list(episode.topics),
         at=side.at,
         night=conversation.participants[conversation.seat_of(side.person_id)].night,
+        importance=sum(fact.importance for fact in facts if fact.retells is None),
         revision=remember(session, group, episode, facts),
     )
     return summary, facts

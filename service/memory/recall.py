@@ -14,7 +14,7 @@ from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.lexical import normal
 from service.memory.mid_term import mid_term_memories
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Item, Kind, MemoryStore, Recalled
+from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, MemoryStore, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
@@ -193,7 +193,8 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     item = recalled.item
     learned = item.created_at if isinstance(item, Fact) else item.at
     since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    return f"({since}) {_told(item)}"
+    told = world.say("remembered.thought", text=item.text) if isinstance(item, Insight) else _told(item)
+    return f"({since}) {told}"
 
 
 def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) -> list[str]:
@@ -223,6 +224,8 @@ def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
 def _told(item: Item) -> str:
     if isinstance(item, Fact):
         return item.shown
+    if isinstance(item, Insight):
+        return item.text
     return item.summary if isinstance(item, Episode) else f"{item.speaker_name}: {item.text}"
 
 

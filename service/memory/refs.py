@@ -11,11 +11,11 @@ from sqlmodel import Session, col, select
 
 from service.locales.time import ago
 from service.memory.recall import remembered_as
-from service.memory.store import Fact, Group, HeardTurn, Item, MemoryStore, Recalled
+from service.memory.store import Fact, Group, HeardTurn, Insight, Item, MemoryStore, Recalled
 from service.people.commitments import as_commitment, commitment_line
 from service.people.worlds import WorldView
 from service.store.session import Database
-from service.store.tables import CommitmentRow, MidTermRow, SelfFactRow, SummaryRow, TurnRow
+from service.store.tables import CommitmentRow, InsightRow, MidTermRow, SelfFactRow, SummaryRow, TurnRow
 from world.time import WorldTime
 
 
@@ -28,6 +28,8 @@ class MemoryKind(StrEnum):
     """A turn, by its conversation and number."""
     TALK = "talk"
     """The summary of a conversation."""
+    INSIGHT = "insight"
+    """What it has come to think."""
     MID_TERM = "mid_term"
     """What affects its next days, and promises that are open."""
     OWN = "own"
@@ -62,6 +64,8 @@ def ref_of(item: Item) -> str:
         return ref(MemoryKind.FACT, item.id)
     if isinstance(item, HeardTurn):
         return turn_ref(item.conversation_id, item.turn)
+    if isinstance(item, Insight):
+        return ref(MemoryKind.INSIGHT, item.id)
     return ref(MemoryKind.TALK, item.conversation_id)
 
 
@@ -94,6 +98,7 @@ def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence
     found = [
         *_turns(session, world, ids[MemoryKind.TURN]),
         *_talks(session, world, person_id, ids[MemoryKind.TALK]),
+        *_insights(session, world, person_id, ids[MemoryKind.INSIGHT]),
         *_mid_term(session, world, person_id, ids[MemoryKind.MID_TERM]),
         *_own(session, world, person_id, ids[MemoryKind.OWN]),
     ]
@@ -135,6 +140,13 @@ def _talks(session: Session, world: WorldView, person_id: str, ids: Sequence[str
             at=WorldTime(row.at),
             conversation_id=row.conversation_id,
         )
+
+
+def _insights(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:
+    mine = (InsightRow.world_id == world.id, InsightRow.person_id == person_id)
+    for row in session.exec(select(InsightRow).where(*mine, col(InsightRow.id).in_(ids))):
+        text = world.say("remembered.thought", text=row.text)
+        yield Remembered(kind=MemoryKind.INSIGHT, id=row.id, text=text, at=WorldTime(row.at))
 
 
 def _mid_term(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:

@@ -16,6 +16,7 @@ from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, Vec
 from service.memory.episodes import deleted, forget_past, read_episodes, read_turns
 from service.memory.index import IndexCache, Packed, PersonIndex, key_of, text_of
 from service.memory.indexed import IndexedMemory
+from service.memory.reflections import read_insights
 from service.memory.revision import (
     claim_space,
     expect_vectors,
@@ -167,6 +168,7 @@ def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) ->
         index.take(_read_facts(session, group, after=after))
         index.take(read_episodes(session, group, after=after))
         index.take(read_turns(session, group, after=after))
+        index.take(read_insights(session, group, after=after))
         index.take_vectors(_read_vectors(session, group, model, after))
         index.space = space_of(session, group)
         index.states[SqlMemory.name] = now

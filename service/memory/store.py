@@ -7,7 +7,7 @@ until before `expired_at`. Nothing is overwritten: a fact that is replaced is cl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sqlmodel import Session
 
@@ -36,6 +36,12 @@ class Kind(StrEnum):
     FACT = "fact"
     TURN = "turn"
     SUMMARY = "summary"
+    INSIGHT = "insight"
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether it is embedded; what is not is found by its words alone."""
+        return self in (Kind.FACT, Kind.SUMMARY)
 
 
 FACTS = frozenset({Kind.FACT})
@@ -71,6 +77,21 @@ class HeardTurn:
     def key(self) -> str:
         """What it is known by among turns."""
         return turn_key(self.conversation_id, self.turn)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Insight:
+    """What the person has come to think: a model's conclusion, never a fact. `evidence` refers to what it was drawn
+    from (``talk:…``, ``fact:…``); it is known from `at`. It came of no one partner and no one conversation ("").
+    """
+
+    id: str
+    text: str
+    evidence: tuple[str, ...]
+    importance: int
+    at: WorldTime
+    partner_id: ClassVar[str] = ""
+    conversation_id: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,7 +186,7 @@ class Fact:
         return self.invalid_at is None or t < self.invalid_at
 
 
-Item = Fact | HeardTurn | Episode
+Item = Fact | HeardTurn | Episode | Insight
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -46,10 +46,17 @@ def _is_carried(one: SummarySentence, context: ClosingContext) -> bool:
         return False
     # Who tells in a sentence what was answered needs the question too.
     said = " ".join(f"{lines[turn - 1].text if turn - 1 in lines else ''} {lines[turn].text}" for turn in cited)
+    return (not wanted or share(wanted, said) >= SHARED) and adds_nothing(text, said, context.names)
+
+
+def adds_nothing(text: str, said: str, names: frozenset[str]) -> bool:
+    """Whether a text has no number, no name and no denial that what was said has not, and affirms nothing that was
+    denied. `names` are known to everybody.
+    """
+    wanted = words(text, names)
     return (
-        (not wanted or share(wanted, said) >= SHARED)
-        and numbers(_BOTH.sub("", text)) <= numbers(said)
-        and _names(text, context.names) <= _names(said, frozenset()) | _parts(context.names)
+        numbers(_BOTH.sub("", text)) <= numbers(said)
+        and _names(text, names) <= _names(said, frozenset()) | _parts(names)
         and (not is_negated(text) or any(is_negated(part) or is_denial(part) for part in (said, *sentences(said))))
         and (not wanted or is_negated(text) or not _all_denied(wanted, said))
     )

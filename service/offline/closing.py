@@ -17,6 +17,7 @@ from service.memory.extraction import (
     Sides,
     SummarySentence,
 )
+from service.memory.reflect import Reflection, ReflectionContext
 from service.offline.lines import tells, told
 from service.offline.phrases import Passage, Phrases, clip, phrases, quotable
 
@@ -55,6 +56,11 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
         topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
         people=Sides(a=_side(context, one, other, by_one, by_other), b=_side(context, other, one, by_other, by_one)),
     )
+
+
+def reflect(context: ReflectionContext, rng: random.Random) -> Reflection:
+    """Nothing: who only repeats what was said draws no conclusion from it."""
+    return Reflection(insights=[])
 
 
 def _side(

@@ -14,7 +14,8 @@ from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingContext
-from service.offline.closing import close
+from service.memory.reflect import ReflectionContext
+from service.offline.closing import close, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak
 from service.usage import Usage
@@ -27,6 +28,7 @@ Handler = Callable[[Any, random.Random], BaseModel]
 HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
     ClosingContext: close,
+    ReflectionContext: reflect,
     DecisionContext: decide,
     PlanContext: plan_day,
 }

@@ -32,6 +32,7 @@ from service.store.event_kinds import (
     MemoryExpired,
     Payload,
     Planned,
+    Reflected,
     Slept,
     WeatherSet,
 )
@@ -91,6 +92,8 @@ class Feed:
             case CommitmentMade() | CommitmentDue() | CommitmentKept() | CommitmentBroken():
                 other, words = self._name(payload.to_id), one_line(payload.words)
                 return self._say(f"run.{payload.kind}", happened, other=other, words=words)
+            case Reflected():
+                return self._reflected(happened, payload)
             case Slept() | MemoryExpired() | Announced() | WeatherSet():
                 return self._say(f"run.{payload.kind}", happened, **_plain(payload))
         return self._say("run.other", happened, kind=payload.kind)
@@ -116,6 +119,10 @@ class Feed:
     def _rejected(self, happened: StoryEvent, rejected: FactRejected) -> str:
         reason = Phrase(f"web.reason_{rejected.reason}")
         return self._say("run.fact_rejected", happened, statement=one_line(rejected.statement), reason=reason)
+
+    def _reflected(self, happened: StoryEvent, reflected: Reflected) -> str | None:
+        insights = self._world.say("common.semicolon").join(map(one_line, reflected.insights))
+        return self._say("run.reflected", happened, insights=insights) if insights else None
 
     def _planned(self, happened: StoryEvent, planned: Planned) -> str:
         blocks = (f"{block.starts} {one_line(block.activity)}" for block in planned.blocks)

@@ -169,7 +169,7 @@ def sleep(session: Session, world_session: WorldSession, character_id: str) -> i
         Busy: the character talks.
     """
     take_control(session, world_session, character_id)
-    cleared = fall_asleep(session, world_session.world.id, character_id)
+    cleared = fall_asleep(session, world_session, character_id, world_session.world.now)
     note(session, world_session.world.id, world_session.world.now, Slept(cleared=cleared), character_id)
     return cleared
 

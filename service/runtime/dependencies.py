@@ -10,6 +10,7 @@ from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
 from service.errors import WrongPhase
+from service.memory.reflections import due_reflections
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_session import WorldSession
@@ -54,6 +55,7 @@ class WorldDependencies:
 
         def work(session: Session) -> None:
             world_session.promise_again(session, *session.get_one(ConversationRow, key).person_ids)
+            world_session.reflecting |= due_reflections(session, key.world_id)
 
         await self.conversation.database.read(work)
         return None

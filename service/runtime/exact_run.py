@@ -6,12 +6,15 @@ the clock has passed them. The story is the same as minute by minute (docs/decis
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from service.decision.choose import Chosen
+from service.memory.reflections import ReflectionKey
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.model_calls import Decisions, Question
+from service.runtime.reflections import Reflections
 from service.runtime.run_window import BATCH, RunWindow
 from service.runtime.tasks import cancel
 from service.runtime.world_session import WorldSession
@@ -35,6 +38,7 @@ class ExactRun:
         world_session: WorldSession,
         until: WorldTime,
         *,
+        reflections: Reflections,
         decisions: Decisions | None = None,
         causality: Causality | None = None,
     ) -> None:
@@ -42,12 +46,18 @@ class ExactRun:
         self.until = until
         self.world_session = world_session
         self._deps = deps
+        self._reflections = reflections
         self._decisions = decisions or Decisions()
         self._window = RunWindow(
-            deps, world_session, until, horizon=_horizon(world_session.world.now, until), causality=causality
+            deps,
+            world_session,
+            until,
+            horizon=_horizon(world_session, world_session.world.now, until),
+            causality=causality,
         )
         self._backlog: list[tuple[WorldTime, int, str, Call]] = []
         self._tasks: dict[asyncio.Task[Callable[[], None]], Call] = {}
+        self._made: dict[ReflectionKey, asyncio.Task[None]] = {}
         self._interrupted = asyncio.Event()
         self._is_halted = False
 
@@ -88,12 +98,15 @@ class ExactRun:
                 answered = self._answer_without_models()
                 await self._window.write()
                 self._is_halted |= self._window.is_called_off
+                reflecting = self._reflect()
                 went_on = self._go_on()
                 self._ask_models()
                 if self._tasks and answered < BATCH and not self._is_halted:
                     self._take(await self._next_answers())
                 elif not self._tasks and not answered and not went_on:
-                    break
+                    if not reflecting or self._is_halted:
+                        break
+                    await self._next_of(reflecting)
             await self._release(list(self._tasks))
             await self._window.write(last=not self._is_halted)
         finally:
@@ -119,7 +132,7 @@ class ExactRun:
 
     def _go_on(self) -> bool:
         """The slowest have come on, and so may the quickest; True: they may."""
-        horizon = _horizon(self.settled, self.until)
+        horizon = _horizon(self.world_session, self.settled, self.until)
         if horizon <= self._window.ahead.until:
             return False
         self._window.ahead.extend(horizon)
@@ -127,12 +140,28 @@ class ExactRun:
 
     async def _next_answers(self) -> set[asyncio.Task[Callable[[], None]]]:
         """The next answers; none where the run is interrupted before they come."""
+        await self._next_of(self._tasks)
+        return {task for task in self._tasks if task.done()}
+
+    async def _next_of(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        """Return when one of them is done, or the run is interrupted."""
         interrupted = asyncio.create_task(self._interrupted.wait())
         try:
-            await asyncio.wait({*self._tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*tasks, interrupted}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             interrupted.cancel()
-        return {task for task in self._tasks if task.done()}
+
+    def _reflect(self) -> list[asyncio.Task[None]]:
+        """Have people think over what they lived through; answers what has to be made before the run can end. Nobody
+        waits for it but who comes to the minute from which it is known.
+        """
+        reflecting = self.world_session.reflecting
+        for key in reflecting.keys() - self._made.keys():
+            self._made[key] = self._reflections.submit(key)
+        for key in [key for key, task in self._made.items() if task.done()]:
+            del self._made[key]
+            reflecting.pop(key, None)
+        return [task for key, task in self._made.items() if reflecting[key] <= self.until]
 
     def _answer_without_models(self) -> int:
         """Everything that needs no model call; what needs one is put into the backlog. Answers how many decided."""
@@ -179,5 +208,5 @@ class ExactRun:
             task.result()()
 
 
-def _horizon(settled: WorldTime, until: WorldTime) -> WorldTime:
-    return min(WorldTime(settled + AHEAD_MINUTES), until)
+def _horizon(world_session: WorldSession, settled: WorldTime, until: WorldTime) -> WorldTime:
+    return max(settled, world_session.before_known(min(WorldTime(settled + AHEAD_MINUTES), until)))

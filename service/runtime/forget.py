@@ -24,6 +24,7 @@ from service.store.tables import (
     EventRow,
     FactRow,
     IdempotencyRow,
+    InsightRow,
     LifeRow,
     MemoryAuditRow,
     MemoryOwnerRow,
@@ -37,6 +38,7 @@ from service.store.tables import (
     PastTurnRow,
     PendingEventRow,
     PersonRow,
+    ReflectionRow,
     SeedRow,
     SelfFactRow,
     SummaryRow,
@@ -54,6 +56,8 @@ _MINE = (
     MidTermRow,
     MoodRow,
     SelfFactRow,
+    InsightRow,
+    ReflectionRow,
     SeedRow,
     PastTurnRow,
     PastSummaryRow,
@@ -143,6 +147,10 @@ def _let_npcs_forget(session: Session, memory: MemoryStore, world_session: World
     for npc_id in sorted({*remember, *were_given}):
         memory.forget(session, Group(world_id=world_id, person_id=npc_id), character_id)
     session.execute(delete(SummaryRow).where(*of_it))
+    drawn = select(InsightRow).where(InsightRow.world_id == world_id, col(InsightRow.person_id).in_(npcs))
+    for insight in session.exec(drawn).all():
+        if character_id in insight.partner_ids:
+            session.delete(insight)
     session.execute(
         delete(MidTermRow).where(
             col(MidTermRow.world_id) == world_id,

@@ -9,12 +9,14 @@ from typing import TypeVar
 from sqlmodel import Session
 
 from service.errors import KataribeError, WorldMoves
+from service.memory.reflections import due_reflections
 from service.people.commitments import agendas
 from service.people.worlds import WorldView
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.model_calls import Calls, Decisions
 from service.runtime.realtime import RealtimeStep
+from service.runtime.reflections import Reflections
 from service.runtime.world_clock import clock_and_target
 from service.runtime.world_lease import claim_if_there, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
@@ -45,6 +47,7 @@ class HeldWorld:
         world_id: str,
         deps: WorldDependencies,
         holder_id: str,
+        reflections: Reflections,
         *,
         lease_seconds: float,
         patience_seconds: float,
@@ -64,6 +67,7 @@ class HeldWorld:
         self._database = deps.conversation.database
         self._worlds = deps.conversation.worlds
         self._holder_id = holder_id
+        self._reflections = reflections
         self._lease_seconds = lease_seconds
         self._patience_seconds = patience_seconds
         self._session: WorldSession | None = None
@@ -246,7 +250,7 @@ class HeldWorld:
                 return self._is_told_again
             await self._deps.end_dropped(session)
             await self._drop_realtime_calls()
-            self.run = ExactRun(self._deps, session, target, decisions=self.decisions)
+            self.run = ExactRun(self._deps, session, target, decisions=self.decisions, reflections=self._reflections)
             self._run_began = asyncio.get_running_loop().time()
             try:
                 if self._waiting_commands:
@@ -265,6 +269,7 @@ class HeldWorld:
                 return None
             world_session = self._read(session, self._worlds.open(session, self.world_id))
             world_session.agendas = agendas(session, world_session.world)
+            world_session.reflecting = due_reflections(session, self.world_id)
             return world_session
 
         async with self.lock:

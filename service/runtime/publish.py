@@ -9,6 +9,7 @@ from sqlmodel import Session, func, select
 
 from service.decision.agent_state import PlanBlock
 from service.decision.basis import KEPT, Made
+from service.memory.reflections import begin_reflection
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import (
@@ -76,7 +77,7 @@ def publish(
             happened.append((event, Planned(blocks=tuple(map(_block, made.plan)))))
         happened.append((event, _payload(world_session, event, made)))
         if event.kind is Kind.STARTED and _ends_day(world_session, event):
-            happened.append((event, Slept(cleared=fall_asleep(session, world_session.world.id, event.person_id))))
+            happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
     later: list[dict[str, Any]] = []
     for event, payload in happened:
         if at_once is not None and event.time <= at_once:
@@ -102,13 +103,19 @@ def keep_basis(
         session.execute(upsert(DecisionRow, session.get_bind().dialect.name, KEPT), rows)
 
 
-def fall_asleep(session: Session, world_id: str, character_id: str) -> int:
-    """The character's day is over: the next one begins without its conversations. Answers how many they were."""
+def fall_asleep(session: Session, world_session: WorldSession, character_id: str, at: WorldTime) -> int:
+    """The character's day is over: the next one begins without its conversations, and it thinks them over. Answers how
+    many they were.
+    """
+    world_id = world_session.world.id
     row = person_row(session, world_id, character_id, lock=True)
     day = select(func.count()).where(
         SummaryRow.world_id == world_id, SummaryRow.person_id == character_id, SummaryRow.night == row.sleeps
     )
     row.sleeps += 1
+    begun = begin_reflection(session, world_session.world, character_id, at)
+    if begun is not None:
+        world_session.reflecting |= dict([begun])
     return session.exec(day).one()
 
 

@@ -121,23 +121,25 @@ class RunWindow:
         """
         events = self.ahead.unsettled()
         self._remember_failures(events)
-        settled = self.until if last else self._settles()
+        settled = self._settles(last=last)
         if not events and settled == self._settled and not self.world_session.core.changed_people:
             return
-        self.world_session.saved(
-            await self._deps.conversation.database.write(lambda s: self._store(s, events, settled))
-        )
+        revision, settled = await self._deps.conversation.database.write(lambda s: self._store(s, events, last=last))
+        self.world_session.saved(revision)
         self.world_session.world, self.world_session.core.now = self.world_session.world.at(settled), settled
         self._settled = settled
         self._why.clear()
         self._spent.clear()
 
-    def _settles(self) -> WorldTime:
+    def _settles(self, *, last: bool) -> WorldTime:
         """How far all is settled. A turn that is late, because the clock did not wait for it, does not hold the clock
-        back.
+        back; what somebody still thinks over does, from the minute in which it is known.
         """
+        if last:
+            return self.until
         frontier = self.world_session.core.frontier
-        return self.until if frontier is None else min(max(frontier, self._settled), self.until)
+        until = self.world_session.before_known(self.until)
+        return max(self._settled, until if frontier is None else min(frontier, until))
 
     def _remember_failures(self, events: tuple[Event, ...]) -> None:
         for event in events:
@@ -151,10 +153,11 @@ class RunWindow:
                 )
                 self.world_session.agent_states[event.person_id] = replace(agent_state, failed=failed)
 
-    def _store(self, session: Session, events: tuple[Event, ...], settled: WorldTime) -> int:
+    def _store(self, session: Session, events: tuple[Event, ...], *, last: bool) -> tuple[int, WorldTime]:
         world_session, world = self.world_session, self.world_session.world
         row = session.get_one(WorldRow, world.id, with_for_update=True)
         publish(session, world_session, events, self._why)
+        settled = self._settles(last=last)
         keep_basis(session, world.id, self._why, keep_prompts=self._deps.conversation.settings.keep_prompts)
         for talk in [t for t in world_session.core.talks.values() if t.id not in world_session.stored]:
             self._begin(session, talk)
@@ -166,7 +169,7 @@ class RunWindow:
         world_session.reached = self.reached
         revision = save(session, world_session)
         self.is_called_off = row.target is None or row.target < self.until
-        return revision
+        return revision, settled
 
     def _begin(self, session: Session, talk: Talk) -> None:
         agent_state = self.world_session.agent_state(talk.person_id)

@@ -19,6 +19,7 @@ from service.errors import RunInterrupted, WorldMoves, WorldStopped
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.held_world import HeldWorld, LivedAhead
+from service.runtime.reflections import Reflections
 from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import Tick, cancel_orders, order_ticks, order_until
 from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release
@@ -56,6 +57,7 @@ class WorldRunner:
         """
         self.deps = deps
         self.id = new_id()
+        self._reflections = Reflections(deps.conversation)
         self.lease_seconds = lease_seconds
         self._database = deps.conversation.database
         self._sweep_seconds = sweep_seconds
@@ -70,6 +72,7 @@ class WorldRunner:
         """Go on with every world that a former process left short of where it was told to go."""
         if self._database.is_sqlite:  # one process: whoever held a lease is gone
             await self._database.write(drop_all)
+        await self._reflections.start()
         self._sweeper = asyncio.create_task(repeat(self._sweep, self._sweep_seconds))
 
     async def stop(self) -> None:
@@ -80,6 +83,7 @@ class WorldRunner:
         for world in worlds:
             await world.calls.drop()
             await world.decisions.drop()
+        await self._reflections.stop()
         await self._database.write(lambda s: release(s, self.id))
 
     def world(self, world_id: str) -> HeldWorld:
@@ -87,7 +91,7 @@ class WorldRunner:
         world = self._worlds.get(world_id)
         if world is None:
             seconds = {"lease_seconds": self.lease_seconds, "patience_seconds": self._patience_seconds}
-            world = self._worlds[world_id] = HeldWorld(world_id, self.deps, self.id, **seconds)
+            world = self._worlds[world_id] = HeldWorld(world_id, self.deps, self.id, self._reflections, **seconds)
         self._held[world_id] = world
         self._held.move_to_end(world_id)
         if len(self._held) > self._most_held:
@@ -219,7 +223,7 @@ class WorldRunner:
 
     async def _sweep(self) -> None:
         """Extend the leases on what moves here, halt what was called off elsewhere, and move what nobody moves: its
-        process died, or its store was away.
+        process died, or its store was away. Make the reflections that are due.
         """
         moving = {i: world for i, world in self._worlds.items() if world.lock.locked()}
         if moving:
@@ -231,6 +235,7 @@ class WorldRunner:
         for world_id in await self._database.read(lambda s: abandoned(s, self.id)):
             if world_id not in moving:
                 self.world(world_id).move()
+        await self._reflections.sweep()
 
 
 def _require_went(run: asyncio.Task[None] | None, until: WorldTime) -> None:

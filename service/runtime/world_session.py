@@ -13,6 +13,7 @@ from sqlmodel import Session, col, func, select
 from service.conversation.ending import OPENER
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
+from service.memory.reflections import ReflectionKey
 from service.people.commitments import Commitment, agendas
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
@@ -63,6 +64,8 @@ class WorldSession:
     """What everybody promised and was promised, by person: as it was when the run began, and for those who talk since,
     when their talk was remembered.
     """
+    reflecting: dict[ReflectionKey, WorldTime] = field(default_factory=dict)
+    """Reflections that are to be made, and from when on what comes of them is known."""
     stored: set[str] = field(default_factory=set)
     """Talks that the store has a row of."""
     dropped: tuple[str, ...] = ()
@@ -94,6 +97,12 @@ class WorldSession:
     def agent_state(self, character_id: str) -> AgentState:
         """What is on the character's mind."""
         return self.agent_states.get(character_id, AgentState())
+
+    def before_known(self, until: WorldTime) -> WorldTime:
+        """How far the world may go, not farther than `until`: nobody lives to the minute in which it is known what
+        somebody still thinks over.
+        """
+        return min([until, *(WorldTime(known_at - 1) for known_at in self.reflecting.values())])
 
     @property
     def is_changed(self) -> bool:

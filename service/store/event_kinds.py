@@ -20,6 +20,9 @@ DecidedBy = Literal["model", "plan", "routine", "client", "fallback"]
 Stopped = Literal["budget_exhausted"]
 """Why the service has stopped a clock."""
 
+DropReason = Literal["no_evidence", "not_in_evidence", "known"]
+"""Why an insight is not kept."""
+
 ActionId = Annotated[str, Field(description="of actions.json, or built in (walk, talk, wait)", examples=["work"])]
 NodeId = Annotated[str, Field(description="the node where it is then", examples=["quay"])]
 ConversationId = Annotated[str, Field(description="of GET /conversations/{id}", examples=["6f1c0a94d2b7"])]
@@ -36,7 +39,6 @@ class RejectionReason(StrEnum):
     CONTRADICTS_AUTHOR = "contradicts_author"
     KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
-    NOT_TOLD_KEPT = "not_told_kept"
 
 
 def _is_none(value: object) -> bool:
@@ -73,6 +75,29 @@ class MemoryExpired(Payload):
     kind = "memory_expired"
     content: str = Field(description="what it was", examples=["Bring Taro the net before the tide turns."])
     importance: Importance = Field(description="how long it was to last", examples=["high"])
+
+
+class DroppedInsight(BaseModel):
+    """An insight that was not kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str = Field(description="what it said", examples=["Taro has sold three boats."])
+    reason: DropReason = Field(
+        description="why it was not kept: it names nothing that the person lived through (no_evidence); it has a "
+        "number, a name or a denial that its evidence has not (not_in_evidence); the person thinks so already (known)",
+        examples=["not_in_evidence"],
+    )
+
+
+class Reflected(Payload):
+    """The person has thought over what it lived through since the last time."""
+
+    kind = "reflected"
+    insights: tuple[str, ...] = Field(
+        description="what it has come to think", examples=[["Taro misses the time when his boat was new."]]
+    )
+    dropped: tuple[DroppedInsight, ...] = Field(description="what was not kept, and why")
 
 
 class _OfCommitment(Payload):
@@ -328,6 +353,7 @@ class ClockStopped(Payload):
 IN_A_MINUTE: tuple[type[Payload], ...] = (
     DayBegan,
     MemoryExpired,
+    Reflected,
     CommitmentDue,
     CommitmentKept,
     CommitmentBroken,

@@ -335,8 +335,9 @@ class SummaryRow(SQLModel, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
-    day it has it in mind. `revision`: of the person's memory, when this was written (MemoryOwnerRow). `delivered`: a
-    long-term memory outside this database was given what the person took from it.
+    day it has it in mind. `importance` is the sum of that of what the person took from it. `revision`: of the person's
+    memory, when this was written (MemoryOwnerRow). `delivered`: a long-term memory outside this database was given what
+    the person took from it.
     """
 
     __tablename__ = "summaries"
@@ -355,6 +356,7 @@ class SummaryRow(SQLModel, table=True):
     topics: list[str] = _json()
     at: int = Field(sa_type=BigInteger)
     night: int = 0
+    importance: int = 0
     revision: int
     delivered: bool = False
 
@@ -375,6 +377,49 @@ class MemoryOwnerRow(SQLModel, table=True):
     embedder: str = ""
     dimensions: int = 0
     vectors_due: int = 0
+
+
+class ReflectionRow(SQLModel, table=True):
+    """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
+    together.
+
+    The row is the workflow: `phase` is due, done or failed (`failure` says why). What comes of it is known from
+    `known_at`. `dropped` are the insights that were kept out, and why. `lease_until` is machine time: until then the
+    process named in `runner` works on it.
+    """
+
+    __tablename__ = "reflections"
+    __table_args__ = (Index("ix_reflections_phase", "phase"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    at: int = Field(sa_type=BigInteger, primary_key=True)
+    since: int = Field(sa_type=BigInteger)
+    known_at: int = Field(sa_type=BigInteger)
+    phase: str
+    dropped: list[dict[str, str]] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    failure: str | None = None
+    runner: str | None = None
+    lease_until: float = 0.0
+
+
+class InsightRow(SQLModel, table=True):
+    """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn
+    from, `partner_ids` are those with whom the person talked then. For every backend it is kept here.
+    """
+
+    __tablename__ = "insights"
+    __table_args__ = (Index("ix_insights_revision", "world_id", "person_id", "revision"),)
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    text: str
+    evidence: list[str] = _json()
+    partner_ids: list[str] = _json()
+    importance: int
+    at: int = Field(sa_type=BigInteger)
+    revision: int
 
 
 class FactRow(SQLModel, table=True):

@@ -17,7 +17,7 @@ from service.usage import Usage
 from tests.memory.answers import claim, plain, self_claim
 from world.time import MINUTES_PER_DAY
 
-What = Literal["plans", "decides", "speaks", "remembers"]
+What = Literal["plans", "decides", "speaks", "remembers", "thinks"]
 
 BLOCK_MINUTES = 180
 BLOCKS = 4
@@ -53,6 +53,8 @@ def question_of(prompt: Prompt[Any]) -> Question:
             return Question(what="plans", person_id=given.speaker.id, minute=60 * hours + minutes, places=places)
         case "DecisionContext":
             return Question(what="decides", person_id=given.speaker.id, options=len(given.offers))
+        case "ReflectionContext":
+            return Question(what="thinks", person_id=given.person_id)
         case _:
             return Question(what="speaks", person_id=given.speaker.id)
 
@@ -143,11 +145,17 @@ def _takes_away(heard: str, turn: int, own: str, number: int) -> dict[str, Any]:
     return {"facts": facts, "mid_term": mid_term}
 
 
+def _thinks(question: Question, index: int, language: Language) -> dict[str, Any]:
+    """Nothing: what is thought is no part of the record."""
+    return {"insights": []}
+
+
 _ANSWERS: dict[What, Callable[[Question, int, Language], dict[str, Any]]] = {
     "plans": _plans,
     "decides": _decides,
     "speaks": _speaks,
     "remembers": _remembers,
+    "thinks": _thinks,
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, overload
 
 import pytest
 
+from service.memory.revision import next_revision
 from service.memory.store import (
     Episode,
     Fact,
@@ -16,12 +17,14 @@ from service.memory.store import (
     Group,
     GroupDump,
     HeardTurn,
+    Insight,
     Kind,
     MemoryStore,
     Recalled,
     fact_id,
 )
 from service.store.session import Database
+from service.store.tables import InsightRow
 from tests.memory.memories import Memory
 from world.time import WorldTime
 
@@ -50,6 +53,21 @@ ABOUT = {
 
 
 Scenario = Callable[[Memory], Awaitable[None]]
+
+
+def insight_row(revision: int) -> InsightRow:
+    """What Taro has come to think on Tuesday."""
+    return InsightRow(
+        world_id=TARO.world_id,
+        person_id=TARO.person_id,
+        id="i",
+        text="花子は魚が恋しい。",
+        evidence=["talk:c1"],
+        partner_ids=["hanako"],
+        importance=7,
+        at=TUESDAY,
+        revision=revision,
+    )
 
 
 class Broken(Exception):
@@ -644,7 +662,24 @@ class MemoryStoreContract:
 
 
 class HeardContract(MemoryStoreContract):
-    """What holds of turns and summaries."""
+    """What holds of turns, summaries and insights."""
+
+    def test_an_insight_is_found_by_its_words_from_when_it_is_known(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await memory.remember(TARO, episode(TARO, "c1", MONDAY, summary="魚の話をした。"), [])
+            assert await memory.recall(TARO, "魚", at=MONDAY, kinds={Kind.INSIGHT}) == []
+            await memory.database.write(lambda s: s.add(insight_row(next_revision(s, TARO))))
+            thought = Insight(
+                id="i", text="花子は魚が恋しい。", evidence=("talk:c1",), importance=7, at=WorldTime(TUESDAY)
+            )
+            for asked in ({"at": TUESDAY}, {"at": TUESDAY, "about": "花子"}):
+                (found,) = await memory.recall(TARO, "魚", kinds={Kind.INSIGHT}, **asked)
+                assert found.item == thought
+            assert await memory.recall(TARO, "魚", at=WorldTime(TUESDAY - 1), kinds={Kind.INSIGHT}) == []
+            assert await memory.recall(HANAKO, "魚", at=TUESDAY, kinds={Kind.INSIGHT}) == []
+            assert thought in await memory.store.items(TARO, TUESDAY)
+
+        self.run(scenario)
 
     def test_a_turn_is_found_by_its_words_once_its_conversation_is_remembered(self) -> None:
         async def scenario(memory: Memory) -> None:
@@ -664,7 +699,7 @@ class HeardContract(MemoryStoreContract):
             assert await memory.recall(TARO, "煮付け", at=TUESDAY) == []
             assert await memory.recall(HANAKO, "煮付け", at=TUESDAY, kinds={Kind.TURN}) == []
             (found, *beside) = await memory.recall(TARO, "煮付け", at=TUESDAY, kinds={Kind.TURN})
-            assert {one.item.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
+            assert {one.turn.conversation_id for one in beside} == {"c1"}, "what was said around it comes after it"
             assert found.item == HeardTurn(
                 conversation_id="c1",
                 turn=2,

@@ -56,6 +56,8 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
         assert kept == after[name]
     assert [row for row in before["conversations"] if row["id"] not in talks] == after["conversations"]
     assert [row for row in before["moods"] if (row["world_id"], row["person_id"]) != ("main", "aoi")] == after["moods"]
+    thought = {(row["world_id"], row["person_id"]) for row in after["insights"]}
+    assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
     for name in ("self_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
 

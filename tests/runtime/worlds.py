@@ -105,6 +105,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         command(
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
         )
+        room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
         give_past(room, world_id, "aoi")
@@ -127,6 +128,20 @@ def _decision(world_id: str) -> DecisionRow:
         cached_tokens=0,
         duration_ms=1,
     )
+
+
+def reflect(session: Session, world_id: str) -> None:
+    """Aoi, and Taro of Aoi, have come to think something."""
+    for person_id, partner_id in (("aoi", "npc_taro"), ("npc_taro", "aoi")):
+        whose: dict[str, Any] = {"world_id": world_id, "person_id": person_id}
+        session.add(tables.ReflectionRow(**whose, at=0, since=-1, known_at=60, phase="done"))
+        thought: dict[str, Any] = {
+            "text": "It is a small world.",
+            "evidence": [],
+            "partner_ids": [partner_id],
+            "importance": 5,
+        }
+        session.add(tables.InsightRow(**whose, **thought, id=f"{world_id}-{person_id}", at=60, revision=1))
 
 
 def converse_silently(room: ConversationDependencies, script: ScriptedModel, world_id: str) -> str:

@@ -1,7 +1,7 @@
 """Owns the memory store on Graphiti and Neo4j: graphiti-core's nodes and edges, written without a model call.
 
 What is written is Graphiti's own form, so that its tools, Neo4j's browser and `add_episode` (episode.py) see one graph.
-Neo4j is the record of facts and episodes; what was said is read from our own database.
+Neo4j is the record of facts and episodes; what was said, and what was thought of it, is read from our own database.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from service.memory.graphiti.write import GroupWriter
 from service.memory.index import IndexCache, Packed, PersonIndex, State, key_of, text_of
 from service.memory.indexed import IndexedMemory
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
+from service.memory.reflections import read_insights
 from service.memory.revision import expect_vectors, next_epoch, state_of
 from service.memory.store import Delivery, Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
 from service.store.session import Database
@@ -226,15 +227,18 @@ def _worlds(session: Session) -> set[str]:
 
 
 def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> bool:
-    """Read the turns of the conversations that were closed since the last time, and what authors have deleted. Whether
+    """Read the turns of the conversations that were closed since the last time, and the insights since then; and what
+    authors have deleted. Whether
     the person remembers anything.
     """
     with index.lock:
         now = state_of(session, group)
         known = index.known(TURNS, now)
         if now is not None and now != known:
+            after = -1 if known is None else known.revision
             index.bar(deleted(session, group))
-            index.take(read_turns(session, group, after=-1 if known is None else known.revision))
+            index.take(read_turns(session, group, after=after))
+            index.take(read_insights(session, group, after=after))
             index.states[TURNS] = now
         return now is not None
 

@@ -355,6 +355,7 @@ function eventRow({ at, kind, person_id, data }) {
   facts.what = whatOf(data);
   if (kind === "action_failed") facts.why = t(`why_${data.reason}`);
   if (kind === "clock_stopped") facts.why = t(`stopped_${data.reason}`);
+  if (kind === "reflected") facts.insights = data.insights.join(t("comma")) || "—";
   if (kind === "weather") facts.weather = data.weather || "—";
   if (kind === "carries") facts.items = [...data.given.map((i) => `+${i}`), ...data.taken.map((i) => `−${i}`)].join(t("comma"));
   const text = has(key) ? t(key, facts) : kind;

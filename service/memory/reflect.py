@@ -1,0 +1,147 @@
+"""Owns the one model call of a reflection: what a person lived through becomes two or three insights, each with its
+evidence; and which of them may stand. Pure but for the call.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.llm.chat import Answer, ChatModel, Message, Prompt
+from service.llm.prompt import OwnPrompts, Templates
+from service.locales import Language
+from service.memory.comparison import are_same
+from service.memory.extraction import Ref, Sentence, Weight
+from service.memory.store import Episode, Fact
+from service.memory.summary import adds_nothing
+from service.memory.words import one_line
+from service.store.event_kinds import DroppedInsight, DropReason
+
+TEMPLATES = Templates(__file__)
+
+MAX_TOKENS = 600
+MOST_EPISODES = 8
+MOST_FACTS = 12
+MOST_KNOWN = 6
+"""So many episodes and facts are thought over, those that matter most, beside the last insights."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """Something the person lived through, under the short `ref` that the model may cite. `source` refers to it
+    (``talk:…``, ``fact:…``), `partner_id` is with whom it talked then.
+    """
+
+    ref: str
+    text: str
+    source: str
+    partner_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReflectionContext:
+    """All that a reflection may draw on. `thoughts` are what the person thinks already; `names` are known to
+    everybody.
+    """
+
+    language: Language
+    person_id: str
+    name: str
+    now: str
+    evidence: tuple[Evidence, ...]
+    thoughts: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    own_prompts: OwnPrompts = ()
+
+
+class InsightDraft(BaseModel):
+    """Something the person has come to think, and the refs of what it thinks so for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Sentence
+    evidence: list[Ref] = Field(max_length=4)
+    importance: Weight
+
+
+class Reflection(BaseModel):
+    """The one structured answer a reflection needs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    insights: Annotated[list[InsightDraft], Field(max_length=3)]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidInsight:
+    """An insight that may stand."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    importance: int
+
+
+def gather_evidence(episodes: Sequence[Episode], facts: Sequence[Fact]) -> tuple[Evidence, ...]:
+    """The last episodes, and the facts that matter most, in the order in which they were lived through."""
+    last = sorted(episodes, key=lambda one: (one.at, one.conversation_id))[-MOST_EPISODES:]
+    most = sorted(facts, key=lambda one: (-one.importance, one.told))[:MOST_FACTS]
+    told = [(f"talk:{one.conversation_id}", one.summary, one.partner_id) for one in last]
+    told += [(f"fact:{one.id}", one.shown, one.partner_id) for one in sorted(most, key=lambda one: one.told)]
+    return tuple(
+        Evidence(ref=f"e{number}", text=one_line(text), source=source, partner_id=partner_id)
+        for number, (source, text, partner_id) in enumerate(told, 1)
+    )
+
+
+def reflection_prompt(context: ReflectionContext) -> Prompt[Reflection]:
+    """The question as it is sent. The closing's model answers it, and it is counted with the closings."""
+    messages = (
+        Message(role="system", content=_render("system", context)),
+        Message(role="user", content=_render("user", context)),
+    )
+    return Prompt(
+        name="reflection",
+        role="closing",
+        language=context.language,
+        messages=messages,
+        answer=Reflection,
+        given=context,
+        max_tokens=MAX_TOKENS,
+    )
+
+
+async def reflect(model: ChatModel, context: ReflectionContext, thread: str = "") -> Answer[Reflection]:
+    """Ask. `thread` says whose reflection it is. Raises: ModelError."""
+    return await model.complete(replace(reflection_prompt(context), thread=thread))
+
+
+def valid_insights(
+    drafts: Sequence[InsightDraft], context: ReflectionContext
+) -> tuple[tuple[ValidInsight, ...], tuple[DroppedInsight, ...]]:
+    """Those that may stand, and those that may not, with the reason."""
+    kept: list[ValidInsight] = []
+    dropped: list[DroppedInsight] = []
+    for draft in drafts:
+        text = one_line(draft.text)
+        evidence = tuple(one for one in context.evidence if one.ref in draft.evidence)
+        reason = _fault(text, evidence, (*context.thoughts, *(one.text for one in kept)), context)
+        if reason is None:
+            kept.append(ValidInsight(text=text, evidence=evidence, importance=draft.importance))
+        else:
+            dropped.append(DroppedInsight(text=text, reason=reason))
+    return tuple(kept), tuple(dropped)
+
+
+def _fault(
+    text: str, evidence: Sequence[Evidence], thoughts: Sequence[str], context: ReflectionContext
+) -> DropReason | None:
+    if not text or not evidence:
+        return "no_evidence"
+    if not adds_nothing(text, " ".join(one.text for one in evidence), context.names):
+        return "not_in_evidence"
+    return "known" if any(are_same(text, known, context.names) for known in thoughts) else None
+
+
+def _render(block: str, context: ReflectionContext) -> str:
+    return TEMPLATES.render("reflection", block, context.language, context, context.own_prompts)

@@ -1,0 +1,175 @@
+"""Owns the rows of reflections and insights: when a person begins to think over what it lived through, what it draws
+on, and what it has come to think.
+
+It reflects when it falls asleep, and when what came together since the last time matters enough. The row is written in
+that transaction, and the model is asked later: nobody waits, and what comes of it is known an hour of world time after.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlmodel import Session, col, func, select
+
+from service.memory.reflect import MOST_KNOWN, ValidInsight
+from service.memory.revision import next_revision
+from service.memory.store import Episode, Group, Insight
+from service.people.worlds import WorldView
+from service.store.event_kinds import DroppedInsight, Reflected
+from service.store.events import schedule_event
+from service.store.ids import derived_id
+from service.store.tables import InsightRow, ReflectionRow, SummaryRow
+from world.time import WorldTime
+
+REFLECTS_AT = 150
+"""Sum of the importance of what a person took from its talks since the last time from which it reflects without having
+slept, as in Generative Agents (Park et al. 2023).
+"""
+
+LEAST_EPISODES = 2
+"""Of fewer talks nobody draws a conclusion, and no model is asked."""
+
+KNOWN_AFTER_MINUTES = 60
+"""World minutes until the insights are known. More than anybody lives ahead of the clock (exact_run.AHEAD_MINUTES), so
+that a clock that waits for models can wait for them before anybody has come to that minute.
+"""
+
+DUE, DONE, FAILED = "due", "done", "failed"
+
+
+class ReflectionKey(NamedTuple):
+    """Whose reflection it is, and of when; the primary key of its row."""
+
+    world_id: str
+    person_id: str
+    at: WorldTime
+
+
+@dataclass(frozen=True, kw_only=True)
+class LivedThrough:
+    """What a reflection draws on, of what SQL holds. `since` is exclusive."""
+
+    since: WorldTime
+    episodes: tuple[Episode, ...]
+    thoughts: tuple[str, ...]
+
+
+def begin_reflection(
+    session: Session, world: WorldView, person_id: str, at: WorldTime, *, least_importance: int = 0
+) -> tuple[ReflectionKey, WorldTime] | None:
+    """Let the person think over what it lived through until `at`, if that is enough; the caller commits. Answers the
+    key of the row and from when on its insights are known.
+    """
+    if not world.settings.reflection:
+        return None
+    mine = (ReflectionRow.world_id == world.id, ReflectionRow.person_id == person_id)
+    since = session.exec(select(func.coalesce(func.max(ReflectionRow.at), -1)).where(*mine)).one()
+    lived = select(func.count(), func.coalesce(func.sum(SummaryRow.importance), 0)).where(
+        *_between(world.id, person_id, since, at)
+    )
+    episodes, importance = session.exec(lived).one()
+    if episodes < LEAST_EPISODES or importance < least_importance:
+        return None
+    known_at = WorldTime(at + KNOWN_AFTER_MINUTES)
+    session.add(ReflectionRow(world_id=world.id, person_id=person_id, at=at, since=since, known_at=known_at, phase=DUE))
+    session.flush()
+    return ReflectionKey(world.id, person_id, at), known_at
+
+
+def due_reflections(session: Session, world_id: str | None = None) -> dict[ReflectionKey, WorldTime]:
+    """Those that are to be made, of one world or of all, and from when on their insights are known."""
+    query = select(ReflectionRow).where(ReflectionRow.phase == DUE)
+    if world_id is not None:
+        query = query.where(ReflectionRow.world_id == world_id)
+    return {
+        ReflectionKey(row.world_id, row.person_id, WorldTime(row.at)): WorldTime(row.known_at)
+        for row in session.exec(query)
+    }
+
+
+def lived_through(session: Session, key: ReflectionKey) -> LivedThrough | None:
+    """What is to be thought over; None: nothing is due any more."""
+    row = session.get(ReflectionRow, key)
+    if row is None or row.phase != DUE:
+        return None
+    found = session.exec(select(SummaryRow).where(*_between(key.world_id, key.person_id, row.since, row.at)))
+    thoughts = select(InsightRow.text).where(
+        InsightRow.world_id == key.world_id, InsightRow.person_id == key.person_id, col(InsightRow.at) <= row.at
+    )
+    newest = session.exec(thoughts.order_by(col(InsightRow.at).desc(), col(InsightRow.id)).limit(MOST_KNOWN))
+    return LivedThrough(
+        since=WorldTime(row.since),
+        episodes=tuple(
+            Episode(
+                conversation_id=one.conversation_id,
+                partner_id=one.partner_id,
+                summary=one.summary,
+                topics=tuple(one.topics),
+                at=WorldTime(one.at),
+            )
+            for one in found
+        ),
+        thoughts=tuple(newest),
+    )
+
+
+def settle_reflection(
+    session: Session,
+    key: ReflectionKey,
+    now: WorldTime,
+    insights: Sequence[ValidInsight],
+    dropped: Sequence[DroppedInsight],
+) -> None:
+    """Write what the person has come to think, once, when the world's clock shows `now`; the caller commits.
+
+    A clock that did not wait may have passed the moment: then it is known from now on.
+    """
+    row = session.get(ReflectionRow, key, with_for_update=True)
+    if row is None or row.phase != DUE:
+        return
+    group, at = Group(world_id=key.world_id, person_id=key.person_id), max(WorldTime(row.known_at), now)
+    revision = next_revision(session, group)
+    for number, one in enumerate(insights):
+        session.add(
+            InsightRow(
+                world_id=group.world_id,
+                person_id=group.person_id,
+                id=derived_id(f"{group.id}/{row.at}", key.person_id, "insight", number),
+                text=one.text,
+                evidence=[evidence.source for evidence in one.evidence],
+                partner_ids=sorted({evidence.partner_id for evidence in one.evidence}),
+                importance=one.importance,
+                at=at,
+                revision=revision,
+            )
+        )
+    row.phase, row.dropped = DONE, [one.model_dump() for one in dropped]
+    if insights or dropped:
+        told = Reflected(insights=tuple(one.text for one in insights), dropped=tuple(dropped))
+        schedule_event(session, key.world_id, at, told, key.person_id, key=f"{row.at:012}")
+
+
+def fail_reflection(session: Session, key: ReflectionKey, failure: str) -> None:
+    """Nothing comes of it, and nobody waits for it any more; the caller commits."""
+    row = session.get(ReflectionRow, key, with_for_update=True)
+    if row is not None and row.phase == DUE:
+        row.phase, row.failure = FAILED, failure
+
+
+def read_insights(session: Session, group: Group, *, after: int = -1) -> list[Insight]:
+    """Those written after that revision, oldest first."""
+    row = InsightRow
+    query = select(row).where(row.world_id == group.world_id, row.person_id == group.person_id, row.revision > after)
+    return [
+        Insight(id=one.id, text=one.text, evidence=tuple(one.evidence), importance=one.importance, at=WorldTime(one.at))
+        for one in session.exec(query.order_by(col(row.at), col(row.id)))
+    ]
+
+
+def _between(world_id: str, person_id: str, since: int, until: int) -> tuple[bool, ...]:
+    return (
+        SummaryRow.world_id == world_id,
+        SummaryRow.person_id == person_id,
+        SummaryRow.at > since,
+        SummaryRow.at <= until,
+    )

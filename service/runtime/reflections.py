@@ -1,0 +1,149 @@
+"""Owns who makes the reflections that are due: in the background, each once, whatever stops on the way."""
+
+import asyncio
+import logging
+from functools import partial
+
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col
+
+from service.conversation.dependencies import ConversationDependencies
+from service.errors import GraphUnavailable, ModelError
+from service.memory.reflect import ReflectionContext, gather_evidence, reflect, valid_insights
+from service.memory.reflections import (
+    DUE,
+    LivedThrough,
+    ReflectionKey,
+    due_reflections,
+    fail_reflection,
+    lived_through,
+    settle_reflection,
+)
+from service.memory.store import FACTS, Fact, Group
+from service.people.worlds import WorldView
+from service.store.ids import new_id
+from service.store.lease import Lease
+from service.store.tables import ReflectionRow, WorldRow
+from service.store.usage import count
+from world.time import WorldTime
+
+_log = logging.getLogger(__name__)
+
+LEASE_SECONDS = 30.0
+LOOK_SECONDS = 0.05
+MOST_FACTS_READ = 200
+_CARRIES = Lease(holder=ReflectionRow.runner, until=ReflectionRow.lease_until)  # type: ignore[arg-type] # columns
+
+
+class Reflections:
+    """Makes the reflections of this process. A lease on the row keeps replicas from paying for the same one."""
+
+    def __init__(self, deps: ConversationDependencies) -> None:
+        self._deps = deps
+        self._id = new_id()
+        self._tasks: dict[ReflectionKey, asyncio.Task[None]] = {}
+
+    async def start(self) -> None:
+        """On SQLite there is one process: whoever held a reflection is gone."""
+        if self._deps.database.is_sqlite:
+            await self._deps.database.write(lambda s: _CARRIES.give_back(s, col(ReflectionRow.phase) == DUE))
+
+    async def stop(self) -> None:
+        """Let go of all of them; the rows say what is still to be made."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._deps.database.write(lambda s: _CARRIES.give_back(s, col(ReflectionRow.runner) == self._id))
+
+    def submit(self, key: ReflectionKey) -> asyncio.Task[None]:
+        """Make it in the background, if this process does not do so already. The task ends when nothing is due."""
+        if key not in self._tasks:
+            self._tasks[key] = asyncio.create_task(self._carry(key))
+            self._tasks[key].add_done_callback(lambda _: self._tasks.pop(key, None))
+        return self._tasks[key]
+
+    async def sweep(self) -> None:
+        """Hold on to what is being made here, and take up what nobody makes."""
+        for key in list(self._tasks):
+            await self._deps.database.write(partial(_extend, key=key, holder_id=self._id))
+        for key in await self._deps.database.read(due_reflections):
+            self.submit(key)
+
+    async def _carry(self, key: ReflectionKey) -> None:
+        try:
+            while not await self._deps.database.write(lambda s: _claim(s, key, self._id)):
+                if await self._deps.database.read(lambda s: lived_through(s, key)) is None:
+                    return
+                await asyncio.sleep(LOOK_SECONDS)  # another process makes it, or has died over it
+            await self._make(key)
+        except Exception:  # noqa: BLE001
+            # A dead database or a bug: the row still says that it is due, and the sweep comes by again.
+            _log.exception("the reflection of %s could not be made", key.person_id)
+
+    async def _make(self, key: ReflectionKey) -> None:
+        def read(session: Session) -> tuple[WorldView, LivedThrough | None]:
+            self._deps.budget.require_talk(session)
+            return self._deps.worlds.open(session, key.world_id).at(key.at), lived_through(session, key)
+
+        try:
+            world, lived = await self._deps.database.read(read)
+            if lived is None:
+                return
+            context = await self._context(world, key, lived)
+            answer = await reflect(self._deps.models.for_role("closing"), context, "/".join(map(str, key)))
+        except ModelError as exc:
+            error = exc
+            await self._deps.database.write(lambda s: self._fail(s, key, error))
+            return
+        insights, dropped = valid_insights(answer.value.insights, context)
+
+        def settle(session: Session) -> None:
+            now = WorldTime(session.get_one(WorldRow, key.world_id, with_for_update=True).now)
+            settle_reflection(session, key, now, insights, dropped)
+            count(session, key.world_id, world.day, "closing", answer.usage)
+
+        await self._deps.database.write(settle)
+
+    async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
+        facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since]
+        names = (key.person_id, *(one.partner_id for one in lived.episodes))
+        return ReflectionContext(
+            language=world.language,
+            person_id=key.person_id,
+            name=world.name_of(key.person_id),
+            now=world.sky,
+            evidence=gather_evidence(lived.episodes, facts),
+            thoughts=lived.thoughts,
+            names=frozenset(map(world.name_of, names)),
+            own_prompts=world.cast.own_prompts,
+        )
+
+    async def _facts(self, key: ReflectionKey) -> list[Fact]:
+        """The newest; none while the memory is away: then the summaries are thought over."""
+        group = Group(world_id=key.world_id, person_id=key.person_id)
+        try:
+            found = await self._deps.memory.recall(group, "", at=key.at, kinds=FACTS, limit=MOST_FACTS_READ)
+        except GraphUnavailable as exc:
+            _log.warning("reflected without long-term memory: %s", exc)
+            return []
+        return [one.fact for one in found]
+
+    def _fail(self, session: Session, key: ReflectionKey, error: ModelError) -> None:
+        world = self._deps.worlds.open(session, key.world_id).at(key.at)
+        fail_reflection(session, key, error.slug)
+        if error.usage.calls:
+            count(session, key.world_id, world.day, "closing", error.usage, failures=1)
+
+
+def _is(key: ReflectionKey) -> tuple[ColumnElement[bool], ...]:
+    row = ReflectionRow
+    return col(row.world_id) == key.world_id, col(row.person_id) == key.person_id, col(row.at) == key.at
+
+
+def _claim(session: Session, key: ReflectionKey, holder_id: str) -> bool:
+    return _CARRIES.take(session, holder_id, LEASE_SECONDS, *_is(key), col(ReflectionRow.phase) == DUE) == 1
+
+
+def _extend(session: Session, key: ReflectionKey, holder_id: str) -> None:
+    _CARRIES.extend(session, holder_id, LEASE_SECONDS, *_is(key))

@@ -78,7 +78,7 @@ def test_a_turn_says_what_its_speaker_wanted_remembered_and_felt_and_who_answere
     assert told["messages"] is None
     words = "\n".join(told["words"])
     assert "Sora wanted of this talk: Ask after her sister" in words
-    assert "affinity 0 (-100 to 100), close; they had talked 1 times before." in words
+    assert "affinity 0 (-100 to 100), close. Earlier talks: 1. Mood:" in words
     assert f"(2 days ago; conversation {first}, turn 1) {SISTER_TOLD}" in words
     assert f"scripted answered in {told['duration_ms']} ms: {told['prompt_tokens']} prompt tokens" in words
     assert words.endswith("Its whole prompt was not kept (KATARIBE_KEEP_PROMPTS).")

@@ -192,7 +192,7 @@ def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_
         ("en", (-2, 1, 0), "deferential, friendly"),
         ("ja", (-2, 1, 0), "従属的、打ち解けている"),
         ("en", (3, -3, -3), "in command, closed, there for the company alone"),
-        ("en", (0, 0, 0), "neither above nor below, neither near nor far"),
+        ("en", (0, 0, 0), "neutral"),
         ("ja", (0, 0, 2), "用件中心"),
     ],
 )

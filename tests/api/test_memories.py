@@ -387,3 +387,10 @@ def test_a_world_that_is_removed_takes_the_past_with_it(client: TestClient) -> N
     client.post("/people/sora/memory", json=PAST, headers=there)
     assert client.delete("/world", headers=there).status_code == 204
     assert client.get("/people/sora/memories", headers=there).json()["items"] == []
+
+
+def test_a_given_past_is_part_of_the_memory_graph(client: TestClient) -> None:
+    give(client)
+    graph = client.get("/characters/sora/memory/graph").json()
+    assert {fact["statement"] for fact in graph["facts"]} == {one["statement"] for one in STATEMENTS}
+    assert [episode["summary"] for episode in graph["episodes"]] == [NIGHT["summary"]]

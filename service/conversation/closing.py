@@ -24,6 +24,7 @@ from service.memory.bearing import Evidence, evidence
 from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
+from service.memory.secrets import discretion
 from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.worlds import WorldView
@@ -149,7 +150,10 @@ async def _evidence(
     """
     one, other = memories
     met = before.attitude(one, other, world.now).times_met > 0
-    partners = {one: other, other: one}
+    partners = {
+        i: discretion(world.cast.person(i), partner, before.attitude(i, partner, world.now).affinity)
+        for i, partner in ((one, other), (other, one))
+    }
     return {
         person_id: await evidence(
             deps.memory, world, person_id, partners[person_id], tuple(found.fact.shown for found in known)

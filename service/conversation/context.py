@@ -51,10 +51,11 @@ class PromptContext:
 
     As it was when they met: `now` is date, time and weather, `notices` are announced. `last_meeting`, `known` (each
     with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
-    word the two knew each other before the story began. `heard` is what it remembers, from anybody, that bears on its
-    goal. `said_today` and `said_before` (in the days before) are what it has said to the partner: no prompt tells it,
-    but who speaks without a model repeats nothing of it. `unsettled` are the last lines of a talk of these two that has
-    ended but is not yet remembered (its closing runs, or failed), and `unsettled_ago` when that was. `learned` is what
+    word the two knew each other before the story began. `secrets` are those that the partner may be told. `heard` is
+    what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
+    what it has said to the partner: no prompt tells it, but who speaks without a model repeats nothing of it.
+    `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
+    failed), and `unsettled_ago` when that was. `learned` is what
     it told about itself before; `mid_term` what affects its next days; `today` the day's conversations with others;
     `items` what it carries; `doing` what it did when they met.
 
@@ -76,6 +77,7 @@ class PromptContext:
     acquainted: bool = False
     affinity: int = 0
     stance: str = ""
+    secrets: tuple[str, ...] = ()
     mood: Mood = "neutral"
     learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()

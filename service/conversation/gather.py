@@ -18,6 +18,7 @@ from service.errors import NotFound
 from service.locales.time import ago
 from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered, within
 from service.memory.refs import refs_told
+from service.memory.secrets import Discretion, discretion
 from service.memory.self_facts import self_facts
 from service.memory.store import FACTS, Kind, Recalled
 from service.people.attitude import moods, stance
@@ -87,7 +88,12 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         remembered(deps.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
         remembered(deps.memory, world, opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
-    opener, partner = _context(world, row, rows, OPENER, own), _context(world, row, rows, PARTNER, others)
+    discreet = _discretion(world, row, rows)
+    rows = _discreetly(rows, discreet)
+    own, heard = discreet[opener_id].known(own), discreet[opener_id].known(heard)
+    opener = _context(world, row, rows, OPENER, own, discreet[opener_id])
+    others = discreet[partner_id].known(others)
+    partner = _context(world, row, rows, PARTNER, others, discreet[partner_id])
     bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(opener), *opener.known))
     opener = replace(opener, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
     contexts = (opener, partner)
@@ -121,6 +127,24 @@ def _rows(session: Session, deps: ConversationDependencies, world: WorldView, ro
     )
 
 
+def _discretion(world: WorldView, row: ConversationRow, rows: _Rows) -> dict[str, Discretion]:
+    """What each of the two keeps from the other, by how it likes it."""
+    one, other = row.person_ids
+    return {
+        person_id: discretion(world.cast.person(person_id), partner_id, rows.recent[person_id].attitude.affinity)
+        for person_id, partner_id in ((one, other), (other, one))
+    }
+
+
+def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
+    """The rows without what would give away what is kept."""
+    return replace(
+        rows,
+        recent={person_id: discreet[person_id].recent(recent) for person_id, recent in rows.recent.items()},
+        told=[row for row in rows.told if discreet[row.person_id].lets_told(row)],
+    )
+
+
 def _own_words(rows: _Rows, world: WorldView, person_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the speaker has said to the partner in earlier conversations: today, and before."""
     today, before = list[str](), list[str]()
@@ -131,7 +155,12 @@ def _own_words(rows: _Rows, world: WorldView, person_id: str) -> tuple[tuple[str
 
 
 def _context(
-    world: WorldView, conversation: ConversationRow, rows: _Rows, seat: int, known: Sequence[Recalled]
+    world: WorldView,
+    conversation: ConversationRow,
+    rows: _Rows,
+    seat: int,
+    known: Sequence[Recalled],
+    discreet: Discretion,
 ) -> PromptContext:
     person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
     recent = rows.recent[person_id]
@@ -153,6 +182,7 @@ def _context(
         acquainted=world.cast.are_acquainted(person_id, partner_id),
         affinity=recent.attitude.affinity,
         stance=stance(recent.attitude, world.language),
+        secrets=discreet.open,
         mood=rows.moods[person_id],
         learned=_newest(tuple(learned), LEARNED_TOKENS),
         mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
@@ -178,7 +208,7 @@ def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequenc
 def _told_already(context: PromptContext) -> tuple[str, ...]:
     """What the prompt says of the past besides what is recalled."""
     last = (context.last_meeting.summary,) if context.last_meeting else ()
-    return (*last, *context.learned, *context.today, *context.speaker.facts)
+    return (*last, *context.learned, *context.today, *context.speaker.facts, *context.secrets)
 
 
 class _Life(TypedDict, total=False):

@@ -7,6 +7,7 @@ from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
 from service.memory.recall import new_lines, remembered, within
 from service.memory.refs import refs_told
+from service.memory.secrets import discretion
 from service.memory.store import Kind
 from service.people.worlds import WorldView
 
@@ -39,6 +40,7 @@ async def reminded_of(
     kinds = set(Kind)
     # At hand: a turn waits for no store and no embedding.
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
+    found = discretion(context.speaker, context.partner_id, context.affinity).known(found)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
     reminded = within(new_lines(met, (one for one in found if one.bears), told), room)
     return reminded, refs_told(met, found, reminded)

@@ -167,7 +167,8 @@ def _listener(deps: ConversationDependencies, row: ConversationRow, context: Pro
 
 def _fault(context: PromptContext, utterance: str) -> Nudge | None:
     profile = context.speaker
-    authored = (profile.name, profile.personality, profile.custom_prompt, *profile.facts, *profile.lines)
+    told = (*profile.facts, *context.secrets, *profile.lines)
+    authored = (profile.name, profile.personality, profile.custom_prompt, *told)
     if breaks_character(utterance, authored):
         return "broke_character"
     if is_repetition(utterance, (line.text for line in context.lines if line.speaker_id == profile.id)):

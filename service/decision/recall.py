@@ -9,6 +9,7 @@ from sqlmodel import Session, col
 
 from service.decision.dependencies import DecisionDependencies
 from service.memory.recall import remembered
+from service.memory.secrets import discretion
 from service.memory.store import Recalled
 from service.people.worlds import WorldView
 from service.store.tables import MidTermRow, PersonRow, SummaryRow
@@ -43,14 +44,18 @@ class Recent:
 
 
 async def recent(deps: DecisionDependencies, world: WorldView, character_id: str) -> Recent:
-    """The SQL part, in one read."""
+    """The SQL part, in one read. What would give a secret away is left out: others see what is decided."""
+    kept = discretion(world.character(character_id))
 
     def work(session: Session) -> Recent:
         asked = {"world": world.id, "character": character_id, "now": world.now}
         return Recent(
-            mid_term=tuple(OnMind(*row) for row in session.execute(_MID_TERM, asked)),
+            mid_term=tuple(
+                one for row in session.execute(_MID_TERM, asked) if kept.lets((one := OnMind(*row)).content)
+            ),
             today=tuple(
-                TalkSummary(conversation_id=i, partner_id=p, summary=s) for i, p, s in session.execute(_TODAY, asked)
+                TalkSummary(conversation_id=i, partner_id=p, summary=s if kept.lets(s) else "…")
+                for i, p, s in session.execute(_TODAY, asked)
             ),
             items=tuple(session.scalar(_ITEMS, asked) or ()),
         )
@@ -63,11 +68,13 @@ async def facts_recalled(
 ) -> tuple[Recalled, ...]:
     """Facts of the long-term memory that answer `query`; none while that memory is away.
 
-    What comes from the conversations `today` (their ids) is left out: their summaries are told.
+    What comes from the conversations `today` (their ids) is left out: their summaries are told; and so is what would
+    give a secret away, which no decision needs.
     """
     limit = deps.settings.memory.recall_limit
     found = await remembered(deps.memory, world, character_id, query, limit=2 * limit)
-    older = [one for one in found if one.fact.conversation_id not in today]
+    known = discretion(world.character(character_id)).known(found)
+    older = [one for one in known if one.fact.conversation_id not in today]
     return tuple(older[: min(limit, MAX_REMEMBERED)])
 
 

@@ -35,6 +35,7 @@ from service.decision.options import Offered
 from service.decision.recall import Recent
 from service.decision.relief import helps
 from service.memory.refs import MemoryKind, ref
+from service.memory.secrets import discretion
 from service.people.commitments import Commitment, commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
@@ -185,7 +186,10 @@ class Situation:
         return (commitment_line(self.world, one, self.snapshot.person_id) for one in reversed(self._promised()))
 
     def _promised(self) -> Sequence[Commitment]:
-        return [one for one in self.agenda if one.is_open(self.snapshot.time)][:MAX_PROMISES]
+        """Without those whose words would give a secret away."""
+        kept = discretion(self.speaker)
+        promised = [one for one in self.agenda if one.is_open(self.snapshot.time)]
+        return [one for one in promised if kept.lets(one.words)][:MAX_PROMISES]
 
     def _day(self) -> tuple[PlanLine, ...]:
         slot, facilities = self.slot, self.world.map.facilities

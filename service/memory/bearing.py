@@ -6,6 +6,7 @@ questions are fixed here, so that no model is asked for them, and their vectors 
 """
 
 from service.memory.recall import new_lines, remembered, within
+from service.memory.secrets import Discretion
 from service.memory.store import Kind, MemoryStore
 from service.people.attitude import DIMENSIONS, Dimension
 from service.people.worlds import WorldView
@@ -19,9 +20,10 @@ Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
 
 
 async def evidence(
-    memory: MemoryStore, world: WorldView, person_id: str, partner_id: str, told: tuple[str, ...]
+    memory: MemoryStore, world: WorldView, person_id: str, partner: Discretion, told: tuple[str, ...]
 ) -> Evidence:
-    """What the person remembers of the partner that bears on each dimension, and stands not in a text of `told`.
+    """What the person remembers of the partner that bears on each dimension, and stands not in a text of `told`;
+    nothing that it keeps from it.
 
     Nothing while the store is away.
     """
@@ -34,11 +36,13 @@ async def evidence(
             person_id,
             question,
             limit=MOST_FOUND,
-            partner_id=partner_id,
+            partner_id=partner.partner_id,
             kinds={Kind.FACT, Kind.TURN},
         )
         earlier = (*told, *(line for _, lines in found for line in lines))
-        lines = within(new_lines(world, (one for one in recalled if one.bears), earlier), EVIDENCE_TOKENS)
+        lines = within(
+            new_lines(world, (one for one in partner.known(recalled) if one.bears), earlier), EVIDENCE_TOKENS
+        )
         if lines:
             found.append((dimension, lines))
     return tuple(found)

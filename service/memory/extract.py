@@ -20,6 +20,7 @@ from service.memory.extraction import (
     SpokenLine,
 )
 from service.memory.recall import remembered
+from service.memory.secrets import discretion
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
 from service.memory.summary import joined
@@ -90,7 +91,8 @@ def prepare(
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
-    """Gather what the extraction may draw on: what was known when they parted, however late the closing is.
+    """Gather what the extraction may draw on: what was known when they parted, however late the closing is. What one
+    keeps from the other is not shown: both remember what is extracted.
 
     `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
     stands to the other. None: that is not asked.
@@ -102,10 +104,18 @@ def prepare(
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
     one, other = memories
     towards = {i: before.attitude(i, partner, world.now) for i, partner in ((one, other), (other, one))}
-    told = {i: [row for row in before.told if row.person_id == i and row.valid_at <= then.now] for i in memories}
+    discreet = {
+        i: discretion(world.cast.person(i), partner, towards[i].affinity) for i, partner in ((one, other), (other, one))
+    }
+    told = {
+        i: [
+            row for row in before.told if row.person_id == i and row.valid_at <= then.now and discreet[i].lets_told(row)
+        ]
+        for i in memories
+    }
     recalled = {
-        person_id: [one.fact for one in found if one.fact.created_at <= then.now]
-        for person_id, found in memories.items()
+        i: [one.fact for one in discreet[i].known(found) if one.fact.created_at <= then.now]
+        for i, found in memories.items()
     }
     refs = dict(zip(memories, REFS, strict=False))
     participants = tuple(

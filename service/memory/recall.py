@@ -193,7 +193,7 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     item = recalled.item
     learned = item.created_at if isinstance(item, Fact) else item.at
     since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    told = world.say("remembered.thought", text=item.text) if isinstance(item, Insight) else _told(item)
+    told = world.say("remembered.thought", text=item.text) if isinstance(item, Insight) else told_of(item)
     return f"({since}) {told}"
 
 
@@ -203,9 +203,9 @@ def new_lines(world: WorldView, found: Iterable[Recalled], told: Iterable[str]) 
     """
     known, new = [normal(text) for text in told], list[str]()
     for one in found:
-        said = normal(one.item.text if isinstance(one.item, HeardTurn) else _told(one.item)).rstrip(".。!?")
+        said = normal(one.item.text if isinstance(one.item, HeardTurn) else told_of(one.item)).rstrip(".。!?")
         if not any(said in text for text in known):
-            known.append(normal(_told(one.item)))
+            known.append(normal(told_of(one.item)))
             new.append(remembered_as(world, one))
     return new
 
@@ -221,7 +221,8 @@ def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _told(item: Item) -> str:
+def told_of(item: Item) -> str:
+    """What is told of it, without when."""
     if isinstance(item, Fact):
         return item.shown
     if isinstance(item, Insight):

@@ -1,6 +1,7 @@
 """Owns what an author gave a person to say: what kind of line each is, what fits, and what a text tells of them."""
 
 import math
+from collections.abc import Iterable
 from typing import Literal
 
 from service.content.profile import CharacterProfile, NpcProfile
@@ -24,10 +25,13 @@ def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrase
     return [clip(line, _LONGEST, phrases) for line in lines if line and _kind_of(line, phrases, walks=walks) == kind]
 
 
-def sayings(profile: CharacterProfile | NpcProfile, phrases: Phrases, partner: str) -> list[Passage]:
+def sayings(
+    profile: CharacterProfile | NpcProfile, secrets: Iterable[str], phrases: Phrases, partner: str
+) -> list[Passage]:
     """What the person can tell the partner: statements, and facts that no line tells. Nothing about the partner."""
     lines = lines_of(profile, "statement", phrases)
-    facts = [fact.strip() for fact in profile.facts if not any(tells(line, fact) for line in lines)]
+    known = (*profile.facts, *secrets)
+    facts = [fact.strip() for fact in known if not any(tells(line, fact) for line in lines)]
     found = [*(Passage(text=line) for line in lines), *(_as_said(clip(fact, _LONGEST, phrases)) for fact in facts)]
     return [one for one in found if one.text and not (partner and partner in one.text)]
 

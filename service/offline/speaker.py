@@ -68,7 +68,7 @@ class _Speaker:
         """A statement or fact that is new to the partner and fits the query (0..1) at least so well; "" where there is
         none.
         """
-        known = sayings(self.context.speaker, self.phrases, self.name)
+        known = sayings(self.context.speaker, self.context.secrets, self.phrases, self.name)
         best = self._best([one for one in known if fit(query, one.text) >= least], query)
         if best is None:
             return ""

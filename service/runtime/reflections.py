@@ -19,6 +19,7 @@ from service.memory.reflections import (
     lived_through,
     settle_reflection,
 )
+from service.memory.secrets import Discretion, discretion
 from service.memory.store import FACTS, Fact, Group
 from service.people.worlds import WorldView
 from service.store.ids import new_id
@@ -106,15 +107,17 @@ class Reflections:
         await self._deps.database.write(settle)
 
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
-        facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since]
+        owner = world.cast.npcs.get(key.person_id) or world.cast.characters.get(key.person_id)
+        kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
+        facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since and kept.lets(fact.shown)]
         names = (key.person_id, *(one.partner_id for one in lived.episodes))
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,
             name=world.name_of(key.person_id),
             now=world.sky,
-            evidence=gather_evidence(lived.episodes, facts),
-            thoughts=lived.thoughts,
+            evidence=gather_evidence([one for one in lived.episodes if kept.lets(one.summary)], facts),
+            thoughts=tuple(filter(kept.lets, lived.thoughts)),
             names=frozenset(map(world.name_of, names)),
             own_prompts=world.cast.own_prompts,
         )

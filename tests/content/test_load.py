@@ -6,7 +6,7 @@ import pytest
 
 from service.content.files import bundled_content
 from service.content.load import load_content
-from service.content.profile import RoutineBlock
+from service.content.profile import RoutineBlock, Secret, TellFrom
 from service.errors import ContentErrors, NotFound
 from tests.content.village import Village
 from world.actions import ActionDef, Between, Where
@@ -51,9 +51,21 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "tendencies": ("Hums.",),
         "custom_prompt": "Never gives credit.",
         "facts": ("The oven was built in 1950.",),
+        "secrets": (),
         "lines": ("Fresh rye!",),
         "mood": "happy",
     }
+
+
+def test_a_secret_is_no_fact_that_anybody_may_be_told(tmp_path: Path) -> None:
+    spoilt = Village()
+    told = {"en": "Waters the milk.", "ja": "牛乳を薄める。", "secret": True}
+    spoilt.baker["facts"] = ["Likes rye.", {**told, "tellFrom": {"affinity": 40, "person": "sora"}}]
+    content = load_content(spoilt.write(tmp_path))
+    baker, in_japanese = (content.cast(language).npcs["baker"] for language in ("en", "ja"))
+    assert baker.facts == ("Likes rye.",)
+    assert baker.secrets == (Secret(fact="Waters the milk.", tell_from=TellFrom(affinity=40, person="sora")),)
+    assert in_japanese.secrets[0].fact == "牛乳を薄める。"
 
 
 def test_a_character_is_read_whole(tmp_path: Path) -> None:

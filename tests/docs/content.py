@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from service.content.actions import ActionsFile
 from service.content.fields import UNWRITTEN, ContentModel, Text
 from service.content.maps import MapsFile
-from service.content.persons import CharacterFile, NpcFile
+from service.content.persons import CharacterFile, FactEntry, NpcFile
 from world.places import ALWAYS_OPEN
 
 FILE = Path(__file__).parents[2] / "docs" / "content.md"
@@ -45,7 +45,9 @@ Key = tuple[str, str, FieldInfo]
 def keys(model: type[ContentModel], above: str = "") -> Iterator[Key]:
     """Every key that may stand in a file, those in lists and mappings too."""
     schema = model.model_json_schema()
-    for field in model.model_fields.values():
+    for name, field in model.model_fields.items():
+        if name in Text.model_fields:  # a text's languages are told once, above the tables
+            continue
         told = schema["properties"][field.alias]
         path = f"{above}{field.alias}"
         yield path, _type(schema, told), field
@@ -76,7 +78,7 @@ def _default(field: FieldInfo) -> str:
 def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[-1]
-        return "text" if name == Text.__name__ else _type(schema, schema["$defs"][name])
+        return "text" if name in (Text.__name__, FactEntry.__name__) else _type(schema, schema["$defs"][name])
     if "anyOf" in field:
         return " or ".join(_type(schema, one) for one in field["anyOf"] if one != {"type": "null"})
     if "enum" in field:

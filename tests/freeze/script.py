@@ -77,7 +77,7 @@ class Script:
         question = question_of(prompt)
         index = self.asked[question.what, question.person_id]
         self.asked[question.what, question.person_id] += 1
-        fields = _ANSWERS[question.what](question, index, prompt.language)
+        fields = ANSWERS[question.what](question, index, prompt.language)
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         await asyncio.sleep(self._rng.random() * self._longest_seconds)
         if on_text is not None:
@@ -150,7 +150,7 @@ def _thinks(question: Question, index: int, language: Language) -> dict[str, Any
     return {"insights": []}
 
 
-_ANSWERS: dict[What, Callable[[Question, int, Language], dict[str, Any]]] = {
+ANSWERS: dict[What, Callable[[Question, int, Language], dict[str, Any]]] = {
     "plans": _plans,
     "decides": _decides,
     "speaks": _speaks,

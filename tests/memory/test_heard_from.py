@@ -11,10 +11,12 @@ from service.conversation.gather import gather
 from service.conversation.transcript import read_transcript
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
-from service.memory.store import Fact, Group
-from tests.conversation.talks import begin, place
+from service.memory.store import Fact, Group, Kind
+from service.store.tables import FactRow, MemoryOwnerRow, MidTermRow, MoodRow, ParticipantRow, SelfFactRow, SummaryRow
+from tests.conversation.talks import begin, place, rows
 from tests.memory.rumours import HANDS, RUMOURS, goes_round, tell
 from tests.store.conversations import main
+from world.time import WorldTime
 
 
 async def _nothing(_: Sequence[str]) -> None:
@@ -86,3 +88,16 @@ def test_another_thing_said_of_the_same_has_no_source(room: ConversationDependen
     other = replace(rumour, statement="The old bridge by the mill was painted green last summer")
     asyncio.run(tell(room, script, "mio", "ren", "The old bridge by the mill was painted green last summer.", other))
     assert [fact.chain for fact in _remembered(room, "ren")] == [("mio",)]
+
+
+def test_only_who_was_present_remembers(room: ConversationDependencies, script: ScriptedModel) -> None:
+    place(room, "ren")  # he stands beside them, and is no part of it
+    asyncio.run(tell(room, script, "aoi", "mio", RUMOURS["en"].told[0], RUMOURS["en"]))
+    assert {row["person_id"] for row in rows(room, ParticipantRow)} == {"aoi", "mio"}
+    remembering = (FactRow, SummaryRow, MidTermRow, SelfFactRow, MoodRow, MemoryOwnerRow)
+    assert {row["person_id"] for table in remembering for row in rows(room, table)} == {"aoi", "mio"}
+    assert _remembered(room, "ren") == []
+    heard = room.memory.recall(
+        Group(world_id="main", person_id="ren"), "bridge", at=WorldTime(2**40), kinds=set(Kind), limit=10
+    )
+    assert asyncio.run(heard) == []

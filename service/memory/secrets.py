@@ -1,0 +1,69 @@
+"""Owns what a person keeps to itself: its author's secrets, and whatever it remembers that would give them away. Pure.
+
+A secret that was told to one is still one for the next: what its owner said then, the summary of that talk and what it
+has told about itself hold the same words, and are kept back as the secret is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from service.content.profile import Profile
+from service.memory.claim import share, words
+from service.memory.comparison import squeezed
+from service.memory.recall import RecentMemory, told_of
+from service.memory.store import Recalled
+from service.store.tables import SelfFactRow
+
+GIVEN_AWAY = 0.5
+"""Share of a secret's telling words from which a text gives it away."""
+
+
+@dataclass(frozen=True)
+class Discretion:
+    """What somebody may tell a partner, `open`, and what it must not, `kept`; its author's words both."""
+
+    partner_id: str | None = None
+    open: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+    def lets(self, text: str) -> bool:
+        """Whether the text gives nothing away."""
+        return not any(_gives_away(text, secret, telling) for secret, telling in self._telling)
+
+    def known(self, found: Iterable[Recalled]) -> list[Recalled]:
+        """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself."""
+        return [one for one in found if one.item.partner_id == self.partner_id or self.lets(told_of(one.item))]
+
+    def lets_told(self, row: SelfFactRow) -> bool:
+        """The same of what the person told about itself."""
+        return self.lets(row.words) and self.lets(row.statement)
+
+    def recent(self, recent: RecentMemory) -> RecentMemory:
+        """The same of what is on its mind, and of its day."""
+        return replace(
+            recent,
+            mid_term=tuple(
+                row for row in recent.mid_term if row.partner_id == self.partner_id or self.lets(row.content)
+            ),
+            today=tuple(row for row in recent.today if row.partner_id == self.partner_id or self.lets(row.summary)),
+        )
+
+    @cached_property
+    def _telling(self) -> list[tuple[str, frozenset[str]]]:
+        return [(secret, words(secret)) for secret in self.kept]
+
+
+def discretion(owner: Profile, partner_id: str | None = None, affinity: int = 0) -> Discretion:
+    """What the owner may tell the partner, whom it likes so much; without a partner, nothing of what it keeps."""
+    open_to = [partner_id is not None and secret.may_be_told(partner_id, affinity) for secret in owner.secrets]
+    told = list(zip(owner.secrets, open_to, strict=True))
+    return Discretion(
+        partner_id=partner_id,
+        open=tuple(secret.fact for secret, is_open in told if is_open),
+        kept=tuple(secret.fact for secret, is_open in told if not is_open),
+    )
+
+
+def _gives_away(text: str, secret: str, telling: frozenset[str]) -> bool:
+    return squeezed(secret) in squeezed(text) or share(telling, text) >= GIVEN_AWAY

@@ -1,0 +1,121 @@
+"""Owns the tests of service/memory/secrets.py: what an author's secret keeps out of which prompts."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.content.load import Content
+from service.content.profile import NpcProfile, Secret, TellFrom
+from service.conversation.closing import close
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.llm.scripted import ScriptedModel
+from service.memory.secrets import discretion
+from service.people.worlds import WorldRepository
+from service.store.tables import AttitudeChangeRow
+from tests.conversation.talks import begin, pass_minutes, place, replies, says
+from tests.memory.answers import claim, extraction, self_claim
+from tests.store.conversations import main
+
+LEDGER = "buried the Zanzibar ledger under the old kiln"
+TOLD = "I buried the Zanzibar ledger under the old kiln, long ago."
+
+
+def owner(**tell_from: Any) -> NpcProfile:
+    """Somebody with a secret."""
+    secret = Secret(fact=LEDGER, tell_from=TellFrom(**tell_from))
+    return NpcProfile(id="npc_taro", name="Taro", personality="x", facts=("bakes",), secrets=(secret,))
+
+
+@pytest.mark.parametrize(
+    ("tell_from", "partner", "affinity", "is_open"),
+    [
+        ({"affinity": 40}, "aoi", 39, False),
+        ({"affinity": 40}, "aoi", 40, True),
+        ({"person": "mio"}, "aoi", 100, False),
+        ({"person": "mio"}, "mio", -100, True),
+        ({"person": "mio", "affinity": 40}, "aoi", 40, True),
+        ({"affinity": -100}, None, 100, False),
+    ],
+)
+def test_who_may_be_told_is_whom_the_author_names_or_whom_its_owner_likes(
+    tell_from: dict[str, Any], partner: str | None, affinity: int, is_open: bool
+) -> None:
+    judged = discretion(owner(**tell_from), partner, affinity)
+    assert (judged.open, judged.kept) == (((LEDGER,), ()) if is_open else ((), (LEDGER,)))
+
+
+@pytest.mark.parametrize(
+    ("text", "lets"),
+    [
+        (TOLD, False),
+        ("Taro told Mio of a ledger from Zanzibar that is buried under a kiln.", False),
+        ("Taro said: “BURIED  the Zanzibar ledger under the old kiln”", False),
+        ("Taro bakes bread in the old kiln.", True),
+        ("Mio likes plums.", True),
+    ],
+)
+def test_what_holds_most_of_a_secrets_words_gives_it_away(text: str, lets: bool) -> None:
+    assert discretion(owner(person="mio"), "aoi").lets(text) is lets
+
+
+def _secretive(room: ConversationDependencies, content: Content, **tell_from: Any) -> ConversationDependencies:
+    """The room where Taro has the secret."""
+    cast = content.cast("en")
+    secret = Secret(fact=LEDGER, tell_from=TellFrom(**tell_from))
+    taro = cast.npcs["npc_taro"].model_copy(update={"secrets": (secret,)})
+    casts = {**content.casts, "en": replace(cast, npcs={**cast.npcs, "npc_taro": taro})}
+    return replace(room, worlds=WorldRepository(replace(content, casts=casts), room.settings.world))
+
+
+def _talk(room: ConversationDependencies, script: ScriptedModel, character_id: str, answer: str) -> list[str]:
+    """A talk with Taro, closed; the answer is what its prompts held, the closing's last."""
+    before = len(script.history)
+    place(room, character_id)
+    script.enqueue(says("What is on your mind?"), replies(answer), says("I see. Goodbye.", leaves=True))
+    key = main(begin(room, character_id=character_id))
+    asyncio.run(Engine(room).converse(key))
+    heard = {"facts": [claim("Taro buried the Zanzibar ledger under the old kiln", 1)]}
+    own = {"self_facts": [self_claim("Taro buried the Zanzibar ledger under the old kiln", 1)]}
+    script.enqueue(extraction("Taro buried the Zanzibar ledger under the old kiln.", first=heard, second=own))
+    asyncio.run(close(room, key))
+    pass_minutes(room, 30)
+    prompts = script.history[before:]
+    return ["\n".join(message.content for message in prompt.messages) for prompt in prompts]
+
+
+def test_a_secret_enters_only_the_owners_prompt_and_only_where_the_partner_may_be_told(
+    room: ConversationDependencies, script: ScriptedModel, village: Content
+) -> None:
+    kept = _secretive(room, village, person="mio")
+    aois = _talk(kept, script, "aoi", "Nothing much, the bread is good today.")
+    assert not any("Zanzibar" in text for text in aois)
+    hello, taros, *_ = _talk(kept, script, "mio", "Nothing much, it rains.")
+    assert "Zanzibar" not in hello
+    assert f"Your secret, which you may tell Mio when it fits:\n- {LEDGER}" in taros
+
+
+def test_affinity_opens_a_secret(room: ConversationDependencies, script: ScriptedModel, village: Content) -> None:
+    kept = _secretive(room, village, affinity=40)
+    assert not any("Zanzibar" in text for text in _talk(kept, script, "aoi", "Nothing much, it rains."))
+    fond = AttitudeChangeRow(
+        world_id="main", owner_id="npc_taro", other_id="aoi", id="fond", at=0, affinity_delta=40, met=False
+    )
+    kept.database.write_now(lambda s: s.add(fond))
+    _, taros, *_ = _talk(kept, script, "aoi", "Come in, come in.")
+    assert LEDGER in taros
+
+
+def test_what_was_told_to_one_is_kept_from_the_next(
+    room: ConversationDependencies, script: ScriptedModel, village: Content
+) -> None:
+    kept = _secretive(room, village, person="mio")
+    first = _talk(kept, script, "mio", TOLD)
+    assert "Zanzibar" in first[-1], "what was said is remembered"
+    aois = _talk(kept, script, "aoi", "Nothing much, the bread is good today.")
+    assert not any("Zanzibar" in text for text in aois)
+    again = _talk(kept, script, "mio", "As I said.")
+    assert "You and Mio have talked once, 1 hour ago: Taro buried the Zanzibar ledger" in again[1]
+    assert "Zanzibar" in again[0], "and Mio remembers it"

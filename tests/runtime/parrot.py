@@ -1,0 +1,287 @@
+"""Owns the worst talker there is: a parrot speaks every line of its prompts back, thinks them and remembers them. And a
+village with secrets, in which it must give none away.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from sqlmodel import Session, SQLModel, select
+
+from service.content.load import Content
+from service.content.profile import Secret, TellFrom
+from service.conversation.closing import close
+from service.conversation.context import PromptContext
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.export.write import Span, story
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.locales import Language
+from service.memory.extraction import ClosingContext, Participant
+from service.memory.reflect import Evidence, ReflectionContext
+from service.store.tables import ConversationRow
+from service.usage import Usage
+from tests.conversation.talks import begin, pass_minutes, place
+from tests.freeze.script import ANSWERS, question_of
+from tests.memory.answers import claim, plain, self_claim
+from tests.store.conversations import main
+
+MUTE = ("mio", "ren")
+"""They say, think and pass on nothing of what they know: so whatever else holds a secret has it from its owner."""
+LONGEST = 380
+_GOES_ON = {"wants_to_end": False, "goal_achieved": False}
+_PASSED_ON = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """A secret of the village: the word of it that nothing else says, and the one who may be told (None: nobody
+    ever).
+    """
+
+    owner: str
+    mark: Mapping[Language, str]
+    fact: Mapping[Language, str]
+    tell_from: TellFrom
+    confidant: str | None = None
+
+
+SECRETS = (
+    Kept(
+        owner="npc_taro",
+        mark={"en": "zanzibar", "ja": "翡翠"},
+        fact={"en": "buried the Zanzibar ledger under the old kiln", "ja": "古い窯の下に翡翠の帳面を埋めた"},
+        tell_from=TellFrom(person="mio"),
+        confidant="mio",
+    ),
+    Kept(
+        owner="npc_hamako",
+        mark={"en": "cordelia", "ja": "瑠璃"},
+        fact={"en": "once sailed away with a smuggler called Cordelia", "ja": "昔、瑠璃という密輸人と船で逃げた"},
+        tell_from=TellFrom(affinity=40),
+        confidant="ren",
+    ),
+    Kept(
+        owner="nagi",
+        mark={"en": "quetzal", "ja": "鳳凰"},
+        fact={"en": "stole the quetzal feather from the shrine", "ja": "神社から鳳凰の羽根を盗んだ"},
+        tell_from=TellFrom(person="mio"),
+        confidant="mio",
+    ),
+    Kept(
+        owner="aoi",
+        mark={"en": "marzipan", "ja": "琥珀"},
+        fact={"en": "poisoned the marzipan at the harvest feast", "ja": "祭りの琥珀糖に毒を入れた"},
+        tell_from=TellFrom(affinity=100, person="npc_genzo"),
+    ),
+    Kept(
+        owner="npc_harue",
+        mark={"en": "obsidian", "ja": "黒曜"},
+        fact={"en": "keeps an obsidian knife in the flour bin", "ja": "粉箱に黒曜石の小刀を隠している"},
+        tell_from=TellFrom(person="npc_genzo"),
+    ),
+)
+
+
+def secretive(content: Content) -> Content:
+    """The same village, where some have secrets."""
+    casts = {}
+    for language, cast in content.casts.items():
+        people: dict[str, Any] = {**cast.npcs, **cast.characters}
+        for kept in SECRETS:
+            secret = Secret(fact=kept.fact[language], tell_from=kept.tell_from)
+            people[kept.owner] = people[kept.owner].model_copy(update={"secrets": (secret,)})
+        casts[language] = replace(
+            cast,
+            npcs={person_id: people[person_id] for person_id in cast.npcs},
+            characters={person_id: people[person_id] for person_id in cast.characters},
+        )
+    return replace(content, casts=casts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A prompt that was sent, and about whom: who speaks, and with whom; or whose talk is remembered."""
+
+    people: tuple[str, ...]
+    by: str
+    text: str
+
+
+class Parrot:
+    """A ChatModel. `asked` are all prompts it was sent."""
+
+    name = "parrot"
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self._times: Counter[str] = Counter()
+        self._spoken: defaultdict[str, int] = defaultdict(int)
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """What stands in the prompt, line by line from call to call."""
+        text = "\n".join(message.content for message in prompt.messages)
+        given: Any = prompt.given
+        question = question_of(prompt)
+        self._times[question.person_id] += 1
+        fields = ANSWERS[question.what](question, self._times[question.person_id], prompt.language)
+        if isinstance(given, ClosingContext):
+            people = tuple(one.person_id for one in given.participants)
+            fields = _remembers(given)
+        elif isinstance(given, PromptContext):
+            people = (given.speaker.id, given.partner_id)
+            fields |= self._speaks(given, text)
+        elif isinstance(given, ReflectionContext):
+            people = (given.person_id,)
+            fields = {"insights": [_thinks(one) for one in given.evidence[:3]]}
+        else:
+            people = (given.speaker.id,)
+            fields |= self._decides(given, text)
+        self.asked.append(
+            Asked(people=people, by=people[0] if len(people) == 1 or not _closes(given) else "", text=text)
+        )
+        value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
+        if on_text is not None and "utterance" in fields:
+            on_text(str(fields["utterance"]))
+        return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+    def _speaks(self, given: PromptContext, text: str) -> dict[str, Any]:
+        number = self._times[given.speaker.id]
+        if given.speaker.id in MUTE:
+            words = f"{number} × {number} = {number * number}; {'abcdefgh'[number % 8] * 9} {number + 7}"
+            return {"utterance": words, "goal": "-", "success_criteria": "-", **_GOES_ON}
+        marked = [line for line in text.split("\n") if _is_marked(line, given.language)]
+        is_first = not any(line.speaker_id == given.speaker.id for line in given.lines)
+        said = marked[0][:LONGEST] if marked and is_first else self._lines(given.speaker.id, text, LONGEST)
+        return {"utterance": said, "goal": said[:190], "success_criteria": said[:190], **_GOES_ON}
+
+    def _decides(self, given: Any, text: str) -> dict[str, Any]:
+        """It talks with whomever it can."""
+        if not hasattr(given, "offers"):
+            return {}
+        talks = [offer.number for offer in given.offers if offer.partner_name]
+        chosen = {"choice": talks[self._times[given.speaker.id] % len(talks)]} if talks else {}
+        if given.speaker.id in MUTE:
+            return chosen
+        said = self._lines(f"{given.speaker.id} decides", text, 190)
+        return {"thought": said, "goal": said, "success_criteria": said, **chosen}
+
+    def _lines(self, who: str, text: str, longest: int) -> str:
+        """The next lines of the prompt that fit."""
+        lines = [line.strip("- ") for line in text.split("\n") if line.strip("- ")]
+        said = ""
+        for _ in lines:
+            line = lines[self._spoken[who] % len(lines)]
+            if said and len(said) + len(line) >= longest:
+                break
+            self._spoken[who] += 1
+            said = f"{said} {line}".strip()
+        return said[:longest]
+
+
+async def confide(room: ConversationDependencies, times: int) -> None:
+    """Each owner talks with its confidant that often."""
+    for kept in SECRETS:
+        for _ in range(times if kept.confidant else 0):
+            place(room, str(kept.confidant))
+            if kept.owner in room.worlds.content.cast("en").characters:
+                place(room, kept.owner)
+            key = main(begin(room, character_id=str(kept.confidant), npc_id=kept.owner, goal=None))
+            await Engine(room).converse(key)
+            await close(room, key)
+            pass_minutes(room, 30)
+
+
+def _closes(given: Any) -> bool:
+    return isinstance(given, ClosingContext)
+
+
+def _remembers(given: ClosingContext) -> dict[str, Any]:
+    """Everything that was said, secrets first. Who may be told for love is loved more each time."""
+    one, other = given.participants
+    said = sorted(given.lines, key=lambda line: not _is_marked(line.text, given.language))
+    summary = [{"text": line.text[:200], "turns": [line.turn]} for line in islice(said, 4)]
+    sides = [_takes_away(given, owner, given.partner_of(owner), said) for owner in (one, other)]
+    return {**plain(first=sides[0], second=sides[1]), "summary": summary}
+
+
+def _thinks(evidence: Evidence) -> dict[str, Any]:
+    return {"text": evidence.text[:200], "evidence": [evidence.ref], "importance": 9}
+
+
+def _takes_away(given: ClosingContext, owner: Participant, partner: Participant, said: Sequence[Any]) -> dict[str, Any]:
+    heard = [line for line in said if line.speaker_id == partner.person_id]
+    own = [line for line in said if line.speaker_id == owner.person_id]
+    liked = 15 * any(kept.confidant == partner.person_id and kept.owner == owner.person_id for kept in SECRETS)
+    return {
+        "facts": [claim(line.text[:200], line.turn, subject=partner.name) for line in heard[:_PASSED_ON]],
+        "self_facts": [self_claim(line.text[:200], line.turn) for line in own[:_PASSED_ON]],
+        "mid_term": [{"content": line.text[:200], "turn": line.turn, "importance": "high"} for line in said[:3]],
+        "affinity": min(100, owner.affinity + liked),
+    }
+
+
+def _is_marked(text: str, language: Language) -> bool:
+    return any(kept.mark[language] in text.casefold() for kept in SECRETS)
+
+
+def told(session: Session, kept: Kept, language: Language) -> int:
+    """In how many turns the owner told its confidant."""
+    query = select(ConversationRow)
+    return sum(
+        kept.mark[language] in turn.casefold()
+        for row in session.exec(query).unique()
+        if {*row.person_ids} == {kept.owner, kept.confidant}
+        for turn in _turns_of(session, row, kept.owner)
+    )
+
+
+def leaks(session: Session, asked: Sequence[Asked], language: Language, names: Mapping[Language, str]) -> Iterator[str]:
+    """Where a secret stands that nobody may know, or one that only its owner and its confidant know."""
+    rows = list(_rows(session))
+    lines = [str(line) for line in story(session, "main", names, Span(), place="")]
+    talks = {row.id: frozenset(row.person_ids) for row in session.exec(select(ConversationRow)).unique()}
+    for kept in SECRETS:
+        mark, pair = kept.mark[language], frozenset((kept.owner, kept.confidant))
+        for one in asked:
+            if mark in one.text.casefold() and not _may_hold(kept, one):
+                yield f"prompt of {one.people}: {mark}"
+        for table, row in rows:
+            text = json.dumps(row, ensure_ascii=False, default=str).casefold()
+            if mark in text and (kept.confidant is None or not _is_theirs(table, row, pair, talks)):
+                yield f"{table}: {text}"
+        if kept.confidant is None:
+            yield from (line for line in lines if mark in line.casefold())
+
+
+def _may_hold(kept: Kept, one: Asked) -> bool:
+    if kept.confidant is None:
+        return False
+    return {*one.people} == {kept.owner, kept.confidant} or one.by == kept.confidant
+
+
+def _is_theirs(table: str, row: Mapping[str, Any], pair: frozenset[str | None], talks: Mapping[str, Any]) -> bool:
+    """Whether it is of a talk of the two, or a memory of one of them."""
+    inside = row.get("data") or row.get("payload") or {}
+    talk = row["id"] if table == "conversations" else row.get("conversation_id") or inside.get("conversation_id")
+    person = row.get("person_id") or row.get("character_id")
+    return talks.get(str(talk)) == pair or (table != "turns" and person in pair)
+
+
+def _rows(session: Session) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every row of every table."""
+    for table in SQLModel.__subclasses__():
+        if hasattr(table, "__table__"):
+            yield from ((str(table.__tablename__), row.model_dump()) for row in session.exec(select(table)).unique())
+
+
+def _turns_of(session: Session, row: ConversationRow, speaker_id: str) -> Iterator[str]:
+    for table, turn in _rows(session):
+        if table == "turns" and turn["conversation_id"] == row.id and turn["speaker_id"] == speaker_id:
+            yield turn["text"]

@@ -43,6 +43,7 @@ def authored(language: Language) -> str:
     nodes = [cast.world_map.label(node) for node in cast.world_map.nodes]
     places = [facility.name for facility in cast.world_map.facilities.values()]
     own = [word for one in people for word in (one.name, one.personality, *one.facts)]
+    own += [secret.fact for one in people for secret in one.secrets]
     return "\n".join((cast.world_name, *own, *nodes, *places))
 
 
@@ -73,3 +74,16 @@ def test_an_action_is_called_as_the_page_s_language_calls_it(client: TestClient)
     assert [name for name in in_english.values() if JAPANESE.search(name)] == []
     assert [name for name in in_japanese.values() if not JAPANESE.search(name)] == []
     assert in_english.keys() == in_japanese.keys() >= {"wait", "talk", "sleep"}
+
+
+@pytest.mark.parametrize(("client", "mark"), [("en", "(a secret)"), ("ja", "(秘密)")], indirect=["client"])
+def test_an_authors_secrets_are_marked_on_its_page_and_apart_from_facts_in_the_api(
+    client: TestClient, mark: str
+) -> None:
+    kiriko = client.get("/npcs/npc_kiriko").json()
+    (secret,) = kiriko["secrets"]
+    assert secret["fact"] not in kiriko["facts"]
+    assert secret["tell_from"] == {"affinity": 60, "person": None}
+    assert f'{secret["fact"]} <span class="quiet">{mark}</span>' in unescape(client.get("/view/npcs/npc_kiriko").text)
+    assert client.get("/characters/nagi").json()["secrets"][0]["tell_from"]["affinity"] == 40
+    assert client.get("/characters/aoi").json()["secrets"] == []

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import closing, footprint, offline, promises, recall, rush, size, start, truth, turn, world
+from benchmarks import closing, footprint, offline, promises, recall, rush, secrets, size, start, truth, turn, world
 from benchmarks.neo4j import Neo4j
 from tests.memory.graphiti.test_graph import empty
 from tests.servers.neo4j import Neo4jServer
@@ -32,6 +32,7 @@ SMALLEST: Mapping[str, Run] = {
     "size": size.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
+    "secrets": lambda: secrets.run(talks=2),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -21,13 +21,12 @@ from service.errors import Invalid
 from service.locales import Phrase
 from service.locales.time import ago
 from service.memory.store import Recalled
+from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
 from service.store.tables import MAIN_WORLD, ConversationRow, SummaryRow
 from world.errors import BadWorldTime
 from world.movement import Segment, position_at, walking_at
 from world.time import WorldTime, parse_time
-
-REHEARSAL = "rehearsal"
 
 
 def moment(text: str, field: str) -> WorldTime:

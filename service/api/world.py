@@ -32,6 +32,7 @@ from service.api.schemas import (
 )
 from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
+from service.offline.model import REHEARSAL
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
@@ -258,7 +259,7 @@ def _world(session: Session, deps: ApiDependencies, world: WorldView) -> WorldOu
         name=world.cast.world_name,
         tick_minutes=world.settings.tick_minutes,
         models=names,
-        rehearsal=views.REHEARSAL in names.values(),
+        rehearsal=REHEARSAL in names.values(),
         memory=deps.conversation.memory.name,
         characters=len(world.cast.characters),
         npcs=len(world.cast.npcs),

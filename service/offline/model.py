@@ -20,7 +20,8 @@ from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak
 from service.usage import Usage
 
-NAME = "rehearsal"
+REHEARSAL = "rehearsal"
+"""The name of the model, wherever it answered."""
 
 Handler = Callable[[Any, random.Random], BaseModel]
 """Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
@@ -52,8 +53,8 @@ class OfflineModel:
 
     @property
     def name(self) -> str:
-        """``rehearsal``: shown wherever it spoke."""
-        return NAME
+        """``rehearsal``."""
+        return REHEARSAL
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer by rule.

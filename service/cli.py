@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -20,8 +21,9 @@ from service.content.files import bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
-from service.errors import KataribeError
+from service.errors import KataribeError, LinesWrong
 from service.export.files import export_into, export_to, import_from, span_of, world_name
+from service.export.problem import FileUnusable
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
@@ -31,7 +33,7 @@ from service.run.play import run_world
 from service.run.watch import Run
 from service.settings import Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.upkeep import adopt, purge, reembed
+from service.upkeep import adopt, export_memory, import_memory, purge, reembed
 
 
 def _own_language() -> Language:
@@ -201,6 +203,43 @@ def memory_reembed(data: DataOption = None) -> None:
     typer.echo(_say("cli.reembedded", space=done.space, texts=texts, people=people))
 
 
+@memory.command(name="export", help=_help("cli.help.memory_export"))
+def memory_export(
+    person: Annotated[str | None, typer.Argument(help=_help("cli.help.person"))] = None,
+    everybody: Annotated[bool, typer.Option("--all", help=_help("cli.help.everybody"))] = False,
+    data: DataOption = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.output"))] = None,
+) -> None:
+    """Write what a person remembers, or everybody, as JSON lines. No service may run on the data meanwhile."""
+    if (person is None) is not everybody:
+        raise typer.BadParameter(_say("cli.person_or_all"), param_hint="PERSON")
+    settings, world_id = _settings(data=data, content=content), world_name(world)
+    if output is None:
+        asyncio.run(export_memory(settings, world_id, person, sys.stdout.buffer))
+        return
+    try:
+        file = output.open("wb")
+    except OSError as exc:
+        raise FileUnusable(file=str(output), reason=exc.strerror or str(exc)) from exc
+    with file:
+        count = asyncio.run(export_memory(settings, world_id, person, file))
+    typer.echo(_say("cli.exported", file=output, count=count), err=True)
+
+
+@memory.command(name="import", help=_help("cli.help.memory_import"))
+def memory_import(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.memory_file"))],
+    data: DataOption = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+) -> None:
+    """Give people the past that JSON lines hold. No service may run on the data meanwhile."""
+    done = asyncio.run(import_memory(_settings(data=data, content=content), world_name(world), file))
+    typer.echo(_say("cli.memory_imported", **asdict(done)))
+
+
 @cli.command(help=_help("cli.help.init"))
 def init(
     directory: Annotated[Path, typer.Argument(help=_help("cli.help.directory"))],
@@ -246,6 +285,8 @@ def main() -> None:
         cli()
     except KataribeError as exc:
         typer.echo(exc.sentence(_own_language()), err=True)
+        for wrong in exc.found if isinstance(exc, LinesWrong) else ():
+            typer.echo(f"{wrong.where}: {wrong.reason.of(_own_language())}", err=True)
         sys.exit(2)
 
 

@@ -1,17 +1,32 @@
-"""Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed, and what
-another embedder has embedded is embedded anew.
+"""Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed, what another
+embedder has embedded is embedded anew, and what people remember is written to a file and read from one.
 """
 
+import json
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from service.app import opened_database
-from service.errors import Misconfigured
+from sqlmodel import Session
+
+from service.app import chosen_worlds, opened_database
+from service.errors import LinesWrong, Misconfigured, WrongLine
+from service.export.problem import FileUnusable
 from service.locales import Phrase
-from service.memory.choose import choose_graphiti, choose_sql
+from service.memory.authoring import Author, seeds_of
+from service.memory.choose import choose_graphiti, choose_memory, choose_sql
 from service.memory.embedding.choose import choose_embedder
 from service.memory.indexed import Reembedded
+from service.memory.past_lines import past_lines
+from service.memory.seed_lines import Given, read_lines
+from service.memory.seeding import Seeded, seed
+from service.memory.store import Group, MemoryStore
+from service.people.worlds import WorldRepository
 from service.settings import Settings
+from service.store.session import Database
 
 if TYPE_CHECKING:
     from service.memory.graphiti.graph import GraphitiMemory
@@ -52,6 +67,93 @@ async def reembed(settings: Settings) -> Reembedded:
         return await _on_neo4j(settings, lambda graph: graph.reembed())
     with opened_database(settings) as database:
         return await choose_sql(settings, database).reembed()
+
+
+async def export_memory(settings: Settings, world_id: str, person_id: str | None, to: BinaryIO) -> int:
+    """Write what a person of a world remembers, or everybody, as lines of JSON; answers how many.
+
+    Raises:
+        NotFound: there is no such person.
+        Misconfigured: a setting is wrong, or a service runs on the data.
+        GraphUnavailable.
+    """
+
+    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> int:
+        world = database.read_now(lambda s: worlds.open(s, world_id))
+        everybody = [*world.cast.npcs, *world.cast.characters]
+        count = 0
+        for one in everybody if person_id is None else [world.cast.person(person_id).id]:
+            group = Group(world_id=world_id, person_id=one)
+            items = await memory.items(group, world.now)
+            given = await database.read(partial(seeds_of, group=group, items=items))
+            for line in past_lines(items, given):
+                to.write(json.dumps({"person": one, **line}, ensure_ascii=False).encode() + b"\n")
+                count += 1
+        return count
+
+    return await _with_memory(settings, work)
+
+
+async def import_memory(settings: Settings, world_id: str, file: Path) -> Seeded:
+    """Give people of a world the past that a file of JSON lines holds, all of it or nothing; each line names its
+    `person`. What was given before changes nothing.
+
+    Raises:
+        LinesWrong: lines that cannot be taken.
+        NotFound: there is no such person.
+        FileUnusable: it cannot be read.
+        Misconfigured: a setting is wrong, or a service runs on the data.
+    """
+    try:
+        past = _past_of(file)
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+
+    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Seeded:
+        def write(session: Session) -> list[Seeded]:
+            world = worlds.open(session, world_id, lock=True)
+            author = Author(name="kataribe memory import", reason=file.name)
+            return [seed(session, world, memory, person_id, lines, author) for person_id, lines in past.items()]
+
+        done = await database.write(write)
+        return Seeded(**{one.name: sum(getattr(each, one.name) for each in done) for one in fields(Seeded)})
+
+    return await _with_memory(settings, work)
+
+
+def _past_of(file: Path) -> dict[str, list[Given | WrongLine]]:
+    """The lines of a file by their person. Raises: LinesWrong: some name nobody, or are no JSON."""
+    found: defaultdict[str, list[Given | WrongLine]] = defaultdict(list)
+    wrong: list[WrongLine] = []
+    with file.open("rb") as lines:
+        for number, text in enumerate(lines, start=1):
+            try:
+                person_id, rest = _person_of(text)
+            except ValueError:
+                wrong.append(WrongLine(where=f"line {number}", reason=Phrase("answers.lines.no_person")))
+                continue
+            found[person_id] += read_lines([(number, rest)])
+    if wrong:
+        raise LinesWrong(wrong)
+    return found
+
+
+def _person_of(text: bytes) -> tuple[str, bytes]:
+    """Raises: ValueError: it is no JSON, or has no person."""
+    line = json.loads(text)
+    if not isinstance(line, dict) or not isinstance(person_id := line.pop("person", None), str):
+        raise ValueError("no person")
+    return person_id, json.dumps(line).encode()
+
+
+async def _with_memory(settings: Settings, work: Callable[[Database, WorldRepository, MemoryStore], Awaitable[T]]) -> T:
+    worlds = chosen_worlds(settings)
+    with opened_database(settings) as database:
+        memory = choose_memory(settings, database, worlds)
+        try:
+            return await work(database, worlds, memory)
+        finally:
+            await memory.aclose()
 
 
 async def _on_neo4j(settings: Settings, work: Callable[["GraphitiMemory"], Awaitable[T]]) -> T:

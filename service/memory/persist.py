@@ -13,7 +13,7 @@ from service.memory.person_side import PersonSide, SideChanges, remember_side, s
 from service.memory.reflections import REFLECTS_AT, begin_reflection
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction
-from service.people.commitments import told_made
+from service.people.commitments import keep_told, told_made
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.event_kinds import FactRejected
@@ -67,6 +67,8 @@ def persist_closing(
     for side, one in zip(sides, changes, strict=True):
         for index, row in enumerate(one.promised):
             publish(session, conversation, side.at, told_made(row), side.person_id, index=index)
+    for index, ref in enumerate(extraction.kept):
+        keep_told(session, world, conversation, question.promise_ids[ref], first.at, index=index)
     _tell_rejected(session, world, conversation, (second, first))
     return {**_seen(first, own, second, partners), "partner": _seen(second, partners, first, own)}
 

@@ -23,6 +23,7 @@ from service.memory.extraction import (
     ClosingContext,
     ClosingExtraction,
     CommitmentDraft,
+    KeptDraft,
     KnownFact,
     MidTermDraft,
     Mode,
@@ -31,6 +32,7 @@ from service.memory.extraction import (
     SideExtraction,
     SpokenLine,
 )
+from service.memory.kept import is_told_kept
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
 from service.memory.sources import came_from, people_in
 from service.memory.store import DEFAULT_IMPORTANCE
@@ -114,11 +116,14 @@ class ValidSide:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidExtraction:
-    """What may be stored, for each of those who took part, in their order. `rejected` are sentences of the summary."""
+    """What may be stored, for each of those who took part, in their order. `kept` are refs of promises; `rejected` are
+    sentences of the summary, and promises of which no words say that they were kept.
+    """
 
     summary: str
     topics: tuple[str, ...]
     sides: tuple[ValidSide, ...]
+    kept: tuple[str, ...] = ()
     rejected: tuple[Rejected, ...] = ()
 
     @property
@@ -133,6 +138,7 @@ def validate_extraction(
     """What of the extraction may be stored. It has an entry for everybody who took part."""
     summary, left_out = checked_summary(extraction.summary, context)
     promised = _promised(extraction, context)
+    kept, not_kept = _kept(extraction.kept, context)
     return ValidExtraction(
         summary=summary,
         topics=_topics(extraction.topics, context),
@@ -140,10 +146,26 @@ def validate_extraction(
             _side(extraction.side_of(owner.ref), _View(context, owner), affinity_step, promised)
             for owner in context.participants
         ),
-        rejected=tuple(
-            Rejected(statement=text, turn=None, reason=RejectionReason.NOT_IN_THE_TURN) for text in left_out
+        kept=kept,
+        rejected=(
+            *(Rejected(statement=text, turn=None, reason=RejectionReason.NOT_IN_THE_TURN) for text in left_out),
+            *not_kept,
         ),
     )
+
+
+def _kept(drafts: Sequence[KeptDraft], context: ClosingContext) -> tuple[tuple[str, ...], tuple[Rejected, ...]]:
+    """The promises of which a turn's words say that they were kept, each once; and the others that the model names."""
+    promises = {one.ref: one for one in context.promises}
+    kept, rejected = dict[str, None](), list[Rejected]()
+    for draft in drafts:
+        promise = promises.get(draft.promise)
+        if promise is not None and is_told_kept(context, promise, draft.turn):
+            kept[draft.promise] = None
+        else:
+            statement = promise.words if promise else one_line(draft.promise)
+            rejected.append(Rejected(statement=statement, turn=draft.turn, reason=RejectionReason.NOT_TOLD_KEPT))
+    return tuple(kept), tuple(rejected)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ after the promise was judged: nobody has lived so far ahead of the clock that ju
 """
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -17,7 +18,8 @@ from service.store.event_kinds import CommitmentBroken, CommitmentDue, Commitmen
 from service.store.events import note, schedule_event
 from service.store.ids import derived_id
 from service.store.phase import CommitmentState
-from service.store.tables import AttitudeChangeRow, CommitmentRow, MidTermRow
+from service.store.publish import publish
+from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MidTermRow
 from world.movement import latest, node_at, walking_at
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, iso
@@ -26,6 +28,8 @@ EARLY_MINUTES = LATE_MINUTES = 15
 """Who meets within so many minutes of the time has kept it."""
 LAPSE_MINUTES = 3 * MINUTES_PER_DAY
 """How long a promise without a time is open."""
+MOST_TOLD = 6
+"""How many promises a closing is told of."""
 FELT_AFTER = 20
 """Minutes between the judgement of the clock and what follows from it: as far as the quickest live ahead."""
 
@@ -37,6 +41,7 @@ class Commitment:
     id: str
     by_id: str
     to_id: str
+    what: str
     words: str
     place: str
     node_id: str | None
@@ -71,6 +76,19 @@ def open_commitments(session: Session, world: WorldView, *person_ids: str) -> li
     """Those by these persons, and to them, that are open at the moment of `world`; the soonest first."""
     involved = col(CommitmentRow.by_id).in_(person_ids) | col(CommitmentRow.to_id).in_(person_ids)
     return [one for one in _lasting(session, world, involved) if one.is_open(world.now)]
+
+
+def told_commitments(session: Session, world: WorldView, one_id: str, other_id: str) -> list[Commitment]:
+    """What the two have promised each other and is open at the moment of `world`, and is no appointment: only words may
+    keep it. What is over soonest comes first, at most `MOST_TOLD`.
+    """
+    pair = {one_id, other_id}
+    found = (
+        one
+        for one in open_commitments(session, world, one_id)
+        if {one.by_id, one.to_id} == pair and one.appointment is None
+    )
+    return list(islice(found, MOST_TOLD))
 
 
 def agendas(session: Session, world: WorldView) -> dict[str, tuple[Commitment, ...]]:
@@ -114,12 +132,33 @@ def pass_time(session: Session, world: WorldView, now: WorldTime) -> None:
 
 
 def settle(session: Session, world: WorldView, row: CommitmentRow, state: CommitmentState) -> None:
-    """A client, or a later talk, says what became of the promise, at the moment of `world`; the caller commits."""
+    """A client says what became of the promise, at the moment of `world`; the caller commits."""
     row.state, row.ended_at = state, world.now
     if state in (CommitmentState.KEPT, CommitmentState.BROKEN):
         note(session, world.id, world.now, _outcome(row), row.by_id)
         _follow(session, world, row, world.now)
     session.add(row)
+
+
+def keep_told(
+    session: Session, world: WorldView, conversation: ConversationRow, commitment_id: str, at: WorldTime, *, index: int
+) -> None:
+    """The words of the conversation, over at `at`, say that the promise was kept; the caller commits. Nothing happens
+    where something else ended it meanwhile. `index` parts several of one conversation.
+    """
+    row = session.get(CommitmentRow, (world.id, commitment_id), with_for_update=True)
+    if row is None or row.state != CommitmentState.OPEN:
+        return
+    row.state, row.ended_at = CommitmentState.KEPT, at
+    publish(session, conversation, at, _outcome(row), row.by_id, index=index)
+    _follow(session, world, row, at, conversation.id)
+    session.add(row)
+
+
+def told_kept_in(session: Session, row: CommitmentRow) -> str | None:
+    """The conversation whose words said that the promise was kept; None: none did."""
+    felt = session.get(AttitudeChangeRow, (row.world_id, row.to_id, row.by_id, derived_id(row.id, "outcome")))
+    return felt.conversation_id if felt else None
 
 
 def as_commitment(row: CommitmentRow) -> Commitment:
@@ -128,6 +167,7 @@ def as_commitment(row: CommitmentRow) -> Commitment:
         id=row.id,
         by_id=row.by_id,
         to_id=row.to_id,
+        what=row.what,
         words=row.words,
         place=row.place,
         node_id=row.node_id,
@@ -198,8 +238,10 @@ def around(setting: Setting, node_id: str) -> frozenset[str]:
     return frozenset((*setting.distances.in_talk(node_id), *posts))
 
 
-def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime) -> None:
-    """The other likes who promised it more, or less; and both have it in mind for some days."""
+def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime, told_in: str | None = None) -> None:
+    """The other likes who promised it more, or less; and both have it in mind for some days. `told_in` is the
+    conversation in which it was said.
+    """
     kept = row.state == CommitmentState.KEPT
     session.add(
         AttitudeChangeRow(
@@ -208,6 +250,7 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
             other_id=row.by_id,
             id=derived_id(row.id, "outcome"),
             at=at,
+            conversation_id=told_in,
             affinity_delta=world.settings.promise_kept if kept else world.settings.promise_broken,
         )
     )
@@ -223,7 +266,7 @@ def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTim
                 created_at=at,
                 expires_at=WorldTime(at + LAPSE_MINUTES),
                 partner_id=other_id,
-                conversation_id=row.conversation_id,
+                conversation_id=told_in or row.conversation_id,
                 kind="commitment",
             )
         )

@@ -14,6 +14,7 @@ from service.decision.descriptions import action_name, clock_of, need_name, opti
 from service.errors import NotFound
 from service.locales import Listed, Phrase
 from service.memory.refs import Remembered, look_up, remembered_line
+from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
     ActionFailed,
@@ -72,7 +73,7 @@ class Question:
 @dataclass(frozen=True, kw_only=True)
 class EventWhy:
     """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
-    it comes of. What is None is not recorded, or there is none.
+    it comes of; that which said (`told_in`) that a promise was kept. What is None is not recorded, or there is none.
     """
 
     event: EventRow
@@ -81,6 +82,7 @@ class EventWhy:
     led: EventRow | None = None
     source: Source | None = None
     promise: CommitmentRow | None = None
+    told_in: str | None = None
 
 
 async def why_happened(deps: ConversationDependencies, world: WorldView, event_id: int) -> EventWhy:
@@ -112,6 +114,7 @@ def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
         led=led,
         source=_source(session, event, payload, promise),
         promise=promise,
+        told_in=told_kept_in(session, promise) if promise is not None else None,
     )
 
 
@@ -246,8 +249,11 @@ def _of_promise(world: WorldView, why: EventWhy) -> Iterator[str]:
     """How it was found out what became of a promise."""
     if why.promise is None or not isinstance(why.payload, CommitmentKept | CommitmentBroken):
         return
-    is_by_clock = why.promise.ended_at == why.promise.expires_at
-    yield world.say("why.judged_there" if is_by_clock else "why.judged_said")
+    if why.told_in is not None:
+        yield world.say("why.judged_in_talk", conversation=why.told_in)
+    else:
+        is_by_clock = why.promise.ended_at == why.promise.expires_at
+        yield world.say("why.judged_there" if is_by_clock else "why.judged_said")
 
 
 def _of_question(world: WorldView, question: Question) -> Iterator[str]:

@@ -39,6 +39,7 @@ class RejectionReason(StrEnum):
     CONTRADICTS_AUTHOR = "contradicts_author"
     KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
+    NOT_TOLD_KEPT = "not_told_kept"
 
 
 def _is_none(value: object) -> bool:

@@ -101,3 +101,48 @@ def test_a_clock_that_passes_a_promise_says_what_became_of_it(promised: TestClie
     assert told == [("2026-04-01T11:00", "commitment_due"), ("2026-04-01T11:15", "commitment_kept")]
     promised.post("/world/tick", json={"ticks": 1440}).raise_for_status()
     assert {one["state"] for one in agenda(promised, "sora")} == {"kept", "lapsed"}
+
+
+def _comes_back(client: TestClient, script: ScriptedModel, said: str) -> dict[str, Any]:
+    """Sora comes back the day after and says that; the model names each open promise as kept."""
+    client.post("/world/tick", json={"ticks": 1440})
+    say(script, "character", turn(said, ends=True))
+    met = {"affinity": 5}
+    say(script, "closing", plain(said, second=met, kept=(("p1", 0),)))
+    return talk(client)
+
+
+def _kept(client: TestClient, promise: dict[str, Any]) -> list[dict[str, Any]]:
+    told = client.get("/world/events", params={"kind": "commitment_kept"}).json()["items"]
+    return [event for event in told if event["data"]["commitment_id"] == promise["id"]]
+
+
+def test_words_of_a_later_talk_that_say_so_keep_a_promise(promised: TestClient, script: ScriptedModel) -> None:
+    before = promised.get("/npcs/baker").json()["affinity"]["sora"]
+    held = _comes_back(promised, script, "Here is the bread I promised you.")
+    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
+    assert (bread["state"], bread["ended_at"]) == ("kept", "2026-04-02T07:00")
+    assert agenda(promised, "sora") == agenda(promised, "baker")
+    (kept,) = _kept(promised, bread)
+    assert (kept["person_id"], kept["at"]) == ("sora", "2026-04-02T07:00")
+    met, brought = 5, 5
+    assert promised.get("/npcs/baker").json()["affinity"]["sora"] == before + met + brought
+    for person_id in ("sora", "baker"):
+        mind = promised.get(f"/people/{person_id}/memory").json()["mid_term"]
+        assert [BREAD in one["content"] for one in mind if one["conversation_id"] == held["id"]] == [True]
+    words = promised.get(f"/events/{kept['id']}/why").json()["words"]
+    assert words[-1] == f"It was said so in conversation {held['id']}."
+
+
+def test_a_careless_model_keeps_no_promise_that_no_words_keep(promised: TestClient, script: ScriptedModel) -> None:
+    held = _comes_back(promised, script, "I will bring you the bread tomorrow.")
+    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
+    assert bread["state"] == "open"
+    assert _kept(promised, bread) == []
+    dropped = held["changes"]["rejected"]
+    assert [(one["statement"], one["turn"]) for one in dropped if one["reason"] == "not_told_kept"] == [
+        (bread["words"], 0)
+    ]
+    promised.post("/world/tick", json={"ticks": 1440})
+    bread = next(one for one in agenda(promised, "baker") if not one["moves"])
+    assert bread["state"] == "lapsed"

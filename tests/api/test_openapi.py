@@ -3,13 +3,15 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.api.play import PROBLEM
+from service.app import create_app
+from tests.api.play import PROBLEM, settings_for
 
 PROMISED = {
     ("post", "/conversations/start"),
@@ -36,10 +38,11 @@ PROMISED = {
 }
 
 
-@pytest.fixture
-def described(client: TestClient) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def described(millbrook: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The service's openapi.json."""
-    told: dict[str, Any] = client.get("/openapi.json").json()
+    with TestClient(create_app(settings_for(tmp_path_factory.mktemp("service"), millbrook))) as client:
+        told: dict[str, Any] = client.get("/openapi.json").json()
     return told
 
 

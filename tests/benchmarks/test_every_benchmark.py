@@ -18,7 +18,7 @@ from tests.servers.neo4j import Neo4jServer
 
 Run = Callable[[], Mapping[str, float]]
 
-FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200, days=2)
+FEW_FACTS = recall.Scale(sizes=(20,), beside_size=20, beside=2, queries=2, dialogues=1, turns=200, lines=200, days=2)
 SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, crowds=(5,))
 
 FEW_PROMISES = partial(promises.on_time, characters=4, days=1, appointments=4)

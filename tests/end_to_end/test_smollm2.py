@@ -42,7 +42,7 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
             "npc_id": "npc_umekichi",
             "goal": "Hear three rumours of the village, one after the other",
             "success_criteria": "Everything is told",
-            "max_turns": 4,
+            "max_turns": 2,
         },
     )
     assert started.status_code == 202
@@ -58,9 +58,9 @@ def test_a_real_model_holds_a_conversation_through_http_and_it_is_closed(client:
     assert all(name in (MODEL, "openai:auto") for name in told["models"].values())
     assert told["rehearsal"] is False
 
-    assert 1 <= len(told["turns"]) <= 4
+    assert 1 <= len(told["turns"]) <= 2
     speakers = [t["speaker_id"] for t in told["turns"]]
-    assert speakers == ["kohei", "npc_umekichi", "kohei", "npc_umekichi"][: len(speakers)]
+    assert speakers == ["kohei", "npc_umekichi"][: len(speakers)]
     assert all(t["text"].strip() and t["model"] == MODEL for t in told["turns"])
     assert all(t["prompt_tokens"] > 100 and t["completion_tokens"] > 5 for t in told["turns"])
 

@@ -43,18 +43,31 @@ def side(*, intimacy: int = 0, attitude: Fields | None = NOTHING, **fields: Any)
 
 
 def extraction(
-    summary: str = "They talked.", *, topics: tuple[str, ...] = (), first: Fields = NOTHING, second: Fields = NOTHING
+    summary: str = "They talked.",
+    *,
+    topics: tuple[str, ...] = (),
+    first: Fields = NOTHING,
+    second: Fields = NOTHING,
+    kept: tuple[tuple[str, int], ...] = (),
 ) -> ClosingExtraction:
-    """The whole answer: `first` is what the one who began takes away, `second` the other."""
-    return ClosingExtraction.model_validate(plain(summary, topics=topics, first=first, second=second))
+    """The whole answer: `first` is what the one who began takes away, `second` the other; `kept` are refs of promises
+    and turns.
+    """
+    return ClosingExtraction.model_validate(plain(summary, topics=topics, first=first, second=second, kept=kept))
 
 
 def plain(
-    summary: str = "They talked.", *, topics: tuple[str, ...] = (), first: Fields = NOTHING, second: Fields = NOTHING
+    summary: str = "They talked.",
+    *,
+    topics: tuple[str, ...] = (),
+    first: Fields = NOTHING,
+    second: Fields = NOTHING,
+    kept: tuple[tuple[str, int], ...] = (),
 ) -> dict[str, Any]:
     """The same as JSON."""
     return {
         "summary": [{"text": summary, "turns": [0, 1, 2, 3]}],
         "topics": list(topics),
         "people": {"a": side(**first), "b": side(**second)},
+        "kept": [{"promise": promise, "turn": turn} for promise, turn in kept],
     }

@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
+from sqlmodel import select
 
 from service.content.load import Content
 from service.errors import BudgetExhausted, Invalid
 from service.runtime.author_changes import set_weather
 from service.runtime.clock_scheduler import CATCH_UP_SECONDS, ClockScheduler, Pace
 from service.runtime.forget import forget_world
-from service.store.tables import WorldRow
+from service.store.tables import EventRow, WorldRow
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal, unpaid
 from tests.runtime.patience import until
 
@@ -232,9 +233,9 @@ def alter(home: House, statement: str) -> None:
 DAY = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
 
-def events(home: House, kind: str) -> list[dict[str, Any]]:
+def events(home: House, kind: str) -> list[EventRow]:
     """The log's events of that kind."""
-    return [event for event in home.story()["events"] if event["kind"] == kind]
+    return list(home.room.database.read_now(lambda s: s.exec(select(EventRow).filter_by(kind=kind)).all()))
 
 
 @pytest.mark.parametrize("pace", PACES)
@@ -252,15 +253,15 @@ async def test_a_budget_that_is_used_up_ends_talks_lets_routine_decide_and_stops
         await until(lambda: row(home).clock_mode == "manual" and not clock_scheduler.runs("main"))
         assert row(home).clock_stopped == "budget_exhausted"
         (told,) = events(home, "clock_stopped")
-        assert (told["person_id"], told["data"]) == (None, {"reason": "budget_exhausted"})
+        assert (told.person_id, told.data) == (None, {"reason": "budget_exhausted"})
         assert counted.calls <= 40
         stood = row(home).now
         await home.live(3 * 60)
         assert row(home).now > stood
         assert counted.calls <= 40
-        unpaid = [event for event in events(home, "decided") if event["data"].get("failure") == "budget-exhausted"]
+        unpaid = [event for event in events(home, "decided") if event.data.get("failure") == "budget-exhausted"]
         assert unpaid
-        assert {event["data"]["by"] for event in unpaid} == {"fallback"}
+        assert {event.data["by"] for event in unpaid} == {"fallback"}
         assert {talk["phase"] for talk in home.story()["conversations"]} <= {"closed", "closing_failed"}
         await clock_scheduler.set("main", mode="running")
         assert row(home).clock_stopped is None

@@ -198,11 +198,10 @@ async def test_whoever_was_moved_while_it_thought_thinks_anew(village: Content, 
         assert len(model.asked) == ALL + 1
 
 
-@pytest.mark.parametrize("seed", range(2))
-async def test_a_day_without_waiting_is_lived_by_everybody_once(seed: int, village: Content, tmp_path: Path) -> None:
+async def test_a_day_without_waiting_is_lived_by_everybody_once(village: Content, tmp_path: Path) -> None:
     """Nobody is at two places or in two talks, talks have all their turns, and the log is in order."""
-    rng = random.Random(seed)
-    async with house(village, tmp_path, Slow(rehearsal(), seed=seed, longest_seconds=0.02)) as home:
+    rng = random.Random(1)
+    async with house(village, tmp_path, Slow(rehearsal(), seed=1, longest_seconds=0.02)) as home:
         until = village.start + 10 * 60
         while clock(home) < until:
             await home.world_runner.world("main").pass_ticks(rng.choice((1, 1, 2, 5, 12)))

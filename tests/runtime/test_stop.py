@@ -129,15 +129,14 @@ async def test_stops_on_the_way_do_not_change_the_story(village: Content, tmp_pa
         assert unpaid(told[part]) == unpaid(whole[part]), part
 
 
-@pytest.mark.parametrize("seed", range(2))
 async def test_commands_take_effect_on_the_way_and_the_story_is_that_of_the_same_commands_in_order(
-    seed: int, village: Content, tmp_path: Path
+    village: Content, tmp_path: Path
 ) -> None:
     """One world is changed while it moves, with slow models, and dies on the way; the other stands at each of these
     minutes.
     """
     minutes, log = 300, list[WorldTime]()
-    slow = Slow(rehearsal(), seed=seed, longest_seconds=0.02)
+    slow = Slow(rehearsal(), seed=1, longest_seconds=0.02)
     async with house(hamlet(village), tmp_path / "moving", slow, patience_seconds=60) as home:
         step = await home.world_runner.tick("main", minutes)
         for n in range(4):

@@ -447,7 +447,7 @@ CONTROLS = {
         "runs": "runs by itself, 1440 world min a minute",
         "weather": "weather: Rain",
         "told": "Announced: Festival",
-        "refused": "News for everybody: expected a text of at least 1 character(s)",
+        "refused": "News for everybody: expected a text of 1 or more characters",
         "all": "everything",
     },
     "ja": {

@@ -89,17 +89,14 @@ def empty(server: Neo4jServer) -> None:
         driver.execute_query("MATCH (n) DETACH DELETE n", database_=server.database)
 
 
-class TestWithoutEmbedder(HeardContract):
+class TestMemoryStore(HeardContract):
+    """With vectors, which Neo4j keeps; that words alone suffice is the index's affair (tests/memory/test_sql.py)."""
+
     @pytest.fixture(autouse=True)
     def _empty(self, neo4j_server: Neo4jServer) -> None:
         empty(neo4j_server)
         self.server = neo4j_server
 
-    def new_store(self) -> GraphitiMemory:
-        return graph_on(self.server, None, self.database)
-
-
-class TestWithEmbedder(TestWithoutEmbedder):
     def new_store(self) -> GraphitiMemory:
         return graph_on(self.server, FakeEmbedder(), self.database)
 

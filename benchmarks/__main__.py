@@ -15,7 +15,20 @@ from rich.table import Table
 
 from benchmarks.neo4j import NotHere
 
-NAMES = ("truth", "secrets", "turn", "rush", "start", "closing", "recall", "world", "offline", "size", "footprint")
+NAMES = (
+    "truth",
+    "secrets",
+    "turn",
+    "rush",
+    "start",
+    "closing",
+    "answer",
+    "recall",
+    "world",
+    "offline",
+    "size",
+    "footprint",
+)
 RESULTS = Path(__file__).parent / "results"
 START = Path(__file__).parents[1] / "tests" / "freeze" / "on_record" / "bench.json"
 """Figures of the start of the rebuild, by benchmark: shown beside those of today."""

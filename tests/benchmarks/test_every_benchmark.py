@@ -11,7 +11,21 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import closing, footprint, offline, promises, recall, rush, secrets, size, start, truth, turn, world
+from benchmarks import (
+    answer,
+    closing,
+    footprint,
+    offline,
+    promises,
+    recall,
+    rush,
+    secrets,
+    size,
+    start,
+    truth,
+    turn,
+    world,
+)
 from benchmarks.neo4j import Neo4j
 from tests.memory.graphiti.test_graph import empty
 from tests.servers.neo4j import Neo4jServer
@@ -30,6 +44,7 @@ SMALLEST: Mapping[str, Run] = {
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=90, languages=("ja",))),
     "size": size.run,
+    "answer": answer.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2),

@@ -69,11 +69,7 @@ _PAST = {
         }
     ],
 }
-_JSON_LINES = (
-    '{"id": "s1", "statement": "Taro\'s brother drowned in the bay.", "about": "taro"}\n'
-    '{"id": "f1", "conversation": "festival-night", "speaker": "Old Sato", "text": "Did you hear it too?", '
-    '"at": "2025-10-12T20:00"}\n'
-)
+# Of the lines (application/x-ndjson) the text tells: makers of clients do not know such a body, and warn of it.
 _BODY = {
     "requestBody": {
         "required": True,
@@ -81,13 +77,6 @@ _BODY = {
             "application/json": {
                 "schema": {"$ref": "#/components/schemas/Past"},
                 "examples": {"statements and a talk": {"value": _PAST}},
-            },
-            "application/x-ndjson": {
-                "schema": {
-                    "type": "string",
-                    "description": "one JSON object a line: Statement, Turn or Summary",
-                },
-                "examples": {"a line each": {"value": _JSON_LINES}},
             },
         },
     }
@@ -111,9 +100,14 @@ async def give_past(
     asked, and what is answered is found by its words.
 
     As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
-    or the `summary` of a talk), which is read as it comes. `id` is yours: a line that was given before changes nothing,
-    and is refused if it says something else. World times lie in the past, before the story's beginning too. If any line
-    is wrong, all that are wrong are named, and nothing is written.
+    or the `summary` of a talk), which is read as it comes:
+
+        {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro"}
+        {"id": "f1", "conversation": "feast", "speaker": "Sato", "text": "Did you hear it?", "at": "2025-10-12T20:00"}
+
+    `id` is yours: a line that was given before changes nothing, and is refused if it says something else. World times
+    lie in the past, before the story's beginning too. If any line is wrong, all that are wrong are named, and nothing
+    is written.
     """
     await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     lines = await _lines_of(request)

@@ -80,7 +80,7 @@ async def export_memory(settings: Settings, world_id: str, person_id: str | None
 
     async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> int:
         world = database.read_now(lambda s: worlds.open(s, world_id))
-        everybody = [*world.cast.npcs, *world.cast.characters]
+        everybody = list(world.cast.everybody)
         count = 0
         for one in everybody if person_id is None else [world.cast.person(person_id).id]:
             group = Group(world_id=world_id, person_id=one)

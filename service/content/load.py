@@ -1,7 +1,7 @@
 """The way from a content directory to a cast: texts in one language, one map of all maps, people by id."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from service.content.actions import catalogue
 from service.content.check import examine
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
-from service.content.profile import CharacterProfile, NpcProfile
+from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
@@ -20,7 +20,7 @@ from world.time import WorldTime
 @dataclass(frozen=True, kw_only=True)
 class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
-    source.
+    source. `players` come and go at run time: content has none.
     """
 
     world_name: str
@@ -28,19 +28,33 @@ class Cast:
     catalogue: Catalogue
     npcs: Mapping[str, NpcProfile]
     characters: Mapping[str, CharacterProfile]
+    players: Mapping[str, PlayerProfile] = field(default_factory=dict)
     own_prompts: tuple[tuple[str, str], ...] = ()
 
-    def person(self, person_id: str) -> NpcProfile | CharacterProfile:
+    def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
         """Raises: NotFound."""
-        found = self.npcs.get(person_id) or self.characters.get(person_id)
+        found = self.find(person_id)
         if found is None:
             raise NotFound(kind="person", id=person_id)
         return found
 
+    def actor(self, person_id: str) -> NpcProfile | CharacterProfile:
+        """Somebody for whom a model can find words. Raises: NotFound."""
+        return self.npcs[person_id] if person_id in self.npcs else self.character(person_id)
+
+    def find(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile | None:
+        """The person; None: there is none of that id."""
+        return self.npcs.get(person_id) or self.characters.get(person_id) or self.players.get(person_id)
+
+    @cached_property
+    def everybody(self) -> Mapping[str, NpcProfile | CharacterProfile | PlayerProfile]:
+        """All people by their ids."""
+        return {**self.npcs, **self.characters, **self.players}
+
     @cached_property
     def names(self) -> frozenset[str]:
         """What people are called."""
-        return frozenset(person.name for person in (*self.npcs.values(), *self.characters.values()))
+        return frozenset(person.name for person in self.everybody.values())
 
     def are_acquainted(self, one: str, other: str) -> bool:
         """Whether the two were on terms with each other before the story began: what one author's file says holds both
@@ -55,6 +69,13 @@ class Cast:
             return self.npcs[npc_id]
         except KeyError:
             raise NotFound(kind="npc", id=npc_id) from None
+
+    def player(self, player_id: str) -> PlayerProfile:
+        """Raises: NotFound."""
+        try:
+            return self.players[player_id]
+        except KeyError:
+            raise NotFound(kind="player", id=player_id) from None
 
     def character(self, character_id: str) -> CharacterProfile:
         """Raises: NotFound."""

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict
 
 Mood = Literal["happy", "neutral", "angry"]
 Importance = Literal["low", "medium", "high"]
-PersonKind = Literal["character", "npc"]
 Decides = Literal["model", "routine"]
 """How a character decides: a model is asked, or it follows its routine and needs at no cost."""
 
@@ -60,7 +59,7 @@ class NpcProfile(Profile):
     """Stands at its post and never moves. `facts` are master data: what the author wrote always wins."""
 
     @property
-    def kind(self) -> PersonKind:
+    def kind(self) -> Literal["npc"]:
         return "npc"
 
 
@@ -100,5 +99,17 @@ class CharacterProfile(Profile):
     decision: Decides | None = None
 
     @property
-    def kind(self) -> PersonKind:
+    def kind(self) -> Literal["character"]:
         return "character"
+
+
+class PlayerProfile(Profile):
+    """A human finds its words: the profile says what it is called and what others may know of it. Made at run time, it
+    is in no content file.
+    """
+
+    personality: str = ""
+
+    @property
+    def kind(self) -> Literal["player"]:
+        return "player"

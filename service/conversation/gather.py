@@ -170,7 +170,7 @@ def _context(
     context = PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
-        speaker=world.cast.person(person_id),
+        speaker=world.cast.actor(person_id),
         begins=seat == OPENER,
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),

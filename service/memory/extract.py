@@ -290,7 +290,7 @@ def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
 
 def _authored(world: WorldView, person_id: str) -> Sequence[str]:
     """What the author wrote about the person; nothing where it was taken out of the game."""
-    found = world.cast.characters.get(person_id) or world.cast.npcs.get(person_id)
+    found = world.cast.find(person_id)
     return found.facts if found else ()
 
 

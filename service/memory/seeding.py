@@ -100,7 +100,7 @@ class _Past:
         self._world = world
         self._group = group
         self._before = before
-        cast = {**world.cast.npcs, **world.cast.characters}
+        cast = world.cast.everybody
         self._names = {person.id: person.name for person in cast.values()}
         self._ids = {person.name: person.id for person in cast.values()}
         self._places: defaultdict[str, set[int]] = defaultdict(set)

@@ -89,7 +89,7 @@ class WorldView:
 
     def name_of(self, person_id: str) -> str:
         """The person's name; the id itself where the content no longer has the person."""
-        found = self.cast.characters.get(person_id) or self.cast.npcs.get(person_id)
+        found = self.cast.find(person_id)
         return found.name if found else person_id
 
 

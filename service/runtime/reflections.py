@@ -107,7 +107,7 @@ class Reflections:
         await self._deps.database.write(settle)
 
     async def _context(self, world: WorldView, key: ReflectionKey, lived: LivedThrough) -> ReflectionContext:
-        owner = world.cast.npcs.get(key.person_id) or world.cast.characters.get(key.person_id)
+        owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
         facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since and kept.lets(fact.shown)]
         names = (key.person_id, *(one.partner_id for one in lived.episodes))

@@ -237,8 +237,7 @@ async def nothing_there(rest: str, page: Asked) -> Response:
 
 def _others(world: WorldView, person_id: str) -> dict[str, str]:
     """Everybody else's name, by id."""
-    everybody = {**world.cast.npcs, **world.cast.characters}
-    return {other_id: other.name for other_id, other in everybody.items() if other_id != person_id}
+    return {other_id: other.name for other_id, other in world.cast.everybody.items() if other_id != person_id}
 
 
 def _actions(page: Page, world: WorldView) -> dict[str, str]:

@@ -123,7 +123,7 @@ def _context(room: ConversationDependencies, *lines: str, goal: Goal | None = GO
     ids = ("aoi", "npc_taro")
     return PromptContext(
         language="en",
-        speaker=world.cast.person("aoi"),
+        speaker=world.cast.actor("aoi"),
         begins=True,
         partner_id="npc_taro",
         partner_name="Taro",

@@ -1,0 +1,168 @@
+"""Owns the cutting of an utterance into sentences that are ready for speech, while it is still being spoken. Pure.
+
+A sentence is told as soon as nothing that may follow can change it. Positions count Unicode code points of the
+utterance. Stage directions, in *asterisks*, (parentheses) or （their full-width kin）, at the edge of a sentence are no
+speech: they are its gesture.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_STOPS = "。．！？!?."
+_ELLIPSIS = "…‥"
+_CLOSERS = "」』】）〉》\"'”’)]"
+_DIRECTION = r"\*[^*\n]+\*|\([^()\n]*\)|（[^（）\n]*）"
+_CLOSED_BY = {"*": "*", "(": ")", "（": "）"}
+_LONGEST_DIRECTION = 120
+"""What opens and is not closed within so many characters is no stage direction."""
+
+_ATOM = re.compile(_DIRECTION)
+_LEADING = re.compile(rf"\s*({_DIRECTION})\s*")
+_TRAILING = re.compile(rf"\s*({_DIRECTION})\s*([{re.escape(_STOPS + _ELLIPSIS + _CLOSERS)}]*)$")
+_EMPHASIS = re.compile(r"\*[A-Z][^*\s]*\*\s*[a-z]")
+"""A first word that is stressed: its asterisks are no stage direction's."""
+_STRESSED = re.compile(r"\*([^*\n]+)\*")
+_TITLES = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Dr|St|Mt|Prof|Rev|Hon|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Rep|Messrs|[A-Z])\.$")
+_ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|vs|cf|approx|viz)\.$", re.IGNORECASE)
+_NUMBER = re.compile(r"\bNo\.$")
+_STILL_QUOTING = "とっ、，,"
+"""After a closed quotation the sentence goes on with these."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """`text` is what is to be spoken, empty where there is a gesture only; the whole of it stands from `start` to
+    before `end`. `is_final`: the utterance ends with it.
+    """
+
+    index: int
+    text: str
+    start: int
+    end: int
+    gesture: str | None
+    is_final: bool
+
+
+def cut(utterance: str, *, is_whole: bool) -> list[Sentence]:
+    """The sentences that are certain; all of them where the utterance `is_whole`. More of an utterance never changes
+    what was certain.
+    """
+    spans = list(_spans(utterance, is_whole=is_whole))
+    return [
+        _sentence(index, utterance, start, end, is_final=is_whole and index == len(spans) - 1)
+        for index, (start, end) in enumerate(spans)
+    ]
+
+
+def strength(text: str) -> float:
+    """How strongly a sentence is said, from its marks: 0.3 where it trails off, 0.5, 0.8 with an exclamation mark, 1
+    with several.
+    """
+    cries = sum(text.count(mark) for mark in "!！")
+    if cries:
+        return 1.0 if cries > 1 else 0.8
+    return 0.3 if any(mark in text for mark in _ELLIPSIS) or ".." in text else 0.5
+
+
+def _spans(text: str, *, is_whole: bool) -> Iterator[tuple[int, int]]:
+    """Where sentences begin and end, without the blanks around them."""
+    begin = at = _skip_blank(text, 0)
+    while at < len(text):
+        letter = text[at]
+        if letter in _CLOSED_BY:
+            passed = _past_direction(text, at, is_whole=is_whole)
+            if passed is None:
+                break
+            at = passed
+            continue
+        if letter == "\n":
+            ends, follows = len(text[:at].rstrip()), _skip_blank(text, at)
+        elif letter in _STOPS or letter in _ELLIPSIS or letter in "」』":
+            ends = _past_marks(text, at)
+            follows = _skip_blank(text, ends)
+        else:
+            at += 1
+            continue
+        if follows == len(text):  # what follows decides
+            break
+        if _is_end(text, begin, at, ends, follows):
+            yield begin, ends
+            begin = at = follows
+        else:
+            at = max(ends, at + 1)
+    if is_whole and text[begin:].strip():
+        yield begin, len(text.rstrip())
+
+
+def _skip_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _past_direction(text: str, at: int, *, is_whole: bool) -> int | None:
+    """Behind what may be a stage direction; None: it is not known yet where that ends."""
+    found = _ATOM.match(text, at, at + _LONGEST_DIRECTION)
+    if found is not None:
+        return found.end()
+    rest = text[at + 1 : at + _LONGEST_DIRECTION]
+    is_open = len(rest) == len(text) - at - 1 and not {"\n", _CLOSED_BY[text[at]]} & set(rest)
+    return None if is_open and not is_whole else at + 1
+
+
+def _past_marks(text: str, at: int) -> int:
+    """Behind the stops and the closing quotation marks that stand together."""
+    while at < len(text) and (text[at] in _STOPS or text[at] in _ELLIPSIS or text[at] in _CLOSERS):
+        at += 1
+    return at
+
+
+def _is_end(text: str, begin: int, at: int, ends: int, follows: int) -> bool:
+    """Whether the sentence that began at `begin` ends with the marks from `at` to before `ends`."""
+    marks, after, is_apart = text[at:ends], text[follows], follows > ends
+    if text[at] == "\n" or "\n" in text[ends:follows]:
+        return True
+    if not any(mark in _STOPS for mark in marks):
+        if marks[0] in _ELLIPSIS:
+            return is_apart and not after.islower()
+        return after in "「『"
+    if marks[-1] in _CLOSERS and after in _STILL_QUOTING:
+        return False
+    if any(mark in "。！？" for mark in marks):
+        return True
+    if "．" in marks and not is_apart:
+        return not after.isdigit()
+    if after.islower():
+        return False
+    if not is_apart:  # ASCII marks: of 3.5, of a name, or of Japanese written with them
+        return not after.isascii() and not after.isspace()
+    if marks.startswith(".") and set(marks) <= set("."):
+        return len(marks) == 1 and not _abbreviates(text[begin : at + 1], after)
+    return True
+
+
+def _abbreviates(said: str, after: str) -> bool:
+    if _NUMBER.search(said):
+        return after.isdigit()
+    return bool(_ABBREVIATIONS.search(said) or (_TITLES.search(said) and not said.endswith(" I.")))
+
+
+def _sentence(index: int, utterance: str, start: int, end: int, *, is_final: bool) -> Sentence:
+    spoken, gestures = utterance[start:end], []
+    while (found := _LEADING.match(spoken)) and not _EMPHASIS.match(spoken, found.start(1)):
+        gestures.append(_inside(found[1]))
+        spoken = spoken[found.end() :]
+    trailing: list[str] = []
+    while spoken and (found := _TRAILING.search(spoken)):
+        trailing.insert(0, _inside(found[1]))
+        spoken = spoken[: found.start()] + found[2]
+    gesture = " ".join(filter(None, [*gestures, *trailing])) or None
+    text = _STRESSED.sub(r"\1", spoken).strip()
+    if gesture is not None and not any(letter.isalnum() for letter in text):
+        text = ""
+    return Sentence(index=index, text=text, start=start, end=end, gesture=gesture, is_final=is_final)
+
+
+def _inside(direction: str) -> str:
+    return direction[1:-1].strip()

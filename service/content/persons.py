@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from service.content.fields import UNWRITTEN, Clock, ContentModel, ListOf, Number, Slug, Text, refusal
 from service.content.profile import Decides, Importance, Mood, Secret, TellFrom
@@ -66,6 +66,11 @@ class PersonFile(ContentModel):
         default=(), description="what is true of it, without its name as subject / 本人についての事実(主語なし)"
     )
     lines: ListOf[Text] = Field(default=(), description="sentences in its own voice / 本人の言葉で書いた台詞")
+    voice: JsonValue = Field(
+        default=None,
+        description="any value for the client's speech synthesis: handed on with what it says, never told to a model / "
+        "読み上げの声などクライアント用の値。発言と一緒にそのまま渡し、モデルには見せない",
+    )
 
     def in_language(self, language: Language) -> dict[str, Any]:
         """Its values under their Python names; secrets stand apart from the facts that anybody may be told."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 Mood = Literal["happy", "neutral", "angry"]
 Importance = Literal["low", "medium", "high"]
@@ -39,7 +39,7 @@ class Secret(BaseModel):
 class Profile(BaseModel):
     """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `lines` are sentences in the
     person's own voice: a model's example of style, and what the rehearsal speaks from. `mood` is the one a person falls
-    back into.
+    back into. `voice` is the client's own, for its speech synthesis: handed on as it was written, no model sees it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,6 +53,7 @@ class Profile(BaseModel):
     secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
+    voice: JsonValue = None
 
 
 class NpcProfile(Profile):

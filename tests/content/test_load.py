@@ -54,7 +54,15 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "secrets": (),
         "lines": ("Fresh rye!",),
         "mood": "happy",
+        "voice": None,
     }
+
+
+def test_a_voice_is_handed_on_as_it_was_written(tmp_path: Path) -> None:
+    village = Village()
+    voice = {"engine": "voicevox", "speaker": 3, "styles": ["calm", None]}
+    village.people["npcs/baker.yaml"]["voice"] = voice
+    assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].voice == voice
 
 
 def test_a_secret_is_no_fact_that_anybody_may_be_told(tmp_path: Path) -> None:

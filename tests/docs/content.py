@@ -83,6 +83,8 @@ def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
         return " or ".join(_type(schema, one) for one in field["anyOf"] if one != {"type": "null"})
     if "enum" in field:
         return ", ".join(f"`{word}`" for word in field["enum"])
+    if not field:
+        return "any value"
     if field["type"] == "array":
         least = ", at least one" if field.get("minItems") else ""
         return f"list of {_type(schema, field['items'])}{least}"

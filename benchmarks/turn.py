@@ -75,7 +75,7 @@ class Stopwatch:
         begun = time.perf_counter()
         value = self._answer(prompt)
         if on_text is not None and isinstance(value, NpcTurn):
-            on_text(value.utterance)
+            on_text(value.utterance, value.emotion)
         usage = Usage(
             calls=1,
             prompt_tokens=prompt_tokens(prompt.messages),

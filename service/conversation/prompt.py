@@ -28,12 +28,12 @@ Utterance = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class NpcTurn(BaseModel):
-    """What somebody answers who was spoken to."""
+    """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
 
     model_config = ConfigDict(extra="forbid")
 
-    utterance: Utterance
     emotion: Emotion
+    utterance: Utterance
     wants_to_end: bool
 
 
@@ -50,8 +50,8 @@ class OpeningTurn(BaseModel):
 
     goal: str = Field(min_length=1, max_length=200)
     success_criteria: str = Field(min_length=1, max_length=200)
-    utterance: Utterance
     emotion: Emotion
+    utterance: Utterance
     wants_to_end: bool
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from service.conversation.repetition import breaks_character, is_repetition
 from service.conversation.stream import Ended, Said, Speaking
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
-from service.llm.chat import Answer, Role
+from service.llm.chat import Answer, Role, TextListener
 from service.store.phase import ClockPolicy, EndReason
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
@@ -155,10 +154,10 @@ async def _ask(
     return answer, note
 
 
-def _listener(deps: ConversationDependencies, row: ConversationRow, context: PromptContext) -> Callable[[str], None]:
+def _listener(deps: ConversationDependencies, row: ConversationRow, context: PromptContext) -> TextListener:
     key, speaker, turn = row.key, context.speaker, len(context.lines)
 
-    def on_text(text: str) -> None:
+    def on_text(text: str, _: str | None) -> None:
         speaking = Speaking(turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text)
         deps.stream.tell(key, speaking)
 

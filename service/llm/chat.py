@@ -12,8 +12,9 @@ from service.usage import Usage
 
 T = TypeVar("T", bound=BaseModel)
 
-TextListener = Callable[[str], None]
-"""Receives the utterance so far, each time the whole of it: a text that does not extend the last one began anew."""
+TextListener = Callable[[str, str | None], None]
+"""Receives the utterance so far, each time the whole of it: a text that does not extend the last one began anew. Beside
+it the emotion it is said with; None: that is not known yet."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +64,8 @@ class ChatModel(Protocol):
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt.
 
-        With `on_text` the value of the answer's ``utterance`` is reported while it is being made.
+        With `on_text` the value of the answer's ``utterance`` is reported while it is being made, with its ``emotion``
+        where that stands before it.
 
         Raises:
             ModelError: whatever went wrong, mapped to our tree; never a default in place of an answer.

@@ -116,7 +116,7 @@ class OpenAIChat:
         self._broken.discard(prompt.name, prompt.thread)
         spoken = getattr(value, "utterance", None)
         if isinstance(spoken, str):
-            work.tell(spoken)
+            work.tell(spoken, getattr(value, "emotion", None))
         return Answer(value=value, usage=work.usage(), model=self.name)
 
     async def _ask(self, client: openai.AsyncOpenAI, model: str, work: Work) -> Dialect:

@@ -1,6 +1,7 @@
 """Owns the reading of an answer that is still being written: the utterance so far, out of a prefix of a JSON text."""
 
 import re
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -24,6 +25,7 @@ class PartialString:
         self._text = ""
         self._answer = ""
         self._value = ""
+        self._found: dict[str, Any] = {}
 
     def feed(self, piece: str) -> str:
         """Read on; returns the whole value so far ("" before it begins)."""
@@ -37,9 +39,16 @@ class PartialString:
             self._value = self._read(answer[begins.start() :])
         return self._value
 
+    def before(self, key: str) -> str | None:
+        """The string of that key, where it stands before this one."""
+        keys = [*self._found]
+        value = self._found.get(key)
+        known = key in keys and self._key in keys and keys.index(key) < keys.index(self._key)
+        return value if known and isinstance(value, str) else None
+
     def _read(self, text: str) -> str:
         try:
-            found = from_json(mend_surrogates(text), allow_partial="trailing-strings")
+            self._found = found = from_json(mend_surrogates(text), allow_partial="trailing-strings")
         except ValueError:  # half a character, or something behind the object: what was read stays
             return self._value
         value = found.get(self._key)

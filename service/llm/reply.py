@@ -64,13 +64,13 @@ class Work:
     def hear(self, piece: str) -> None:
         """The next piece of the content of a streamed reply."""
         self.reply.content += piece
-        self.tell(self._utterance.feed(piece))
+        self.tell(self._utterance.feed(piece), self._utterance.before("emotion"))
 
-    def tell(self, utterance: str) -> None:
+    def tell(self, utterance: str, emotion: str | None) -> None:
         """The utterance so far, for the listener if it is news."""
         if self.listener is not None and utterance and utterance != self.heard:
             self.heard = utterance
-            self.listener(utterance)
+            self.listener(utterance, emotion)
 
     def usage(self) -> Usage:
         """Cost of the reply, with all requests that led to it; estimated where the server did not say."""

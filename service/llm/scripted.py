@@ -63,7 +63,7 @@ class ScriptedModel:
             await asyncio.sleep(self.latency_seconds)
             raise scripted
         value = self._value(prompt, scripted)
-        await self._speak(getattr(value, "utterance", ""), on_text)
+        await self._speak(value, on_text)
         usage = Usage(
             calls=1,
             prompt_tokens=prompt_tokens(prompt.messages),
@@ -95,11 +95,11 @@ class ScriptedModel:
             )
         return scripted
 
-    async def _speak(self, utterance: str, on_text: TextListener | None) -> None:
-        words = _WORD.findall(utterance) if on_text else []
+    async def _speak(self, value: BaseModel, on_text: TextListener | None) -> None:
+        words = _WORD.findall(getattr(value, "utterance", "")) if on_text else []
         for count in range(1, len(words) + 1):
             await asyncio.sleep(self.latency_seconds / len(words))
             if on_text:
-                on_text("".join(words[:count]))
+                on_text("".join(words[:count]), getattr(value, "emotion", None))
         if not words:
             await asyncio.sleep(self.latency_seconds)

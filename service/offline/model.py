@@ -67,7 +67,7 @@ class OfflineModel:
         utterance = getattr(value, "utterance", None)
         if on_text is not None and isinstance(utterance, str):
             for piece in _growing(utterance):
-                on_text(piece)
+                on_text(piece, getattr(value, "emotion", None))
                 if self._pace_seconds and piece != utterance:
                     await asyncio.sleep(self._pace_seconds)
         usage = Usage(

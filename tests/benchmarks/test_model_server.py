@@ -54,7 +54,7 @@ def asked(base_url: str, on_text: TextListener | None = None) -> Answer[Characte
 def test_streamed_or_whole_it_says_the_same_and_counts() -> None:
     heard: list[str] = []
     with model_server(mean_seconds=0.001) as server:
-        whole, streamed = asked(server.base_url), asked(server.base_url, heard.append)
+        whole, streamed = asked(server.base_url), asked(server.base_url, lambda text, _: heard.append(text))
         tally = server.tally()
     assert streamed.value == whole.value
     assert heard[-1] == whole.value.utterance

@@ -81,7 +81,7 @@ class Script:
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         await asyncio.sleep(self._rng.random() * self._longest_seconds)
         if on_text is not None:
-            on_text(str(fields["utterance"]))
+            on_text(str(fields["utterance"]), None)
         return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
 
     async def aclose(self) -> None:

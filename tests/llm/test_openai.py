@@ -76,7 +76,7 @@ def run(
 
 def heard_by(server: FakeOpenAI) -> tuple[Answer[CharacterTurn], list[str]]:
     heard: list[str] = []
-    return run(server, on_text=heard.append)[0], heard
+    return run(server, on_text=lambda text, _: heard.append(text))[0], heard
 
 
 def test_a_whole_answer_is_checked_counted_and_named() -> None:
@@ -162,7 +162,7 @@ def refuses(*params: str, named: bool = True) -> Callable[[dict[str, Any]], Repl
 def test_a_server_that_knows_hardly_anything_is_found_out_once(named: bool, streamed: bool) -> None:
     unknown = ("response_format", "temperature", "max_tokens", "stream_options")
     with FakeOpenAI(answer=said, refuses=refuses(*unknown, named=named)) as server:
-        first, second = run(server, times=2, temperature=1, on_text=(lambda text: None) if streamed else None)
+        first, second = run(server, times=2, temperature=1, on_text=(lambda *_: None) if streamed else None)
     probes = 4 + 1 + 1 + streamed
     assert first.usage.calls == probes + 1
     assert second.usage.calls == 1
@@ -226,7 +226,7 @@ def test_a_model_that_thinks_gets_more_room_from_then_on(thoughtful: Reply, stre
 
         async def twice() -> None:
             chat = OpenAIChat(base_url=server.base_url, api_key=KEY, model="m")
-            listener: TextListener | None = (lambda text: None) if streamed else None
+            listener: TextListener | None = (lambda *_: None) if streamed else None
             try:
                 await chat.complete(ask(), listener)
             except ModelEmpty:
@@ -282,7 +282,7 @@ BROKEN: list[tuple[Reply, type[ModelError]]] = [
 @pytest.mark.parametrize(("reply", "kind"), BROKEN)
 def test_whatever_goes_wrong_is_one_of_our_errors(reply: Reply, kind: type[ModelError], streamed: bool) -> None:
     with FakeOpenAI(reply) as server, pytest.raises(ModelError) as caught:
-        run(server, on_text=(lambda text: None) if streamed else None)
+        run(server, on_text=(lambda *_: None) if streamed else None)
     error = caught.value
     assert type(error) is kind
     assert error.usage.calls == 1
@@ -344,7 +344,7 @@ def test_a_stream_that_breaks_off_is_never_an_answer(clean: bool, cut: int) -> N
     heard: list[str] = []
     reply = Reply(content=SAID, cut_after=cut, ends_cleanly=clean)
     with FakeOpenAI(reply) as server, pytest.raises(ModelError) as caught:
-        run(server, on_text=heard.append)
+        run(server, on_text=lambda text, _: heard.append(text))
     assert type(caught.value) is (ModelEmpty if clean and not cut else ModelUnreachable)
     assert bool(heard) is bool(cut)
 
@@ -353,7 +353,7 @@ def test_a_stream_that_breaks_off_is_never_an_answer(clean: bool, cut: int) -> N
 def test_a_server_that_hangs_or_stalls_is_given_up_after_the_timeout(streamed: bool) -> None:
     start = time.perf_counter()
     with FakeOpenAI(hanging()) as server, pytest.raises(ModelTimeout) as caught:
-        run(server, on_text=(lambda text: None) if streamed else None, timeout_seconds=0.4)
+        run(server, on_text=(lambda *_: None) if streamed else None, timeout_seconds=0.4)
     assert time.perf_counter() - start < 3
     assert caught.value.facts["seconds"] == 0.4
     assert caught.value.usage.calls == 1
@@ -361,7 +361,7 @@ def test_a_server_that_hangs_or_stalls_is_given_up_after_the_timeout(streamed: b
 
 def test_a_stream_that_trickles_is_bounded_as_a_whole() -> None:
     with FakeOpenAI(Reply(piece=1, pause_seconds=0.05), answer=said) as server, pytest.raises(ModelTimeout):
-        run(server, on_text=lambda text: None, timeout_seconds=0.5)
+        run(server, on_text=lambda *_: None, timeout_seconds=0.5)
 
 
 def test_probing_and_answering_share_one_timeout() -> None:
@@ -386,7 +386,7 @@ def test_cancelling_passes_through_at_once() -> None:
 
         async def cancel() -> None:
             chat = OpenAIChat(base_url=server.base_url, api_key=KEY, model="m")
-            task = asyncio.create_task(chat.complete(ask(), lambda text: None))
+            task = asyncio.create_task(chat.complete(ask(), lambda *_: None))
             await asyncio.sleep(0.3)
             task.cancel()
             try:
@@ -399,7 +399,7 @@ def test_cancelling_passes_through_at_once() -> None:
 
 
 def test_a_listener_that_fails_is_not_taken_for_a_model_error() -> None:
-    def fail(text: str) -> None:
+    def fail(text: str, emotion: str | None) -> None:
         raise ValueError("listener")
 
     with FakeOpenAI(answer=said) as server, pytest.raises(ValueError, match="listener"):

@@ -94,3 +94,14 @@ def test_of_a_key_that_comes_twice_the_last_counts_as_in_a_whole_parse() -> None
 
 def test_another_object_after_the_first_is_not_read() -> None:
     assert heard('{"x": 1} {"utterance": "no"}', 1)[-1] == ""
+
+
+def test_what_stood_before_the_text_is_known_with_its_first_word() -> None:
+    reader = PartialString("utterance")
+    assert reader.feed('{"emotion": "hap') == ""
+    assert reader.before("emotion") is None
+    assert reader.feed('py", "utterance": "G') == "G"
+    assert reader.before("emotion") == "happy"
+    late = PartialString("utterance")
+    late.feed('{"utterance": "Good", "emotion": "hap')
+    assert late.before("emotion") is None

@@ -150,7 +150,7 @@ class CutOff(ScriptedModel):
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         if not self.history and on_text:
             self.history.append(prompt)
-            on_text("I was ab")
+            on_text("I was ab", None)
             raise ModelUnreachable(model="m", base_url="u", reason="cut")
         return await super().complete(prompt, on_text)
 
@@ -164,7 +164,7 @@ def test_the_listener_hears_the_next_try_from_its_beginning() -> None:
         max_retry_after_seconds=0,
         rng=random.Random(1),
     )
-    asyncio.run(model.complete(ask(), heard.append))
+    asyncio.run(model.complete(ask(), lambda text, _: heard.append(text)))
     assert heard == ["I was ab", "Good ", "Good day ", "Good day to ", "Good day to you"]
 
 

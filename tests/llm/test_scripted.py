@@ -65,7 +65,7 @@ def test_a_roles_own_answers_come_before_those_for_everybody() -> None:
 )
 def test_the_utterance_is_spoken_piece_by_piece_up_to_its_end(utterance: str, count: int) -> None:
     heard: list[str] = []
-    asyncio.run(ScriptedModel({**TURN, "utterance": utterance}).complete(ask(), heard.append))
+    asyncio.run(ScriptedModel({**TURN, "utterance": utterance}).complete(ask(), lambda text, _: heard.append(text)))
     assert heard[-1] == utterance
     assert len(heard) == count
     assert all(utterance.startswith(text) for text in heard)

@@ -48,7 +48,7 @@ def complete(
 @pytest.mark.parametrize("answer", [CharacterTurn, NpcTurn, OpeningTurn])
 def test_a_real_model_speaks_a_turn_that_grows_while_it_is_made(smollm2: str, answer: type[BaseModel]) -> None:
     heard: list[str] = []
-    made, seconds = complete(smollm2, answer, 800, heard.append)
+    made, seconds = complete(smollm2, answer, 800, lambda text, _: heard.append(text))
     print(f"\n{answer.__name__}: {made.usage.completion_tokens} tokens in {seconds:.1f} s, {len(heard)} texts")
     assert heard[-1] == made.value.model_dump()["utterance"]
     assert all(later.startswith(earlier) for earlier, later in pairwise(heard))
@@ -60,6 +60,6 @@ def test_a_real_model_speaks_a_turn_that_grows_while_it_is_made(smollm2: str, an
 @pytest.mark.parametrize("streamed", [True, False])
 def test_a_real_model_that_may_say_only_little_is_truncated(smollm2: str, streamed: bool) -> None:
     with pytest.raises(ModelTruncated) as caught:
-        complete(smollm2, CharacterTurn, 5, (lambda text: None) if streamed else None)
+        complete(smollm2, CharacterTurn, 5, (lambda *_: None) if streamed else None)
     assert caught.value.usage.completion_tokens == 5
     assert caught.value.facts["max_tokens"] == 5

@@ -81,7 +81,7 @@ def test_another_process_makes_the_same_answer() -> None:
 
 def test_the_utterance_is_reported_in_growing_pieces_up_to_the_whole() -> None:
     pieces: list[str] = []
-    answer = asyncio.run(OfflineModel({Question: reply}).complete(prompt(), pieces.append))
+    answer = asyncio.run(OfflineModel({Question: reply}).complete(prompt(), lambda text, _: pieces.append(text)))
     assert len(pieces) > 2
     assert pieces[-1] == answer.value.utterance
     assert all(longer.startswith(shorter) and longer != shorter for shorter, longer in pairwise(pieces))
@@ -91,7 +91,7 @@ def test_a_pace_slows_the_telling_down() -> None:
     async def seconds(pace: float) -> float:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        await OfflineModel({Question: reply}, pace_seconds=pace).complete(prompt(), lambda _: None)
+        await OfflineModel({Question: reply}, pace_seconds=pace).complete(prompt(), lambda *_: None)
         return loop.time() - began
 
     assert asyncio.run(seconds(0.02)) >= 0.08

@@ -145,7 +145,7 @@ class Parrot:
         )
         value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
         if on_text is not None and "utterance" in fields:
-            on_text(str(fields["utterance"]))
+            on_text(str(fields["utterance"]), None)
         return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
 
     async def aclose(self) -> None:

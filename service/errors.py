@@ -11,8 +11,10 @@ KataribeError
 ├── Invalid                 422   an input that parses but cannot be meant
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
 │   ├── LinesWrong          422   lines of a past that cannot be taken; nothing of it was written
+│   │   └── ProfileWrong    422   keys of a profile that cannot be taken; nobody was made or changed
 │   └── TickTooLong         422   a tick that orders more than may be lived at once
 ├── Conflict                409
+│   ├── Authored                  a person of the content is changed in its file
 │   ├── Busy                      somebody talks already
 │   ├── CommitmentOver            the promise is kept, broken, released or lapsed
 │   ├── NotBeside                 the two do not stand next to each other
@@ -138,7 +140,7 @@ class KeyReused(Invalid):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrongLine:
-    """What is wrong with a line of a past, and `where` it stands: ``line 3.at``, ``statements.2``."""
+    """What is wrong with a line of a past or a key of a profile, and `where`: ``line 3.at``, ``body.name``."""
 
     where: str
     reason: Phrase
@@ -154,6 +156,12 @@ class LinesWrong(Invalid):
         super().__init__(count=len(found))
 
 
+class ProfileWrong(LinesWrong):
+    """`found` are the keys. Facts: `count`."""
+
+    slug = "profile-wrong"
+
+
 class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
 
@@ -164,6 +172,12 @@ class Conflict(KataribeError):
     """The world is not in a state in which this can be done."""
 
     status, slug = 409, "conflict"
+
+
+class Authored(Conflict):
+    """Facts: `id`, `file`."""
+
+    slug = "authored"
 
 
 class Busy(Conflict):

@@ -1,6 +1,5 @@
 """Owns the endpoints of what a character could do, in the reader's language, and what a client makes it do."""
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header
@@ -25,12 +24,11 @@ from service.api.life_schemas import (
 )
 from service.api.problem import describe
 from service.decision.descriptions import action_name, option_line, why
-from service.locales import Language, language_accepted
-from service.people.worlds import WorldRepository, WorldView
+from service.locales import language_accepted
+from service.people.worlds import WorldView
 from service.runtime.client_actions import Destination, do, possibilities, sleep, walk
 from service.runtime.world_session import WorldSession, load
 from service.store.idempotency import once
-from service.store.tables import WorldRow
 from world.option import Option, Possibilities, Refusal
 
 router = APIRouter(tags=["people"])
@@ -64,7 +62,7 @@ async def read_actions(
         )
         found = possibilities(session, world_session, character_id)
         language = language_accepted(accept_language) or world_session.world.language
-        return _possibilities(deps.conversation.worlds, world_session.world, language, character_id, found)
+        return _possibilities(world_session.world.told_in(language), character_id, found)
 
     return await deps.conversation.database.read(work)
 
@@ -107,25 +105,15 @@ def _act(
     return SleptOut(at=now, cleared_conversations=cleared).model_dump()
 
 
-def _possibilities(
-    worlds: WorldRepository, world: WorldView, language: Language, character_id: str, found: Possibilities
-) -> PossibilitiesOut:
-    """`language`: the reader's, whatever the world's is."""
-    told = _in_language(worlds, world, language)
+def _possibilities(world: WorldView, character_id: str, found: Possibilities) -> PossibilitiesOut:
+    """`world` is told in the reader's language, whatever its own is."""
     return PossibilitiesOut(
         character_id=character_id,
         now=world.now,
-        language=language,
-        options=[_option(told, option) for option in found.options],
-        refusals=[_refusal(told, refusal) for refusal in found.refusals],
+        language=world.language,
+        options=[_option(world, option) for option in found.options],
+        refusals=[_refusal(world, refusal) for refusal in found.refusals],
     )
-
-
-def _in_language(worlds: WorldRepository, world: WorldView, language: Language) -> WorldView:
-    if language == world.language:
-        return world
-    row = WorldRow(id=world.id, language=language, started_at=world.started_at, now=world.now)
-    return replace(worlds.as_world(row), notices=world.notices)
 
 
 def _option(world: WorldView, option: Option) -> OptionOut:

@@ -196,8 +196,7 @@ async def why_happened(
 
 
 async def _told_in(deps: Serving, world_id: str, language: Language | None) -> WorldView:
-    worlds = deps.conversation.worlds
-    return await deps.read(world_id, lambda _, world: worlds.told_in(world, language or world.language))
+    return await deps.read(world_id, lambda _, world: world.told_in(language or world.language))
 
 
 def _remembered(found: tuple[Remembered, ...]) -> list[RememberedOut]:

@@ -85,7 +85,7 @@ def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]
             conversations_running=count.get((row.id, "running"), 0),
         )
         for row in rows
-        for world in (deps.conversation.worlds.as_world(row),)
+        for world in (deps.conversation.worlds.as_world(session, row),)
     ]
 
 

@@ -63,6 +63,11 @@ class CheckedContent:
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
+    def file_of(self, person_id: str) -> str | None:
+        """The file that says who the person is; None: there is none."""
+        people = {**self.npcs, **self.characters}
+        return next((file for file, person in people.items() if person.id == person_id), None)
+
 
 def examine(directory: Path) -> CheckedContent:
     """Read and check maps.json, actions.json, npcs/, characters/ and prompts/. A world can start where no problem

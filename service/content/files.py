@@ -90,7 +90,7 @@ def read_values(path: Path) -> object:
     """
     text = read_text(path)
     try:
-        return _read_json(text) if path.suffix == ".json" else _read_yaml(text)
+        return read_json(text) if path.suffix == ".json" else _read_yaml(text)
     except RecursionError as exc:
         raise Unreadable("content.nested_too_deeply") from exc
 
@@ -145,7 +145,8 @@ def _regular_bytes(path: Path) -> bytes | None:
         os.close(descriptor)
 
 
-def _read_json(text: str) -> object:
+def read_json(text: str) -> object:
+    """Raises: Unreadable: it is no JSON, or says one key twice."""
     try:
         return json.loads(text, object_pairs_hook=_mapping)
     except json.JSONDecodeError as exc:

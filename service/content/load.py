@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from service.content.actions import catalogue
-from service.content.check import examine
+from service.content.check import CheckedContent, examine
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
@@ -20,7 +20,7 @@ from world.time import WorldTime
 @dataclass(frozen=True, kw_only=True)
 class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
-    source. `players` come and go at run time: content has none.
+    source. `players` come and go at run time: content has none. `removed` are the names of those who have gone.
     """
 
     world_name: str
@@ -29,6 +29,7 @@ class Cast:
     npcs: Mapping[str, NpcProfile]
     characters: Mapping[str, CharacterProfile]
     players: Mapping[str, PlayerProfile] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
     own_prompts: tuple[tuple[str, str], ...] = ()
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
@@ -93,6 +94,8 @@ class Content:
     default_language: Language
     start: WorldTime
     casts: Mapping[Language, Cast]
+    checked: CheckedContent = field(default_factory=CheckedContent)
+    """What the files say, in all languages."""
 
     def name(self, language: Language) -> str:
         """The world's name."""
@@ -133,6 +136,7 @@ def load_content(directory: Path) -> Content:
         directory=directory,
         default_language=maps.language,
         start=maps.start_time,
+        checked=checked,
         casts={
             language: Cast(
                 world_name=maps.name.of(language),

@@ -131,3 +131,9 @@ class CharacterFile(PersonFile):
         description="how it decides; left out: as the world says / "
         "決め方。なければ世界の設定(`PATCH /world`、`KATARIBE_WORLD__DECISION`)のとおり",
     )
+
+
+class PlayerFile(PersonFile):
+    """Whom a human speaks for: made at run time, in no file of content."""
+
+    personality: Text = Field(default=UNWRITTEN, description="what others may know of it / どんな人か")

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 Mood = Literal["happy", "neutral", "angry"]
 Importance = Literal["low", "medium", "high"]
+PersonKind = Literal["character", "npc", "player"]
 Decides = Literal["model", "routine"]
 """How a character decides: a model is asked, or it follows its routine and needs at no cost."""
 

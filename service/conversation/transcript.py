@@ -303,7 +303,7 @@ def _standing(
     if not found:
         return None
     row, world, _ = found[0]
-    return row, worlds.as_world(world, tuple(notice for *_, notice in found if notice is not None))
+    return row, worlds.as_world(session, world, tuple(notice for *_, notice in found if notice is not None))
 
 
 @cache

@@ -1,21 +1,55 @@
 """Owns the way into a world: its row and clock in the store, and the author's content in the world's language."""
 
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.content.load import Cast, Content
+from service.content.made import Made, with_made
 from service.content.profile import CharacterProfile, Decides, NpcProfile
 from service.locales import Language, languages, sentence
 from service.locales.time import clock_label
 from service.settings import WorldSettings
-from service.store.tables import NoticeRow, WorldRow
+from service.store.tables import MadePersonRow, NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Setting
 from world.time import WorldTime, day_of, parse_time
+
+MOST_CASTS = 256
+"""Worlds with people made at run time whose casts are held in memory."""
+
+
+class Casts:
+    """Everybody and every place of a world, in every language; routes and distances are made when they are first asked
+    for.
+    """
+
+    def __init__(self, casts: Mapping[Language, Cast], base: "Casts | None" = None) -> None:
+        """`base`: the casts without who was made at run time, whose setting is this one's where the map is the same."""
+        self._casts = casts
+        self._base = base
+        self._settings: dict[Language, Setting] = {}
+
+    def of(self, language: Language) -> tuple[Cast, Setting]:
+        """The same objects each time the same language is asked for."""
+        cast = self._casts[language]
+        if self._base is not None:
+            base, setting = self._base.of(language)
+            if base.world_map is cast.world_map:
+                return cast, setting
+        if language not in self._settings:
+            self._settings[language] = Setting.of(cast.world_map, cast.catalogue)
+        return cast, self._settings[language]
+
+    def with_made(self, people: list[Made]) -> "Casts":
+        """And these."""
+        return Casts({language: with_made(cast, language, people) for language, cast in self._casts.items()}, self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +60,7 @@ class WorldView:
     language: Language
     now: WorldTime
     started_at: WorldTime
+    casts: Casts
     cast: Cast
     setting: Setting
     settings: WorldSettings
@@ -88,9 +123,16 @@ class WorldView:
         return self.cast.npc(npc_id)
 
     def name_of(self, person_id: str) -> str:
-        """The person's name; the id itself where the content no longer has the person."""
+        """The person's name, also of one that was removed; the id itself where the content no longer has the person."""
         found = self.cast.find(person_id)
-        return found.name if found else person_id
+        return found.name if found else self.cast.removed.get(person_id, person_id)
+
+    def told_in(self, language: Language) -> "WorldView":
+        """The same world with its texts in that language."""
+        if language == self.language:
+            return self
+        cast, setting = self.casts.of(language)
+        return replace(self, language=language, cast=cast, setting=setting)
 
 
 class WorldRepository:
@@ -99,7 +141,8 @@ class WorldRepository:
     def __init__(self, content: Content, settings: WorldSettings) -> None:
         self.content = content
         self.settings = settings
-        self._setting = lru_cache(lambda language: _setting_of(content.cast(language)))
+        self._authored = Casts(content.casts)
+        self._composed: OrderedDict[str, tuple[int, Casts]] = OrderedDict()
 
     @cached_property
     def start(self) -> WorldTime:
@@ -111,7 +154,7 @@ class WorldRepository:
 
         With `lock` (inside a write) the row is made if need be, and held until the transaction ends.
         """
-        return self.as_world(*self.read(session, world_id, lock=lock))
+        return self.as_world(session, *self.read(session, world_id, lock=lock))
 
     def read(self, session: Session, world_id: str, *, lock: bool = False) -> tuple[WorldRow, tuple[NoticeRow, ...]]:
         """The rows that `open` makes a world of."""
@@ -129,33 +172,58 @@ class WorldRepository:
             session.flush()
         return row, ()
 
-    def told_in(self, world: WorldView, language: Language) -> WorldView:
-        """The same world with its texts in that language."""
-        if language == world.language:
-            return world
-        return replace(world, language=language, cast=self.content.cast(language), setting=self._setting(language))
-
-    def as_world(self, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
-        """A world's row with the content in its language."""
+    def as_world(self, session: Session, row: WorldRow, notices: tuple[NoticeRow, ...] = ()) -> WorldView:
+        """A world's row with the content, and who was made beside it, in its language."""
         language = row.language if row.language in languages() else "en"
+        casts = self._casts(session, row)
+        cast, setting = casts.of(language)
         return WorldView(
             id=row.id,
             language=language,
             now=WorldTime(row.now),
             started_at=WorldTime(row.started_at),
-            cast=self.content.cast(language),
-            setting=self._setting(language),
+            casts=casts,
+            cast=cast,
+            setting=setting,
             settings=self.settings,
             decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
             weather=row.weather,
             notices=notices,
         )
 
+    def _casts(self, session: Session, row: WorldRow) -> Casts:
+        """Those of the content, or what was composed for this revision of the world's people: the same object while
+        nobody is made, changed or removed.
+        """
+        if not row.people_revision:
+            return self._authored
+        revision, casts = self._composed.get(row.id, (0, self._authored))
+        if revision != row.people_revision:
+            casts = self._authored.with_made(made_people(session, row.id))
+            self._composed[row.id] = row.people_revision, casts
+            self._composed.move_to_end(row.id)
+            if len(self._composed) > MOST_CASTS:
+                self._composed.popitem(last=False)
+        return casts
+
+
+def made_people(session: Session, world_id: str) -> list[Made]:
+    """Who was made at run time, those that are removed too, in the order of their ids."""
+    rows = session.exec(
+        select(MadePersonRow).where(MadePersonRow.world_id == world_id).order_by(col(MadePersonRow.person_id))
+    )
+    return [Made(id=row.person_id, kind=row.kind, profile=row.profile, removed=row.removed) for row in rows]
+
+
+def count_people_revision(session: Session, world_id: str) -> None:
+    """People of the world were made, changed or removed: everybody composes its cast anew. Microseconds of machine
+    time, so that no two casts of a world bear the same, also where it was removed and begun again.
+    """
+    session.flush()
+    row = session.get_one(WorldRow, world_id)
+    row.people_revision = max(row.people_revision + 1, time.time_ns() // 1000)
+
 
 def is_up() -> ColumnElement[bool]:
     """Of a world's notices: those that are not over."""
     return (col(NoticeRow.world_id) == WorldRow.id) & (col(NoticeRow.until) > WorldRow.now)
-
-
-def _setting_of(cast: Cast) -> Setting:
-    return Setting.of(cast.world_map, cast.catalogue)

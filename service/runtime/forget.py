@@ -1,5 +1,6 @@
-"""Owns forgetting: a whole world, or all that one character lived through."""
+"""Owns forgetting: a whole world, all that one character lived through, or a person that leaves the world."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists
@@ -9,6 +10,7 @@ from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
 from service.memory.store import Group, MemoryStore
+from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Forgot
@@ -26,6 +28,7 @@ from service.store.tables import (
     IdempotencyRow,
     InsightRow,
     LifeRow,
+    MadePersonRow,
     MemoryAuditRow,
     MemoryOwnerRow,
     MidTermRow,
@@ -77,6 +80,7 @@ _REST = (
     FactRow,
     IdempotencyRow,
     LifeRow,
+    MadePersonRow,
     MemoryOwnerRow,
     MovementRow,
     NoticeRow,
@@ -119,51 +123,63 @@ def forget_character(session: Session, memory: MemoryStore, world_session: World
     world.character(character_id)
     require_free(session, world_session, character_id)
     _require_quiet(session, world.id, takes_part(character_id))
-    for table in _MINE:
-        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == character_id))
-    _let_npcs_forget(session, memory, world_session, character_id)
-    _forget_talks(session, world_session, character_id)
-    _forget_attitudes(session, world_session, character_id)
+    npcs = list(world.cast.npcs)
+    _forget_own(session, memory, world.id, character_id)
+    _let_forget(session, memory, world.id, character_id, npcs)
     world_session.agent_states[character_id] = AgentState()
     world_session.core.changed_people.add(character_id)
-    memory.forget(session, Group(world_id=world.id, person_id=character_id))
     note(session, world.id, world.now, Forgot(), character_id)
 
 
-def _let_npcs_forget(session: Session, memory: MemoryStore, world_session: WorldSession, character_id: str) -> None:
-    world_id, npcs = world_session.world.id, list(world_session.world.cast.npcs)
-    of_it = (
-        col(SummaryRow.world_id) == world_id,
-        col(SummaryRow.person_id).in_(npcs),
-        col(SummaryRow.partner_id) == character_id,
-    )
-    given = (
-        col(SeedRow.world_id) == world_id,
-        col(SeedRow.person_id).in_(npcs),
-        col(SeedRow.partner_id) == character_id,
-    )
-    remember = session.exec(select(SummaryRow.person_id).where(*of_it).distinct()).all()
-    were_given = session.exec(select(SeedRow.person_id).where(*given).distinct()).all()
-    for npc_id in sorted({*remember, *were_given}):
-        memory.forget(session, Group(world_id=world_id, person_id=npc_id), character_id)
-    session.execute(delete(SummaryRow).where(*of_it))
-    drawn = select(InsightRow).where(InsightRow.world_id == world_id, col(InsightRow.person_id).in_(npcs))
-    for insight in session.exec(drawn).all():
-        if character_id in insight.partner_ids:
-            session.delete(insight)
-    session.execute(
-        delete(MidTermRow).where(
-            col(MidTermRow.world_id) == world_id,
-            col(MidTermRow.person_id).in_(npcs),
-            col(MidTermRow.partner_id) == character_id,
+def forget_person(session: Session, memory: MemoryStore, world: WorldView, person_id: str, *, everywhere: bool) -> None:
+    """Remove all that the person lived through; `everywhere`: and what others remember of it, with the talks it had.
+    The caller commits.
+
+    Raises:
+        WorldInUse: a talk of it is being closed.
+    """
+    world_id, others = world.id, list(world.cast.everybody) if everywhere else []
+    _require_quiet(session, world_id, takes_part(person_id))
+    _forget_own(session, memory, world_id, person_id)
+    _let_forget(session, memory, world_id, person_id, others)
+    for table in (PersonRow, EngagementRow):
+        session.execute(delete(table).where(col(table.world_id) == world_id, col(table.person_id) == person_id))
+    for life in (LifeRow, MovementRow):
+        session.execute(delete(life).where(col(life.world_id) == world_id, col(life.character_id) == person_id))
+
+
+def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:
+    for table in _MINE:
+        session.execute(delete(table).where(col(table.world_id) == world_id, col(table.person_id) == person_id))
+    by = (col(CommitmentRow.world_id) == world_id, col(CommitmentRow.by_id) == person_id)
+    session.execute(delete(CommitmentRow).where(*by))
+    memory.forget(session, Group(world_id=world_id, person_id=person_id))
+
+
+def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id: str, others: Collection[str]) -> None:
+    """These others remember nothing any more of their talks with the person; talks that nobody remembers go."""
+    for table in (SummaryRow, SeedRow):
+        of_it = (
+            col(table.world_id) == world_id,
+            col(table.person_id).in_(others),
+            col(table.partner_id) == person_id,
         )
-    )
-    by, to = col(CommitmentRow.by_id), col(CommitmentRow.to_id)
-    promised = (by == character_id) | (by.in_(npcs) & (to == character_id))
-    session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, promised))
+        for other_id in session.exec(select(table.person_id).where(*of_it).distinct()).all():
+            memory.forget(session, Group(world_id=world_id, person_id=other_id), person_id)
+    for own in (SummaryRow, MidTermRow):
+        of_them = (col(own.world_id) == world_id, col(own.person_id).in_(others))
+        session.execute(delete(own).where(*of_them, col(own.partner_id) == person_id))
+    drawn = select(InsightRow).where(InsightRow.world_id == world_id, col(InsightRow.person_id).in_(others))
+    for insight in session.exec(drawn).all():
+        if person_id in insight.partner_ids:
+            session.delete(insight)
+    promised = (col(CommitmentRow.by_id).in_(others), col(CommitmentRow.to_id) == person_id)
+    session.execute(delete(CommitmentRow).where(col(CommitmentRow.world_id) == world_id, *promised))
+    _forget_talks(session, world_id, person_id)
+    _forget_attitudes(session, world_id, person_id, others)
 
 
-def _forget_talks(session: Session, world_session: WorldSession, character_id: str) -> None:
+def _forget_talks(session: Session, world_id: str, person_id: str) -> None:
     """Those that nobody else remembers."""
     session.flush()
     remembered = exists().where(
@@ -172,19 +188,19 @@ def _forget_talks(session: Session, world_session: WorldSession, character_id: s
     )
     session.execute(
         delete(ConversationRow).where(
-            col(ConversationRow.world_id) == world_session.world.id,
-            takes_part(character_id),
+            col(ConversationRow.world_id) == world_id,
+            takes_part(person_id),
             ~remembered,
         )
     )
 
 
-def _forget_attitudes(session: Session, world_session: WorldSession, character_id: str) -> None:
-    """How it stood to everybody, and how NPCs stood to it; how other characters stand to it is theirs."""
+def _forget_attitudes(session: Session, world_id: str, person_id: str, others: Collection[str]) -> None:
+    """How it stood to everybody, and how these others stood to it; how the rest stand to it is theirs."""
     owner, other = col(AttitudeChangeRow.owner_id), col(AttitudeChangeRow.other_id)
-    npcs_to_it = owner.in_(list(world_session.world.cast.npcs)) & (other == character_id)
-    here = col(AttitudeChangeRow.world_id) == world_session.world.id
-    session.execute(delete(AttitudeChangeRow).where(here, (owner == character_id) | npcs_to_it))
+    to_it = owner.in_(others) & (other == person_id)
+    here = col(AttitudeChangeRow.world_id) == world_id
+    session.execute(delete(AttitudeChangeRow).where(here, (owner == person_id) | to_it))
 
 
 def _who_lived(session: Session, world_id: str) -> list[str]:

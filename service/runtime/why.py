@@ -37,6 +37,8 @@ from service.store.event_kinds import (
     MemoryExpired,
     OfConversation,
     Payload,
+    PersonMade,
+    PersonRemoved,
     Planned,
     Slept,
     WeatherSet,
@@ -49,7 +51,7 @@ from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
 """What somebody does follows from what it last decided."""
-_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot)
+_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot, PersonMade, PersonRemoved)
 _ANSWERED_BY_MODEL = ("model", "fallback")
 
 

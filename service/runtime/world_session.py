@@ -167,7 +167,7 @@ def refresh(session: Session, world: WorldView, world_session: WorldSession, *, 
     `world` is the living one's as it was opened now.
     """
     row = session.get(WorldRow, world.id)
-    if row is None or row.revision != world_session.revision or world.setting is not world_session.core.setting:
+    if row is None or row.revision != world_session.revision or world.cast is not world_session.world.cast:
         return False
     world_session.world = world
     held_by = _held_by_clients(session, world.id)

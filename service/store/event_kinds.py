@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, create_model, model_validator
 
-from service.content.profile import Importance, Mood
+from service.content.profile import Importance, Mood, PersonKind
 from service.store.phase import EndReason
 from world.life import Because
 from world.option import Reason
@@ -342,6 +342,24 @@ class Forgot(Payload):
     kind = "forgot"
 
 
+class _OfMade(Payload):
+    person_kind: PersonKind = Field(description="what it is", examples=["player"])
+    name: str = Field(description="its name, in the world's language", examples=["Mika"])
+
+
+class PersonMade(_OfMade):
+    """A client has made the person while the world runs, or changed its profile."""
+
+    kind = "person_made"
+    is_new: bool = Field(description="true: it was not in the world; false: its profile was changed", examples=[True])
+
+
+class PersonRemoved(_OfMade):
+    """A client has taken the person, who was made while the world ran, out of it again."""
+
+    kind = "person_removed"
+
+
 class ClockStopped(Payload):
     """The service itself has stopped the running clock. Nobody's event."""
 
@@ -376,7 +394,16 @@ IN_A_MINUTE: tuple[type[Payload], ...] = (
 )
 """The order in which a story tells what happens in one minute."""
 
-PAYLOADS: tuple[type[Payload], ...] = (*IN_A_MINUTE, Announced, WeatherSet, Carries, Forgot, ClockStopped)
+PAYLOADS: tuple[type[Payload], ...] = (
+    *IN_A_MINUTE,
+    Announced,
+    WeatherSet,
+    Carries,
+    Forgot,
+    PersonMade,
+    PersonRemoved,
+    ClockStopped,
+)
 """Every kind of event. The last ones happen at once, when an author or the service acts."""
 
 _BY_KIND = {payload.kind: payload for payload in PAYLOADS}

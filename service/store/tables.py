@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
-from service.content.profile import Importance
+from service.content.profile import Importance, PersonKind
 from service.store.ids import new_id
 from service.store.phase import CommitmentState
 
@@ -63,8 +63,10 @@ class WorldRow(SQLModel, table=True):
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
     (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
-    `revision` grows with every write of the living state. `lease_until` is machine time: until then the process named
-    in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
+    `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
+    at run time (0: never): no two casts of any world bear the same. `lease_until` is machine time: until then the
+    process named in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its
+    clock.
     """
 
     __tablename__ = "worlds"
@@ -82,6 +84,7 @@ class WorldRow(SQLModel, table=True):
     clock_pace: str = "exact"
     clock_stopped: str | None = None
     revision: int = 0
+    people_revision: int = Field(default=0, sa_type=BigInteger)
     runner: str | None = None
     lease_until: float = 0.0
     clock_runner: str | None = None
@@ -103,6 +106,22 @@ class PersonRow(SQLModel, table=True):
     sleeps: int = 0
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+
+
+class MadePersonRow(SQLModel, table=True):
+    """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
+    (content/made.py).
+
+    `removed`: it is not in the world any more, and its name stays for those who remember it.
+    """
+
+    __tablename__ = "made_people"
+
+    world_id: str = Field(primary_key=True)
+    person_id: str = Field(primary_key=True)
+    kind: PersonKind = Field(sa_type=AutoString)
+    profile: str
+    removed: bool = False
 
 
 class LifeRow(SQLModel, table=True):

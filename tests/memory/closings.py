@@ -36,7 +36,7 @@ def set_clock(
         session.add(row)
     row.now = parse_time(now)
     session.flush()
-    return worlds.as_world(row)
+    return worlds.as_world(session, row)
 
 
 def talk(

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from sqlmodel import Session
 
 from service.content.load import Content
 from service.locales import Language
@@ -23,7 +24,7 @@ NOW = parse_time("2026-04-01T07:30")
 
 def opened(village: Content, language: Language) -> WorldView:
     row = WorldRow(id="main", language=language, started_at=NOW, now=NOW)
-    return WorldRepository(village, WorldSettings()).as_world(row)
+    return WorldRepository(village, WorldSettings()).as_world(Session(), row)
 
 
 def happened(kind: str, data: dict[str, Any], person_id: str | None = "aoi", at: int = NOW, **more: Any) -> StoryEvent:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from sqlmodel import Session, SQLModel
 
 import service.store.tables as tables
+from service.content.made import Made
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -18,6 +19,7 @@ from service.memory.seeding import seed
 from service.runtime.author_changes import announce
 from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
+from service.runtime.made_people import put_person
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
@@ -108,6 +110,8 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         room.database.write_now(lambda s: reflect(s, world_id))  # noqa: B023 - run here
         command(room, lambda s, world_session: announce(s, world_session, "The ferry is late", 60).id, world_id)
         room.database.write_now(lambda s: s.add(_decision(world_id)))  # noqa: B023 - run here
+        mika = Made(id="mika", kind="player", profile='{"name": "Mika"}')
+        command(room, lambda s, world_session: put_person(s, room.worlds, world_session, mika), world_id)  # noqa: B023
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here

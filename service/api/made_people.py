@@ -1,0 +1,138 @@
+"""Owns the endpoints by which a client makes, changes and removes people while a world runs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import Field
+from sqlmodel import Session
+
+from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.fields import Out, Slug
+from service.api.life import talking_in
+from service.api.problem import describe
+from service.api.schemas import SecretOut
+from service.content.made import read_made
+from service.content.profile import Mood, PersonKind
+from service.people.worlds import WorldView
+from service.runtime.made_people import put_person, remove_person
+from service.runtime.world_session import WorldSession
+from service.store.tables import MadePersonRow
+
+router = APIRouter(tags=["people"])
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "description": "The keys of a YAML file of content (docs/content.md), and `kind`",
+                    "properties": {
+                        "kind": {"enum": ["player"], "description": "what it is"},
+                        "name": {"type": "string", "minLength": 1, "maxLength": 100, "description": "its name"},
+                    },
+                    "required": ["kind", "name"],
+                },
+                "examples": {
+                    "a player": {"value": {"kind": "player", "name": "Mika"}},
+                    "a player whom others know a little": {
+                        "value": {"kind": "player", "name": "Mika", "facts": ["came on the morning boat"]}
+                    },
+                },
+            },
+        },
+    }
+}
+
+
+class KnownPersonOut(Out):
+    """A person of any kind: who it is, and where it stands."""
+
+    id: str = Field(description="id of the person")
+    kind: PersonKind = Field(
+        description="a character walks and decides; an NPC stands at its post; for a player a human speaks"
+    )
+    name: str = Field(description="its name in the world's language")
+    made: bool = Field(
+        description="true: made at run time, and can be changed and removed; false: in a file of content"
+    )
+    personality: str = Field(description="what it is like; empty: nothing was said")
+    tendencies: list[str] = Field(description="habits of speech and behaviour")
+    facts: list[str] = Field(description="what is true of it")
+    secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
+    mood: Mood = Field(description="the mood it falls back into")
+    talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
+
+
+_MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
+
+
+@router.put(
+    "/people/{person_id}",
+    response_model=KnownPersonOut,
+    responses=_MADE | describe(400, 404, 409),
+    openapi_extra=_BODY,
+)
+async def put_person_of_world(
+    person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId
+) -> KnownPersonOut:
+    """Make a person while the world runs (201), or change its profile (200). The profile has the keys of a YAML file of
+    content, with its `kind` beside them; a `player` needs no more than a name. The same again changes nothing.
+
+    A person of the content is refused: its file says who it is.
+    """
+    made = read_made(person_id, await request.body())
+
+    def work(session: Session, world_session: WorldSession) -> tuple[bool, KnownPersonOut]:
+        is_new = put_person(session, deps.conversation.worlds, world_session, made)
+        return is_new, _known(session, world_session.world, person_id)
+
+    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    response.status_code = 201 if is_new else 200
+    return known
+
+
+@router.get("/people/{person_id}", response_model=KnownPersonOut, responses=describe(404))
+async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> KnownPersonOut:
+    """A person of any kind: who it is. `GET /characters/{id}` and `GET /npcs/{id}` tell more of those."""
+    return await deps.read(world_id, lambda session, world: _known(session, world, person_id))
+
+
+@router.delete("/people/{person_id}", status_code=204, responses=describe(404, 409))
+async def remove_person_of_world(
+    person_id: Slug,
+    deps: Serving,
+    world_id: WorldId,
+    everywhere: Annotated[
+        bool, Query(description="Also what others remember of it, and every word of the conversations it had")
+    ] = False,
+) -> Response:
+    """Take a person who was made at run time out of the world, with all that it remembers itself. What others remember
+    of it is theirs and stays, unless `everywhere` is asked for.
+
+    While it talks, or a talk of it is still being remembered, it is refused (409): end the conversation first.
+    """
+    await deps.world_runner.command(
+        world_id,
+        lambda s, world_session: remove_person(
+            s, deps.conversation.worlds, deps.conversation.memory, world_session, person_id, everywhere=everywhere
+        ),
+        keeps_decisions=not everywhere,
+    )
+    await _let_graph_forget(deps, world_id, person_id, everywhere=everywhere)
+    return Response(status_code=204)
+
+
+async def _let_graph_forget(deps: ApiDependencies, world_id: str, person_id: str, *, everywhere: bool) -> None:
+    people = await deps.read(world_id, lambda _, world: list(world.cast.everybody)) if everywhere else []
+    await deps.runner.forget(world_id, [person_id, *people])
+
+
+def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut:
+    person = world.cast.person(person_id)
+    return KnownPersonOut.of(
+        person,
+        made=session.get(MadePersonRow, (world.id, person_id)) is not None,
+        talking_in=talking_in(session, world).get(person_id),
+    )

@@ -1,0 +1,90 @@
+"""Owns how people are made, changed and removed while a world runs."""
+
+from sqlmodel import Session
+
+from service.content.made import Made
+from service.errors import Authored, Invalid, NotFound
+from service.locales import Phrase
+from service.memory.store import MemoryStore
+from service.people.worlds import WorldRepository, count_people_revision
+from service.runtime.availability import require_free
+from service.runtime.forget import forget_person
+from service.runtime.world_session import WorldSession
+from service.store.event_kinds import PersonMade, PersonRemoved
+from service.store.events import note
+from service.store.tables import MadePersonRow
+
+
+def put_person(session: Session, worlds: WorldRepository, world_session: WorldSession, made: Made) -> bool:
+    """Make the person, or change its profile; the caller commits. True: it was not there. Who is there as it is given
+    stays as it is.
+
+    Raises:
+        Authored: it is a person of the content.
+        Invalid: it is there, and of another kind.
+    """
+    world = world_session.world
+    _require_made_here(worlds, made.id)
+    row = session.get(MadePersonRow, (world.id, made.id))
+    is_new = row is None or row.removed
+    if row is None:
+        row = MadePersonRow(world_id=world.id, person_id=made.id, kind=made.kind, profile=made.profile)
+        session.add(row)
+    elif not is_new and row.kind != made.kind:
+        raise Invalid(
+            field="body.kind", reason=Phrase("answers.invalid_fields.other_kind", kind=Phrase(f"kinds.{row.kind}"))
+        )
+    elif (row.kind, row.profile, row.removed) == (made.kind, made.profile, False):
+        return False
+    row.kind, row.profile, row.removed = made.kind, made.profile, False
+    _compose(session, worlds, world_session)
+    name = world_session.world.name_of(made.id)
+    note(session, world.id, world.now, PersonMade(person_kind=made.kind, name=name, is_new=is_new), made.id)
+    return is_new
+
+
+def remove_person(
+    session: Session,
+    worlds: WorldRepository,
+    memory: MemoryStore,
+    world_session: WorldSession,
+    person_id: str,
+    *,
+    everywhere: bool,
+) -> None:
+    """Take a person who was made at run time out of the world, with all that it remembers; the caller commits. Its name
+    stays, for who remembers it; `everywhere`: nobody does any more.
+
+    Raises:
+        NotFound: there is no such person.
+        Authored: it is a person of the content.
+        Busy: it talks.
+        WorldInUse: a talk of it is being closed.
+    """
+    world = world_session.world
+    _require_made_here(worlds, person_id)
+    row = session.get(MadePersonRow, (world.id, person_id))
+    if row is None or row.removed:
+        raise NotFound(kind="person", id=person_id)
+    require_free(session, world_session, person_id)
+    forget_person(session, memory, world, person_id, everywhere=everywhere)
+    removed = PersonRemoved(person_kind=row.kind, name=world.name_of(person_id))
+    row.removed = True
+    if everywhere:
+        session.delete(row)
+    _compose(session, worlds, world_session)
+    note(session, world.id, world.now, removed, person_id)
+
+
+def _require_made_here(worlds: WorldRepository, person_id: str) -> None:
+    """Raises: Authored."""
+    file = worlds.content.checked.file_of(person_id)
+    if file is not None:
+        raise Authored(id=person_id, file=file)
+
+
+def _compose(session: Session, worlds: WorldRepository, world_session: WorldSession) -> None:
+    """The world of the session has its people as the store has them now."""
+    world = world_session.world
+    count_people_revision(session, world.id)
+    world_session.world = worlds.open(session, world.id)

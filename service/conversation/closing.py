@@ -20,13 +20,14 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import KataribeError, ModelError, NotFound
-from service.memory.bearing import Evidence, evidence
+from service.memory.bearing import Evidence, ask_each, evidence, fixed_questions
 from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
+from service.people.attitude import Dimension
 from service.people.commitments import Commitment, told_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
@@ -138,14 +139,12 @@ async def _extract(
     settings, row, world = deps.settings.memory, said.row, said.world
     query = " ".join(turn.text for turn in said.turns)
     pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
-    recalled = await asyncio.gather(
-        *(
-            remembered(deps.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id)
-            for person_id, partner_id in pairs
-        )
-    )
-    memories = {person_id: found for (person_id, _), found in zip(pairs, recalled, strict=True)}
-    bearing = await _evidence(deps, world, memories, before) if settings.attitude == "per_conversation" else None
+    judges = settings.attitude == "per_conversation"
+    met = before.attitude(row.opener_id, row.partner_id, world.now).times_met > 0
+    asks = fixed_questions(world) if judges and met else {}
+    recalled = await asyncio.gather(*(_recall(deps, world, before, pair, query, asks) for pair in pairs))
+    memories = {one: known for (one, _), (known, _) in zip(pairs, recalled, strict=True)}
+    bearing = {one: bears for (one, _), (_, bears) in zip(pairs, recalled, strict=True)} if judges else None
     question = prepare(
         world, row, said.turns, memories, bearing, before, promised, mood_cools_hours=settings.mood_cools_hours
     )
@@ -155,26 +154,25 @@ async def _extract(
     return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
 
 
-async def _evidence(
-    deps: ConversationDependencies, world: WorldView, memories: Mapping[str, Sequence[Recalled]], before: Before
-) -> dict[str, Evidence]:
-    """What bears on how each of the two stands to the other, and is not among its `memories` of it; those who meet for
-    the first time are not asked.
+async def _recall(
+    deps: ConversationDependencies,
+    world: WorldView,
+    before: Before,
+    pair: tuple[str, str],
+    query: str,
+    asks: Mapping[Dimension, str],
+) -> tuple[list[Recalled], Evidence]:
+    """What the first of the two remembers of the second that answers the query; and what besides bears on how it stands
+    to it.
     """
-    one, other = memories
-    met = before.attitude(one, other, world.now).times_met > 0
-    partners = {
-        i: discretion(world.cast.person(i), partner, before.attitude(i, partner, world.now).affinity)
-        for i, partner in ((one, other), (other, one))
-    }
-    return {
-        person_id: await evidence(
-            deps.memory, world, person_id, partners[person_id], tuple(found.fact.shown for found in known)
-        )
-        if met
-        else ()
-        for person_id, known in memories.items()
-    }
+    person_id, partner_id = pair
+    known, found = await asyncio.gather(
+        remembered(deps.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id),
+        ask_each(deps.memory, world, person_id, partner_id, asks),
+    )
+    liked = before.attitude(person_id, partner_id, world.now).affinity
+    keeps = discretion(world.cast.person(person_id), partner_id, liked)
+    return known, evidence(world, keeps, found, [one.fact.shown for one in known])
 
 
 def _settle(

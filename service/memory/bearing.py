@@ -1,48 +1,61 @@
-"""Owns what somebody's memory says about how it stands to another: asked before the closing judges it, once for each
+"""Owns what somebody's memory says about how it stands to another: asked before that is judged, once for each
 dimension.
 
-Source: LoCoMo's relationship reflection, where evidence is found for each dimension by a question of its own. The
-questions are fixed here, so that no model is asked for them, and their vectors are made once.
+Source: LoCoMo's relationship reflection, where evidence is found for each dimension by a question of its own. Those of
+a closing are fixed here, so that no model is asked for them, and their vectors are made once.
 """
+
+import asyncio
+from collections.abc import Mapping, Sequence
 
 from service.memory.recall import new_lines, remembered, within
 from service.memory.secrets import Discretion
-from service.memory.store import Kind, MemoryStore
+from service.memory.store import Kind, MemoryStore, Recalled
 from service.people.attitude import DIMENSIONS, Dimension
 from service.people.worlds import WorldView
 
 MOST_FOUND = 3
 EVIDENCE_TOKENS = 40
-"""What bears on one dimension takes no more of the closing's prompt, by `estimate_tokens`."""
+"""What bears on one dimension takes no more of a prompt, by `estimate_tokens`."""
 
 Evidence = tuple[tuple[Dimension, tuple[str, ...]], ...]
 """The dimensions that memory says something of, and what, each line with when."""
 
 
-async def evidence(
-    memory: MemoryStore, world: WorldView, person_id: str, partner: Discretion, told: tuple[str, ...]
-) -> Evidence:
-    """What the person remembers of the partner that bears on each dimension, and stands not in a text of `told`;
-    nothing that it keeps from it.
+def fixed_questions(world: WorldView) -> dict[Dimension, str]:
+    """What a closing asks memory, for each dimension."""
+    return {dimension: world.say(f"people.asks.{dimension}") for dimension in DIMENSIONS}
 
-    Nothing while the store is away.
+
+async def ask_each(
+    memory: MemoryStore, world: WorldView, person_id: str, partner_id: str, questions: Mapping[Dimension, str]
+) -> dict[Dimension, list[Recalled]]:
+    """What the person remembers of the partner that answers each question best, all asked at once; nothing while the
+    store is away.
     """
-    found: list[tuple[Dimension, tuple[str, ...]]] = []
-    for dimension in DIMENSIONS:
-        question = world.say(f"people.asks.{dimension}")
-        recalled = await remembered(
-            memory,
-            world,
-            person_id,
-            question,
-            limit=MOST_FOUND,
-            partner_id=partner.partner_id,
-            kinds={Kind.FACT, Kind.TURN},
+    kinds = {Kind.FACT, Kind.TURN}
+    found = await asyncio.gather(
+        *(
+            remembered(memory, world, person_id, question, limit=MOST_FOUND, partner_id=partner_id, kinds=kinds)
+            for question in questions.values()
         )
-        earlier = (*told, *(line for _, lines in found for line in lines))
-        lines = within(
-            new_lines(world, (one for one in partner.known(recalled) if one.bears), earlier), EVIDENCE_TOKENS
-        )
-        if lines:
-            found.append((dimension, lines))
-    return tuple(found)
+    )
+    return dict(zip(questions, found, strict=True))
+
+
+def evidence(
+    world: WorldView,
+    partner: Discretion,
+    found: Mapping[Dimension, Sequence[Recalled]],
+    told: Sequence[str] = (),
+) -> Evidence:
+    """What of the `found` bears on each dimension and stands not in a text of `told`; nothing that is kept from the
+    partner.
+    """
+    known: list[tuple[Dimension, tuple[str, ...]]] = []
+    for dimension, recalled in found.items():
+        earlier = (*told, *(line for _, lines in known for line in lines))
+        new = new_lines(world, (one for one in partner.known(recalled) if one.bears), earlier)
+        if lines := within(new, EVIDENCE_TOKENS):
+            known.append((dimension, lines))
+    return tuple(known)

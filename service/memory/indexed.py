@@ -47,6 +47,7 @@ class IndexedMemory:
         self._embedder = embedder
         self._model = "" if embedder is None else embedder.name
         self._indexes = indexes or IndexCache()
+        self._reading: dict[tuple[Group, WorldTime], asyncio.Task[PersonIndex]] = {}
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
         self._asked: dict[str, Vectors] = {}
 
@@ -74,7 +75,7 @@ class IndexedMemory:
     ) -> list[Recalled]:
         """See MemoryStore. Where the embedder fails, words alone are searched."""
         held = self._indexes.held(group, kinds) if at_hand else None
-        index = await self._current(group, at, kinds) if held is None else held
+        index = await self._index(group, at) if held is None else held
         index.has_read |= set(kinds)
         if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
             return []
@@ -89,23 +90,23 @@ class IndexedMemory:
             vector=None if at_hand else await self._comparable(index, query),
         )
         if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
-            index = await self._current(group, at, kinds)
+            index = await self._index(group, at)
         if held is not None and len(held) <= RANKED_AT_ONCE:
             return held.rank(asked)
         return await asyncio.to_thread(index.rank, asked)
 
     async def items(self, group: Group, at: WorldTime) -> list[Item]:
         """See MemoryStore."""
-        return (await self._current(group, at, frozenset(Kind))).items
+        return (await self._index(group, at)).items
 
     async def pending_vectors(self, group: Group, at: WorldTime) -> int:
         """See MemoryStore."""
-        return 0 if self._embedder is None else (await self._current(group, at, FACTS)).lacking
+        return 0 if self._embedder is None else (await self._index(group, at)).lacking
 
     async def fill_vectors(self, group: Group, at: WorldTime) -> int:
         """See MemoryStore. A memory that has another embedder's vectors gets none of this one's."""
         while pending := await self.pending_vectors(group, at):
-            index = await self._current(group, at, FACTS)
+            index = await self._index(group, at)
             if not index.space.takes(self._space) or not await self._fill(group, index, None):
                 return pending
             if await self.pending_vectors(group, at) >= pending:
@@ -167,8 +168,20 @@ class IndexedMemory:
         vectors = [vector for batch in batches for vector in await self._embedder.passages(batch)]
         return dict(zip(wanted, vectors, strict=True))
 
-    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
-        """The person's index with all that was written by now; `kinds` are those that will be asked for."""
+    async def _index(self, group: Group, at: WorldTime) -> PersonIndex:
+        """The person's index with all that was written by now. Who asks before it is read shares the reading."""
+        reading = self._reading.get((group, at))
+        if reading is None or reading.get_loop() is not asyncio.get_running_loop():
+            reading = self._reading[group, at] = asyncio.create_task(self._read(group, at))
+        return await asyncio.shield(reading)
+
+    async def _read(self, group: Group, at: WorldTime) -> PersonIndex:
+        await asyncio.sleep(0)  # whoever asks at the same moment, in a task that is just begun, comes in time
+        self._reading.pop((group, at), None)  # who comes later may miss something, and reads anew
+        return await self._current(group, at)
+
+    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
+        """Read what was written since the last time into the person's index."""
         raise NotImplementedError
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:

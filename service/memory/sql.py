@@ -128,7 +128,7 @@ class SqlMemory(IndexedMemory):
     async def aclose(self) -> None:
         """Nothing is held that must be given back; the database is its maker's to close."""
 
-    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
         """See IndexedMemory."""
         index = self._indexes.get(group)
         await self._database.read(lambda s: _catch_up(s, group, index, self._model))

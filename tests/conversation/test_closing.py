@@ -52,6 +52,7 @@ from tests.conversation.talks import (
     turns,
 )
 from tests.store.conversations import main
+from tests.store.statements import statements
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime
 
 SETTLED = (SummaryRow, FactRow, MemoryOwnerRow, MidTermRow, SelfFactRow, MoodRow)
@@ -435,6 +436,26 @@ def test_who_wants_no_attitudes_is_asked_for_none(room: ConversationDependencies
         assert changes is not None
         assert (changes["stance"], changes["attitude"]) == ("", None)
     assert {row["intimacy"] for row in rows(room, AttitudeChangeRow)} == {None}
+
+
+@pytest.mark.parametrize("judged", ["per_conversation", "off"])
+def test_what_a_closing_asks_of_one_memory_before_it_asks_the_model_is_read_once(
+    room: ConversationDependencies, script: ScriptedModel, judged: str
+) -> None:
+    memory = room.settings.memory.model_copy(update={"attitude": judged})
+    room = replace(room, settings=room.settings.model_copy(update={"memory": memory}))
+    for _ in range(2):
+        conversation_id = _spoken(room, script)
+        until_asked: list[str] = []
+
+        def answers(prompt: Prompt[Any], asked: list[str] = until_asked) -> BaseModel:
+            asked.extend(heard)
+            return recollection()
+
+        script.enqueue(answers)
+        with statements(room.database.engine) as heard:
+            _close(room, conversation_id)
+    assert sum("FROM memory_owners" in one for one in until_asked) == len(("aoi", "npc_taro"))
 
 
 def _asked_last(script: ScriptedModel) -> str:

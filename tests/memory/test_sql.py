@@ -1,7 +1,7 @@
 """Memory in the service's own database passes the contract, on SQLite and PostgreSQL, and keeps its own promises."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -98,8 +98,8 @@ def test_a_question_that_is_asked_again_is_embedded_once(database: Database) -> 
         left = 2
         both_have_read = asyncio.Event()
 
-        async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
-            index = await super()._current(group, at, kinds)
+        async def _index(self, group: Group, at: WorldTime) -> PersonIndex:
+            index = await super()._index(group, at)
             self.left -= 1
             if not self.left:
                 self.both_have_read.set()
@@ -279,6 +279,25 @@ def test_a_second_recall_reads_nothing_but_how_far_the_memory_is(database: Datab
             assert statements(await memory.recall(TARO, "魚", at=MONDAY)) == [FISH]
         (only,) = [query for query in asked if query.startswith("SELECT")]
         assert "FROM memory_owners" in only
+
+    run(scenario)
+
+
+def test_who_asks_several_things_at_once_reads_once_and_who_asks_later_misses_nothing(database: Database) -> None:
+    async def scenario() -> None:
+        memory = Memory(SqlMemory(database), database)
+        await tell(memory, TARO, "c1", MONDAY, FAMILY)
+        await memory.recall(TARO, "", at=MONDAY)
+        with queries_of(database) as asked:
+            found = await asyncio.gather(*(memory.recall(TARO, query, at=MONDAY) for query in ("太郎", "子供", "")))
+        assert [statements(one) for one in found] == [[FAMILY]] * 3
+        assert sum("FROM memory_owners" in query for query in asked) == 1
+        early = asyncio.create_task(memory.recall(TARO, "", at=MONDAY))
+        for _ in range(3):
+            await asyncio.sleep(0)  # it reads by now
+        await tell(memory, TARO, "c2", MONDAY, FISH)
+        assert FISH in statements(await memory.recall(TARO, "", at=MONDAY))
+        assert FAMILY in statements(await early)
 
     run(scenario)
 

@@ -169,7 +169,7 @@ class GraphitiMemory(IndexedMemory):
     def _reader(self, group: Group) -> GroupReader:
         return GroupReader(self._connection, self._groups.of(group))
 
-    async def _current(self, group: Group, at: WorldTime, kinds: Collection[Kind]) -> PersonIndex:
+    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
         """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
         reader = self._reader(group)
         found = await reader.state()

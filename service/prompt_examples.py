@@ -5,6 +5,7 @@ anything.
 from typing import Any
 
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
+from service.conversation.attitude import AttitudeContext, Questions
 from service.conversation.context import Goal, LastMeeting, Line, PromptContext
 from service.decision.context import (
     DecisionContext,
@@ -19,6 +20,7 @@ from service.decision.context import (
 from service.locales import Language, languages
 from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
 from service.memory.reflect import Evidence, ReflectionContext
+from service.people.attitude import STRANGERS, Attitude
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN
@@ -104,6 +106,18 @@ SPEAKER = (
     _context(speaker=_BARE, begins=True, sets_goal=True),
     _context(speaker=_NPC, begins=False, nudge="broke_character", mood="happy"),
     _context(speaker=_NPC, begins=False, turns_left=1),
+)
+ATTITUDE = (
+    AttitudeContext(
+        language=_LANGUAGE,
+        speaker=_CHARACTER,
+        partner_name="Taro",
+        attitude=Attitude(power=1, intimacy=0, task_oriented=-2),
+        lines=_SAID,
+        questions=Questions(power="Who led?", intimacy="Who confided?", task_oriented="What was it about?"),
+        evidence=(("power", ("(yesterday) Taro: Carry my nets!",)),),
+    ),
+    AttitudeContext(language=_LANGUAGE, speaker=_BARE, partner_name="Taro", attitude=STRANGERS, lines=_SAID),
 )
 CLOSING = [
     ClosingContext(

@@ -115,7 +115,8 @@ class MemorySettings(BaseModel):
     """Long-term memory and the rules for what is kept.
 
     `group_prefix` stands before the ids of this installation's groups in Neo4j (``prefix--world--person``), and keeps
-    them apart from those of others there.
+    them apart from those of others there. `attitude`: how one stands to another is judged by the closing, at no call of
+    its own; before each turn but the first, by two calls of its speaker's model; or never.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -127,7 +128,7 @@ class MemorySettings(BaseModel):
     neo4j_password: SecretStr = SecretStr("")
     neo4j_database: str = "neo4j"
     group_prefix: str = Field(default="", pattern=rf"^$|{SLUG}", max_length=SLUG_MAX)
-    attitude: Literal["per_conversation", "off"] = "per_conversation"
+    attitude: Literal["per_turn", "per_conversation", "off"] = "per_conversation"
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)

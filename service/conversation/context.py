@@ -60,7 +60,8 @@ class PromptContext:
     `items` what it carries; `doing` what it did when they met.
 
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
-    was announced, and `reminded` what the last lines remind the speaker of. `begins`: it opened the conversation.
+    was announced, and `reminded` what the last lines remind the speaker of; `stance_now` is its stance by now, where it
+    was told another one before. `begins`: it opened the conversation.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
@@ -99,6 +100,7 @@ class PromptContext:
     clock: str = ""
     news: tuple[str, ...] = ()
     reminded: tuple[str, ...] = ()
+    stance_now: str = ""
     nudge: Nudge | None = None
     own_prompts: OwnPrompts = ()
 

@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from service.conversation.attitude import changed_stance
 from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered
@@ -42,8 +43,9 @@ async def speak(
     does ends the conversation in a known state; it never becomes dialogue.
     """
     row, role = said.row, known.contexts[seat].speaker.kind
+    stance_now = await changed_stance(deps, known.world, known.contexts[seat], said, at)
     try:
-        utterance = await _utter(deps, known, said, seat)
+        utterance = await _utter(deps, known, said, seat, stance_now)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
         await asyncio.shield(_count(deps, row, role, Usage(calls=1, estimated=True), at))
         raise
@@ -84,7 +86,9 @@ class _Utterance:
     duration_ms: int
 
 
-async def _utter(deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int) -> _Utterance:
+async def _utter(
+    deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, stance_now: str
+) -> _Utterance:
     """One utterance that is neither a repetition nor out of character; asked for once more if it is.
 
     Raises:
@@ -95,7 +99,7 @@ async def _utter(deps: ConversationDependencies, known: Gathered, said: Transcri
     begun = time.perf_counter()
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
-    context = replace(context, reminded=lines_of_it)
+    context = replace(context, reminded=lines_of_it, stance_now=stance_now)
     answer, note = await _ask(deps, said.row, known.records[seat], context)
     fault = _fault(context, answer.value.utterance)
     if fault is not None:

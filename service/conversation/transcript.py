@@ -31,7 +31,7 @@ from service.store.tables import (
     WorldRow,
     said_in,
 )
-from service.store.usage import count
+from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -235,7 +235,7 @@ def commit_turn(
 
 
 def count_failure(
-    session: Session, worlds: WorldRepository, key: ConversationKey, role: Role, usage: Usage, at: int | None = None
+    session: Session, worlds: WorldRepository, key: ConversationKey, role: Purpose, usage: Usage, at: int | None = None
 ) -> None:
     """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_of`."""
     if usage.calls == 0:
@@ -333,7 +333,7 @@ def failure_of(error: KataribeError, role: Role) -> dict[str, Any]:
     return {"type": error.slug, "role": role, **{language: error.sentence(language) for language in languages()}}
 
 
-def pay(session: Session, row: ConversationRow, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
+def pay(session: Session, row: ConversationRow, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
     """Count what calls cost, for the conversation and for its world's day."""
     row.calls += usage.calls
     row.prompt_tokens += usage.prompt_tokens

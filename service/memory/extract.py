@@ -73,6 +73,10 @@ class Before:
         of_pair = (one for one in self.attitudes if (one.owner_id, one.other_id) == (owner_id, other_id))
         return sum_of(one for one in of_pair if one.at <= at)
 
+    def judged_in(self, conversation_id: str, owner_id: str) -> list[AttitudeChangeRow]:
+        """What was judged of the owner's while that conversation ran."""
+        return [one for one in self.attitudes if (one.conversation_id, one.owner_id) == (conversation_id, owner_id)]
+
 
 def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
     """What was there, by the store at the moment of `world`; moods are those of when the two parted."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from service.content.profile import Importance, Mood
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
-from service.people.attitude import DIMENSIONS, STRANGERS, Attitude, Dimension
+from service.people.attitude import STRANGERS, Attitude, Dimension
 from world.time import WorldTime
 
 Ref = Annotated[str, Field(max_length=8)]
@@ -108,12 +108,6 @@ class Participant:
     facts: tuple[KnownFact, ...] = ()
     memories: tuple[KnownFact, ...] = ()
     sources: tuple[Source, ...] = ()
-
-    @property
-    def judged(self) -> dict[Dimension, int]:
-        """The dimensions that were judged before, -3..3."""
-        found: dict[Dimension, int | None] = {name: getattr(self.attitude, name) for name in DIMENSIONS}
-        return {name: degree for name, degree in found.items() if degree is not None}
 
     @property
     def authored(self) -> tuple[str, ...]:

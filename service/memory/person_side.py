@@ -113,6 +113,7 @@ def side_changes(
     replaces; nothing else is written yet.
     """
     attitude, affinity = _attitude(world, conversation, side, before)
+    judged = sum_of([*before.judged_in(conversation.id, side.person_id), attitude])
     felt, mood = _mood(world, conversation, side, before, settings.mood_cools_hours)
     told = new_self_facts(
         [row for row in before.told if row.person_id == side.person_id],
@@ -126,8 +127,8 @@ def side_changes(
     return SideChanges(
         affinity=affinity,
         mood=mood,
-        stance=stance(sum_of([attitude]), world.language),
-        attitude=side.valid.attitude.model_dump() if side.valid.attitude else {},
+        stance=stance(judged, world.language),
+        attitude={str(name): degree for name, degree in judged.judged.items()},
         self_facts=[{"id": row.id, "statement": row.words, "turn": row.turn} for row in told],
         facts=[
             {"id": fact.id, "statement": fact.statement if fact.held else fact.words, "turn": fact.turn}

@@ -1,10 +1,12 @@
-"""Owns the closing: what each takes away, in the words that were said."""
+"""Owns the closing: what each takes away, in the words that were said; and how one stands to another."""
 
 import random
 import re
 from dataclasses import dataclass
 
 from service.content.profile import Mood
+from service.conversation.attitude import AttitudeContext, Questions
+from service.locales import sentence
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,
@@ -20,6 +22,7 @@ from service.memory.extraction import (
 from service.memory.reflect import Reflection, ReflectionContext
 from service.offline.lines import tells, told
 from service.offline.phrases import Passage, Phrases, clip, phrases, quotable
+from service.people.attitude import DIMENSIONS, Attitude
 
 _LAST_TURN = 99
 _MOST_FACTS, _MOST_OWN, _MOST_SOON, _MOST_TOPICS = 6, 2, 3, 5
@@ -63,6 +66,13 @@ def reflect(context: ReflectionContext, rng: random.Random) -> Reflection:
     return Reflection(insights=[])
 
 
+def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeDraft:
+    """As a closing judges it; the questions are those of a closing too."""
+    if context.questions is None:
+        return Questions(**{name: sentence(context.language, f"people.asks.{name}") for name in DIMENSIONS})
+    return _attitude(context.attitude, context.attitude.affinity)
+
+
 def _side(
     context: ClosingContext, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
 ) -> SideExtraction:
@@ -77,11 +87,15 @@ def _side(
         facts=_facts(other, heard, words),
         mid_term=_soon(heard, words),
         commitments=[],
-        attitude=AttitudeDraft(
-            power=owner.attitude.power or 0,
-            intimacy=next(degree for least, degree in _CLOSENESS if affinity >= least),
-            task_oriented=owner.attitude.task_oriented or 0,
-        ),
+        attitude=_attitude(owner.attitude, affinity),
+    )
+
+
+def _attitude(before: Attitude, affinity: int) -> AttitudeDraft:
+    return AttitudeDraft(
+        power=before.power or 0,
+        intimacy=next(degree for least, degree in _CLOSENESS if affinity >= least),
+        task_oriented=before.task_oriented or 0,
     )
 
 

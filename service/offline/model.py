@@ -9,13 +9,14 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
-from service.offline.closing import close, reflect
+from service.offline.closing import close, judge, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak
 from service.usage import Usage
@@ -28,6 +29,7 @@ Handler = Callable[[Any, random.Random], BaseModel]
 
 HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
+    AttitudeContext: judge,
     ClosingContext: close,
     ReflectionContext: reflect,
     DecisionContext: decide,

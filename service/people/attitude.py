@@ -49,6 +49,11 @@ class Attitude:
     times_met: int = 0
     last_met_at: WorldTime | None = None
 
+    @property
+    def judged(self) -> "dict[Dimension, int]":
+        """The dimensions that somebody has judged, -3..3."""
+        return {name: degree for name in DIMENSIONS if (degree := getattr(self, name)) is not None}
+
 
 Dimension = Literal["power", "intimacy", "task_oriented"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
@@ -82,7 +87,7 @@ def liking(affinity: int, name: str, language: Language) -> str:
 
 def stance(attitude: Attitude, language: Language) -> str:
     """The three dimensions in words; those that are 0 are passed over. Empty: nobody has judged them."""
-    judged = {name: degree for name in DIMENSIONS if (degree := getattr(attitude, name)) is not None}
+    judged = attitude.judged
     told = [sentence(language, f"people.{name}.{_step(degree)}") for name, degree in judged.items() if degree]
     return sentence(language, "people.stance_joined").join(told or [sentence(language, "people.even")] * bool(judged))
 

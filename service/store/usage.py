@@ -1,6 +1,7 @@
-"""Owns the count of model calls and tokens per world, world day and role."""
+"""Owns the count of model calls and tokens per world, world day and what they were for."""
 
 from functools import cache
+from typing import Literal
 
 from sqlalchemy import Executable
 from sqlalchemy.dialects import postgresql, sqlite
@@ -10,10 +11,13 @@ from service.llm.chat import Role
 from service.store.tables import UsageRow
 from service.usage import Usage
 
+Purpose = Role | Literal["attitude"]
+"""What calls are counted for: a role, or the attitude that is judged before a turn, by its speaker's model."""
+
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")
 
 
-def count(session: Session, world_id: str, day: int, role: Role, usage: Usage, *, failures: int = 0) -> None:
+def count(session: Session, world_id: str, day: int, role: Purpose, usage: Usage, *, failures: int = 0) -> None:
     """Add what a call cost to its row; safe when others add at the same moment."""
     added = {
         "world_id": world_id,

@@ -17,6 +17,7 @@ from jinja2 import UndefinedError
 
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
+from service.conversation.attitude import AttitudeContext, Questions, attitude_prompt
 from service.conversation.context import Goal, LastMeeting, Line, Nudge, PromptContext
 from service.conversation.prompt import (
     CharacterTurn,
@@ -30,7 +31,8 @@ from service.conversation.prompt import (
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language
-from service.people.attitude import liking
+from service.memory.extraction import AttitudeDraft
+from service.people.attitude import STRANGERS, Attitude, liking
 from service.people.needs import FeltNeed
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -202,6 +204,29 @@ def _partner_returning(language: Language, **changed: Any) -> PromptContext:
     return _partner(language, **{"last_meeting": words["met"], "times_met": 1, **kept, **changed})
 
 
+def _attitude(language: Language, **changed: Any) -> AttitudeContext:
+    words = WORDS[language]
+    first = AttitudeContext(
+        language=language,
+        speaker=words["taro"],
+        partner_name=words["aoi"].name,
+        attitude=STRANGERS,
+        lines=_lines(words, "lines", 1),
+    )
+    return replace(first, **changed)
+
+
+def _attitude_returning(language: Language) -> AttitudeContext:
+    words = WORDS[language]
+    return _attitude(
+        language,
+        attitude=Attitude(power=1, intimacy=0, task_oriented=-2),
+        lines=_lines(words, "lines"),
+        questions=Questions(power="A?", intimacy="B?", task_oriented="C?"),
+        evidence=(("power", words["heard"]), ("task_oriented", words["known"])),
+    )
+
+
 def _prompt(context: PromptContext) -> Prompt[Any]:
     return speaker_prompt(context, render_record(context), render_note(context))
 
@@ -229,6 +254,9 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "npc_repeated": _prompt(_npc_returning(language, nudge="repeated")),
         "npc_broke_character": _prompt(_npc_returning(language, nudge="broke_character")),
         "npc_farewell": _prompt(_npc_returning(language, turns_left=1)),
+        "npc_turned": _prompt(_npc_returning(language, stance_now=words["stance"])),
+        "attitude_asks": attitude_prompt(_attitude(language), Questions),
+        "attitude_judges": attitude_prompt(_attitude_returning(language), AttitudeDraft),
     }
 
 

@@ -13,6 +13,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.memory.fading import Fading
 from service.memory.index import IndexCache
 from service.memory.reflections import due_reflections
 from service.memory.sql import SqlMemory
@@ -20,6 +21,7 @@ from service.memory.store import Group, Kind
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
 from service.runtime.world_session import load, save
+from service.settings import MemorySettings
 from service.store.tables import TurnRow, WorldRow
 from tests.conversation.talks import meet
 from tests.runtime.lives import house, rehearsal
@@ -45,8 +47,9 @@ def run(days: int = DAYS) -> dict[str, float]:
 async def _lived(directory: Path, days: int) -> dict[str, float]:
     figures: dict[str, float] = {}
     content, indexes = load_content(bundled_content()), IndexCache()
+    fading = Fading(after_days=MemorySettings().fade_after_days)
     async with house(content, directory, rehearsal(), decision="routine", sweep_seconds=3600) as home:
-        room = replace(home.room, memory=SqlMemory(home.room.database, None, indexes))
+        room = replace(home.room, memory=SqlMemory(home.room.database, None, indexes, fading))
         empty = await room.database.read(_bytes)
         for day in range(1, days + 1):
             began = await room.database.read(lambda s: room.worlds.open(s, "main").now)

@@ -114,6 +114,7 @@ class EmbeddingSettings(BaseModel):
 class MemorySettings(BaseModel):
     """Long-term memory and the rules for what is kept.
 
+    `fade_after_days`: what matters little, and stood in no prompt for so many world days, is forgotten (0: never).
     `group_prefix` stands before the ids of this installation's groups in Neo4j (``prefix--world--person``), and keeps
     them apart from those of others there. `attitude`: how one stands to another is judged by the closing, at no call of
     its own; before each turn but the first, by two calls of its speaker's model; or never.
@@ -132,6 +133,7 @@ class MemorySettings(BaseModel):
     affinity_step: int = Field(default=20, ge=0, le=200)
     mood_cools_hours: int = Field(default=6, ge=1)
     recall_limit: int = Field(default=6, ge=0, le=50)
+    fade_after_days: int = Field(default=30, ge=0, le=100_000)
 
 
 class WorldSettings(BaseModel):

@@ -6,6 +6,7 @@ from service.errors import Misconfigured
 from service.locales import Phrase
 from service.memory.circuit_breaker import CircuitBreaker
 from service.memory.embedding.choose import choose_embedder
+from service.memory.fading import Fading
 from service.memory.sql import SqlMemory
 from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
@@ -40,7 +41,7 @@ def choose_sql(settings: Settings, database: Database) -> SqlMemory:
     Raises:
         Misconfigured: the embedder is not configured.
     """
-    return SqlMemory(database, choose_embedder(settings))
+    return SqlMemory(database, choose_embedder(settings), fading=_fading(settings))
 
 
 def choose_graphiti(settings: Settings, database: Database) -> "GraphitiMemory":
@@ -57,6 +58,7 @@ def choose_graphiti(settings: Settings, database: Database) -> "GraphitiMemory":
         choose_embedder(settings),
         installation=database.write_now(installation_id),
         prefix=settings.memory.group_prefix,
+        fading=_fading(settings),
     )
 
 
@@ -81,7 +83,12 @@ def _episode(settings: Settings, database: Database, worlds: WorldRepository) ->
         ExtractionModel(model=closing.model, base_url=closing.base_url, api_key=key, timeout_seconds=timeout),
         installation=database.write_now(installation_id),
         prefix=settings.memory.group_prefix,
+        fading=_fading(settings),
     )
+
+
+def _fading(settings: Settings) -> Fading:
+    return Fading(after_days=settings.memory.fade_after_days, day_starts=settings.world.day_starts_minutes)
 
 
 def _connection(memory: MemorySettings) -> "Neo4jConnection":

@@ -115,9 +115,13 @@ class CircuitBreaker:
         """See MemoryStore."""
         self._inner.remove(session, group, kind, key)
 
-    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+    async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
         """See MemoryStore."""
-        return await self._ask(lambda: self._inner.items(group, at))
+        return await self._ask(lambda: self._inner.items(group, at, forgotten=forgotten))
+
+    async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
+        """See MemoryStore."""
+        return await self._ask(lambda: self._inner.forgotten(group, at))
 
     async def pending_vectors(self, group: Group, at: WorldTime) -> int:
         """See MemoryStore."""
@@ -139,6 +143,8 @@ class CircuitBreaker:
         limit: int = 10,
         history: bool = False,
         at_hand: bool = False,
+        forgotten: bool = False,
+        now: WorldTime | None = None,
     ) -> list[Recalled]:
         """See MemoryStore."""
         return await self._ask(
@@ -152,6 +158,8 @@ class CircuitBreaker:
                 limit=limit,
                 history=history,
                 at_hand=at_hand,
+                forgotten=forgotten,
+                now=now,
             )
         )
 

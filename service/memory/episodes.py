@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select
 from sqlmodel import Session, col
 
+from service.memory.fading import Faded
 from service.memory.store import Episode, Group, HeardTurn, Kind
 from service.store.tables import CorrectionRow, PastSummaryRow, PastTurnRow, SeedRow, SummaryRow, TurnRow
 from world.time import WorldTime
@@ -26,8 +27,8 @@ def read_episodes(session: Session, group: Group, *, after: int = -1) -> list[Ep
     return sorted(found, key=lambda one: (one.at, one.conversation_id))
 
 
-def read_turns(session: Session, group: Group, *, after: int = -1) -> list[HeardTurn]:
-    """What was said in the conversations that the person remembers since after that revision."""
+def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1) -> list[HeardTurn]:
+    """What was said in the conversations that the person remembers since after that revision, but for faded ones."""
     row = TurnRow
     turn = (col(row.conversation_id), col(row.turn), col(row.speaker_id), col(row.speaker_name), col(row.text))
     query = select(*turn, col(row.at), col(SummaryRow.partner_id)).join(
@@ -35,7 +36,8 @@ def read_turns(session: Session, group: Group, *, after: int = -1) -> list[Heard
         (col(SummaryRow.world_id) == col(row.world_id)) & (col(SummaryRow.conversation_id) == col(row.conversation_id)),
     )
     corrected = read_corrections(session, group)
-    heard = _turns(session.execute(query.where(*_mine(SummaryRow, group, after))))
+    there = (col(SummaryRow.at) >= faded.since) | col(SummaryRow.conversation_id).in_(faded.still)
+    heard = _turns(session.execute(query.where(*_mine(SummaryRow, group, after), there)))
     if corrected:
         heard = [_corrected(one, corrected) for one in heard]
     past = PastTurnRow

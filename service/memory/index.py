@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from service.locales import languages, sentence
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
+from service.memory.fading import NOTHING, WHOLE, Faded
 from service.memory.lexical import normal, query_tokens, says_little, tokens
 from service.memory.ranking import (
     LIKE_ENOUGH,
@@ -57,10 +58,13 @@ _WITH_VECTOR = [number for kind, number in _KINDS.items() if kind.has_vector]
 _ITEM_BYTES = 1000
 _TOKEN_BYTES = 450
 
-# Columns of the table of numbers. _ASKS and _TIME are 1 where it is a question, and where it tells a time.
+# Columns of the table of numbers. _ASKS, _TIME and _FADED are 1 where it is a question, tells a time, and has faded.
 _KIND, _VALID, _INVALID, _CREATED, _EXPIRED, _SUBJECT, _OBJECT, _PARTNER, _CONVERSATION, _TURN, _SPEAKER = range(11)
-_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR = range(11, 16)
-_COLUMNS = 16
+_ASKS, _TIME, _LENGTH, _WORDS, _VECTOR, _FADED = range(11, 17)
+_COLUMNS = 17
+
+MOST_FADED = 0.25
+"""Share of what is held that may have faded: of more the memory is read anew, without it."""
 
 
 class State(NamedTuple):
@@ -70,9 +74,15 @@ class State(NamedTuple):
     revision: int
 
 
+class OtherDay(Exception):
+    """Somebody has asked the same memory on another world day in between."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Question:
-    """What recall was asked. `vector` is the query's, shape (dimensions,); None: words only."""
+    """What recall was asked. `vector` is the query's, shape (dimensions,); None: words only. `day` is the world day by
+    which memories have faded.
+    """
 
     query: str
     at: WorldTime
@@ -82,6 +92,7 @@ class Question:
     limit: int = 10
     history: bool = False
     vector: Vectors | None = None
+    day: int = WHOLE
 
     @property
     def is_filtered(self) -> bool:
@@ -92,7 +103,8 @@ class Question:
 class PersonIndex:
     """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
 
-    `states`: how far each source of the store has been read. `space`: which vectors the memory has.
+    `states`: how far each source of the store has been read. `space`: which vectors the memory has. `day`: the world
+    day by which memories have faded in it.
     """
 
     def __init__(self) -> None:
@@ -105,6 +117,8 @@ class PersonIndex:
         self.has_read: set[Kind] = set()
         self.states: dict[str, State] = {}
         self.space: VectorSpace = NO_VECTORS
+        self.day = WHOLE
+        self.faded: Faded = NOTHING
         self._items: list[Item] = []
         self._places: dict[tuple[Kind, str], int] = {}
         self._names: dict[str, int] = {}
@@ -122,9 +136,10 @@ class PersonIndex:
 
     @property
     def items(self) -> list[Item]:
-        """All that is held, what has ended too."""
+        """All that is remembered, what has ended too."""
         with self.lock:
-            return list(self._items)
+            faded = self._numbers.filled[:, _FADED]
+            return [item for item, gone in zip(self._items, faded, strict=True) if not gone]
 
     @property
     def lacking(self) -> int:
@@ -153,8 +168,21 @@ class PersonIndex:
         """Never take in what is known by these: it is deleted, whatever a store still has of it."""
         self._barred = keys
 
+    def fade(self, day: int, faded: Faded) -> None:
+        """Go on to a world day: what has faded by then does not answer any more."""
+        back = self.faded.talks.keys() - faded.talks.keys() | self.faded.insights.keys() - faded.insights.keys()
+        gone = [faded.forgotten_at(item) is not None for item in self._items]
+        if back or sum(gone) > MOST_FADED * len(gone):
+            self.clear()
+        else:
+            self._numbers.filled[:, _FADED] = gone
+            self._lines = None
+        self.day, self.faded = day, faded
+
     def take(self, items: Iterable[Item]) -> None:
-        """Take in what was read. An item that is held already is replaced: its times may have changed, its text not."""
+        """Take in what was read, but for what has faded. An item that is held already is replaced: its times may have
+        changed, its text not.
+        """
         new: list[list[int]] = []
         for item in items:
             key = key_of(item)
@@ -162,9 +190,11 @@ class PersonIndex:
                 continue
             place = self._places.get(key)
             if place is None:
+                if self.faded.forgotten_at(item) is not None:
+                    continue
                 place = self._places[key] = len(self._items)
                 self._items.append(item)
-                new.append([*self._row(item), *self._post(item, place), NOBODY])
+                new.append([*self._row(item), *self._post(item, place), NOBODY, 0])
             else:
                 self._items[place] = item
                 self._numbers.filled[place, :_LENGTH] = self._row(item)
@@ -189,8 +219,14 @@ class PersonIndex:
         self._embedded += new.size
 
     def rank(self, asked: Question, weights: Weights = RECIPE) -> list[Recalled]:
-        """The best `limit` answers."""
+        """The best `limit` answers.
+
+        Raises:
+            OtherDay: what is held is the memory of another world day.
+        """
         with self.lock:
+            if asked.day != self.day:
+                raise OtherDay
             chosen = self._chosen(asked)
             if not chosen.any():
                 return []
@@ -227,6 +263,7 @@ class PersonIndex:
         chosen = self._known(asked)
         if {Kind.FACT, Kind.TURN} <= set(asked.kinds):
             facts = (numbers[:, _KIND] == _KINDS[Kind.FACT]) & (numbers[:, _CREATED] <= asked.at)
+            facts &= numbers[:, _FADED] == 0
             lines = self._in_order()
             told = np.zeros(len(lines), dtype=np.bool_)
             told[lines.line[facts]] = True
@@ -245,14 +282,14 @@ class PersonIndex:
         held = (numbers[:, _VALID] <= at) & np.where(expired != NEVER, at < expired, at < invalid)
         if asked.history:
             held |= (invalid != NEVER) | (expired != NEVER)
-        known: Mask = held & (numbers[:, _CREATED] <= at)
+        known: Mask = held & (numbers[:, _CREATED] <= at) & (numbers[:, _FADED] == 0)
         return known
 
     def _in_order(self) -> Lines:
         """The order of what is held, until something new is taken in."""
         if self._lines is None:
             numbers = self._numbers.filled
-            is_turn = numbers[:, _KIND] == _KINDS[Kind.TURN]
+            is_turn = (numbers[:, _KIND] == _KINDS[Kind.TURN]) & (numbers[:, _FADED] == 0)
             self._lines = in_order(is_turn, numbers[:, _CONVERSATION], numbers[:, _TURN])
         return self._lines
 
@@ -427,18 +464,21 @@ class IndexCache:
         with self._lock:
             return sum(index.bytes for index in self._held.values())
 
-    def get(self, group: Group) -> PersonIndex:
-        """The person's index; an empty one where none is held."""
+    def get(self, group: Group, day: int = WHOLE) -> PersonIndex:
+        """The person's index; an empty one where none is held. Of a day before the one that is held, one that nobody
+        keeps.
+        """
         with self._lock:
             index = self._held.setdefault(group, PersonIndex())
             self._held.move_to_end(group)
-            return index
+            return index if index.day <= day else PersonIndex()
 
-    def held(self, group: Group, kinds: Collection[Kind]) -> PersonIndex | None:
-        """The person's index as it is; None: what it has of these kinds was not read."""
+    def held(self, group: Group, kinds: Collection[Kind], day: int) -> PersonIndex | None:
+        """The person's index as it is; None: it is of another day, or what it has of these kinds was not read."""
         with self._lock:
             index = self._held.get(group)
-            return index if index is not None and index.has_read.issuperset(kinds) else None
+            fits = index is not None and index.day == day and index.has_read.issuperset(kinds)
+            return index if fits else None
 
     def shrink(self, group: Group) -> None:
         """Keep to the bound, now that this person's index may have grown; one that is greater by itself is not kept."""

@@ -7,10 +7,14 @@ import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from sqlmodel import Session
+
 from service.errors import EmbedderChanged, KataribeError
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
-from service.memory.index import IndexCache, PersonIndex, Question, key_of, text_of
+from service.memory.fading import NEVER, WHOLE, Fading
+from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, key_of, text_of
 from service.memory.store import FACTS, Embedded, Group, Item, Kind, Recalled
+from service.store.session import Database
 from world.time import WorldTime
 
 FILL_BATCH = 64
@@ -43,11 +47,15 @@ class IndexedMemory:
     vectors another embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
     """
 
-    def __init__(self, embedder: Embedder | None, indexes: IndexCache | None) -> None:
+    def __init__(
+        self, database: Database, embedder: Embedder | None, indexes: IndexCache | None, fading: Fading = NEVER
+    ) -> None:
+        self._database = database
+        self._fading = fading
         self._embedder = embedder
         self._model = "" if embedder is None else embedder.name
         self._indexes = indexes or IndexCache()
-        self._reading: dict[tuple[Group, WorldTime], asyncio.Task[PersonIndex]] = {}
+        self._reading: dict[tuple[Group, WorldTime, int], asyncio.Task[PersonIndex]] = {}
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
         self._asked: dict[str, Vectors] = {}
 
@@ -72,10 +80,13 @@ class IndexedMemory:
         limit: int = 10,
         history: bool = False,
         at_hand: bool = False,
+        forgotten: bool = False,
+        now: WorldTime | None = None,
     ) -> list[Recalled]:
         """See MemoryStore. Where the embedder fails, words alone are searched."""
-        held = self._indexes.held(group, kinds) if at_hand else None
-        index = await self._index(group, at) if held is None else held
+        day = WHOLE if forgotten else self._fading.day(at if now is None else min(at, now))
+        held = self._indexes.held(group, kinds, day) if at_hand else None
+        index = await self._index(group, at, day) if held is None else held
         index.has_read |= set(kinds)
         if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
             return []
@@ -88,25 +99,38 @@ class IndexedMemory:
             limit=limit,
             history=history,
             vector=None if at_hand else await self._comparable(index, query),
+            day=day,
         )
         if asked.vector is not None and index.lacks_vectors and await self._fill(group, index, asked):
-            index = await self._index(group, at)
-        if held is not None and len(held) <= RANKED_AT_ONCE:
-            return held.rank(asked)
-        return await asyncio.to_thread(index.rank, asked)
+            index = await self._index(group, at, day)
+        while True:
+            try:
+                if held is not None and len(held) <= RANKED_AT_ONCE:
+                    return held.rank(asked)
+                return await asyncio.to_thread(index.rank, asked)
+            except OtherDay:
+                held, index = None, await self._index(group, at, day)
 
-    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+    async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
         """See MemoryStore."""
-        return (await self._index(group, at)).items
+        day = WHOLE if forgotten else self._fading.day(at)
+        return (await self._index(group, at, day)).items
+
+    async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
+        """See MemoryStore."""
+        items = await self.items(group, at, forgotten=True)
+        faded = await self._database.read(lambda s: self._fading.faded(s, group, self._fading.day(at), ever=True))
+        times = ((key_of(item), faded.forgotten_at(item)) for item in items)
+        return {key: at for key, at in times if at is not None}
 
     async def pending_vectors(self, group: Group, at: WorldTime) -> int:
         """See MemoryStore."""
-        return 0 if self._embedder is None else (await self._index(group, at)).lacking
+        return 0 if self._embedder is None else (await self._index(group, at, self._fading.day(at))).lacking
 
     async def fill_vectors(self, group: Group, at: WorldTime) -> int:
         """See MemoryStore. A memory that has another embedder's vectors gets none of this one's."""
         while pending := await self.pending_vectors(group, at):
-            index = await self._index(group, at)
+            index = await self._index(group, at, self._fading.day(at))
             if not index.space.takes(self._space) or not await self._fill(group, index, None):
                 return pending
             if await self.pending_vectors(group, at) >= pending:
@@ -168,21 +192,29 @@ class IndexedMemory:
         vectors = [vector for batch in batches for vector in await self._embedder.passages(batch)]
         return dict(zip(wanted, vectors, strict=True))
 
-    async def _index(self, group: Group, at: WorldTime) -> PersonIndex:
-        """The person's index with all that was written by now. Who asks before it is read shares the reading."""
-        reading = self._reading.get((group, at))
+    async def _index(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+        """The person's index with all that was written by now and has not faded by that day. Who asks before it is read
+        shares the reading.
+        """
+        asked = group, at, day
+        reading = self._reading.get(asked)
         if reading is None or reading.get_loop() is not asyncio.get_running_loop():
-            reading = self._reading[group, at] = asyncio.create_task(self._read(group, at))
+            reading = self._reading[asked] = asyncio.create_task(self._read(*asked))
         return await asyncio.shield(reading)
 
-    async def _read(self, group: Group, at: WorldTime) -> PersonIndex:
+    async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         await asyncio.sleep(0)  # whoever asks at the same moment, in a task that is just begun, comes in time
-        self._reading.pop((group, at), None)  # who comes later may miss something, and reads anew
-        return await self._current(group, at)
+        self._reading.pop((group, at, day), None)  # who comes later may miss something, and reads anew
+        return await self._current(group, at, day)
 
-    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
+    async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         """Read what was written since the last time into the person's index."""
         raise NotImplementedError
+
+    def _fade(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
+        """Bring an index, whose lock is held, to that day."""
+        if index.day < day:
+            index.fade(day, self._fading.faded(session, group, day))
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
         """Store vectors of items that lacked them; an item that was forgotten meanwhile gets none."""

@@ -102,6 +102,7 @@ async def recall(
             partner_id=partner_id,
             limit=limit,
             history=history,
+            now=world.now,
         )
         return tuple(found)
 

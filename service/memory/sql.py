@@ -14,6 +14,7 @@ from sqlmodel import Session, SQLModel, col, delete, select
 from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.episodes import deleted, forget_past, read_episodes, read_turns
+from service.memory.fading import NEVER, Fading
 from service.memory.index import IndexCache, Packed, PersonIndex, key_of, text_of
 from service.memory.indexed import IndexedMemory
 from service.memory.reflections import read_insights
@@ -39,9 +40,14 @@ class SqlMemory(IndexedMemory):
     name = "sql"
     delivery = None
 
-    def __init__(self, database: Database, embedder: Embedder | None = None, indexes: IndexCache | None = None) -> None:
-        super().__init__(embedder, indexes)
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder | None = None,
+        indexes: IndexCache | None = None,
+        fading: Fading = NEVER,
+    ) -> None:
+        super().__init__(database, embedder, indexes, fading)
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         """See MemoryStore."""
@@ -128,10 +134,10 @@ class SqlMemory(IndexedMemory):
     async def aclose(self) -> None:
         """Nothing is held that must be given back; the database is its maker's to close."""
 
-    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
+    async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         """See IndexedMemory."""
-        index = self._indexes.get(group)
-        await self._database.read(lambda s: _catch_up(s, group, index, self._model))
+        index = self._indexes.get(group, day)
+        await self._database.read(lambda s: self._catch_up(s, group, index, day))
         self._indexes.shrink(group)
         return index
 
@@ -152,26 +158,27 @@ class SqlMemory(IndexedMemory):
         """See IndexedMemory."""
         await self._database.write(lambda s: _fill_in(s, group, self._model, vectors))
 
+    def _catch_up(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
+        """Read what was written since the last time.
 
-def _catch_up(session: Session, group: Group, index: PersonIndex, model: str) -> None:
-    """Read what was written since the last time.
-
-    The state is read before the rows: what another transaction adds in between is read twice, and never missed.
-    """
-    with index.lock:
-        now = state_of(session, group)
-        known = index.known(SqlMemory.name, now)
-        if now is None or now == known:
-            return
-        after = -1 if known is None else known.revision
-        index.bar(deleted(session, group))
-        index.take(_read_facts(session, group, after=after))
-        index.take(read_episodes(session, group, after=after))
-        index.take(read_turns(session, group, after=after))
-        index.take(read_insights(session, group, after=after))
-        index.take_vectors(_read_vectors(session, group, model, after))
-        index.space = space_of(session, group)
-        index.states[SqlMemory.name] = now
+        The state is read before the rows: what another transaction adds in between is read twice, and never missed.
+        """
+        with index.lock:
+            now = state_of(session, group)
+            index.known(self.name, now)
+            self._fade(session, group, index, day)
+            known = index.states.get(self.name)
+            if now is None or now == known:
+                return
+            after = -1 if known is None else known.revision
+            index.bar(deleted(session, group))
+            index.take(_read_facts(session, group, after=after))
+            index.take(read_episodes(session, group, after=after))
+            index.take(read_turns(session, group, index.faded, after=after))
+            index.take(read_insights(session, group, after=after))
+            index.take_vectors(_read_vectors(session, group, self._model, after))
+            index.space = space_of(session, group)
+            index.states[self.name] = now
 
 
 def write(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> int:

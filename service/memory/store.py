@@ -357,8 +357,17 @@ class MemoryStore(Protocol):
         """Remove a fact or an episode in the caller's transaction. Who holds the memory in mind reads it anew."""
         ...
 
-    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+    async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
         """All that the person holds, of every kind and time, what has ended too; in no order. `at`: the world's clock.
+        What has faded only where `forgotten` asks for it.
+
+        Raises:
+            GraphUnavailable.
+        """
+        ...
+
+    async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
+        """What of it has faded by then, by kind and id, and since when.
 
         Raises:
             GraphUnavailable.
@@ -393,6 +402,8 @@ class MemoryStore(Protocol):
         limit: int = 10,
         history: bool = False,
         at_hand: bool = False,
+        forgotten: bool = False,
+        now: WorldTime | None = None,
     ) -> list[Recalled]:
         """What of these kinds answers `query`, best first.
 
@@ -404,6 +415,9 @@ class MemoryStore(Protocol):
 
         `at_hand`: at once, by words, from what this process has read of the memory already; where it has read nothing,
         it reads. Neither the store nor the embedder is asked, which takes longer than all the rest.
+
+        What has faded by the world day of `at` does not answer, unless `forgotten` asks for it. `now` is the world's
+        clock where it may show less than `at`: nothing has faded that will.
 
         Raises:
             GraphUnavailable.

@@ -206,8 +206,8 @@ HOSTILE = (
 )
 
 
-class MemoryStoreContract:
-    """The suite. `new_store` gives a store that is empty; it is closed by the suite."""
+class OnStore:
+    """A suite of stores. `new_store` gives a store that is empty; it is closed by the suite."""
 
     @pytest.fixture(autouse=True)
     def _in(self, database: Database) -> None:
@@ -227,6 +227,10 @@ class MemoryStoreContract:
                 await store.aclose()
 
         asyncio.run(opened())
+
+
+class MemoryStoreContract(OnStore):
+    """The suite."""
 
     # Remembering
 

@@ -91,7 +91,10 @@ class RemoteMemory:
         self._require()
         self.written.get(group, {}).pop((kind, key), None)
 
-    async def items(self, group: Group, at: WorldTime) -> list[Item]:
+    async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
+        return {}
+
+    async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
         self._require()
         return [*(found.item for found in await self.recall(group, "")), *self.written.get(group, {}).values()]
 

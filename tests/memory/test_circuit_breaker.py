@@ -88,6 +88,6 @@ def test_it_hands_on_all_that_a_recall_asks_for() -> None:
     inner.is_back = True
     graph = CircuitBreaker(cast("RemoteMemory", inner), rest_seconds=3)
     asked: dict[str, Any] = {"at": WorldTime(7), "kinds": {Kind.TURN}, "about": "bell", "partner_id": "taro"}
-    asked |= {"limit": 3, "history": True, "at_hand": True}
+    asked |= {"limit": 3, "history": True, "at_hand": True, "forgotten": True, "now": WorldTime(8)}
     asyncio.run(graph.recall(WHO, "bell", **asked))
     assert inner.given == asked

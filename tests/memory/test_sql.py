@@ -98,8 +98,8 @@ def test_a_question_that_is_asked_again_is_embedded_once(database: Database) -> 
         left = 2
         both_have_read = asyncio.Event()
 
-        async def _index(self, group: Group, at: WorldTime) -> PersonIndex:
-            index = await super()._index(group, at)
+        async def _index(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+            index = await super()._index(group, at, day)
             self.left -= 1
             if not self.left:
                 self.both_have_read.set()

@@ -22,6 +22,7 @@ from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder, VectorSpace
 from service.memory.extract import context_of_found
 from service.memory.extraction import Claim, ClosingContext
+from service.memory.fading import NEVER, Fading
 from service.memory.graphiti.connection import Neo4jConnection, run, translate
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.graphiti.groups import GraphGroup
@@ -135,8 +136,11 @@ class EpisodeGraphitiMemory(GraphitiMemory):
         *,
         installation: str,
         prefix: str = "",
+        fading: Fading = NEVER,
     ) -> None:
-        super().__init__(database, connection, embedder, indexes, installation=installation, prefix=prefix)
+        super().__init__(
+            database, connection, embedder, indexes, installation=installation, prefix=prefix, fading=fading
+        )
         self._passage_embedder = embedder
         self._worlds = worlds
         self._extraction = extraction

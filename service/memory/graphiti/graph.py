@@ -11,6 +11,7 @@ from sqlmodel import Session, select
 
 from service.memory.embedding.embedder import Embedder, Vectors, VectorSpace
 from service.memory.episodes import deleted, forget_past, read_turns
+from service.memory.fading import NEVER, Fading
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.read import GroupReader, GroupState
@@ -45,9 +46,9 @@ class GraphitiMemory(IndexedMemory):
         *,
         installation: str,
         prefix: str = "",
+        fading: Fading = NEVER,
     ) -> None:
-        super().__init__(embedder, indexes)
-        self._database = database
+        super().__init__(database, embedder, indexes, fading)
         self._connection = connection
         self._groups = Groups(connection, installation, prefix)
         self._counted: dict[Group, tuple[int, int]] = {}
@@ -169,7 +170,7 @@ class GraphitiMemory(IndexedMemory):
     def _reader(self, group: Group) -> GroupReader:
         return GroupReader(self._connection, self._groups.of(group))
 
-    async def _current(self, group: Group, at: WorldTime) -> PersonIndex:
+    async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
         reader = self._reader(group)
         found = await reader.state()
@@ -179,15 +180,32 @@ class GraphitiMemory(IndexedMemory):
             else:
                 await self._writer(group).adopt(at)
                 found = await reader.state()
-        index = self._indexes.get(group)
+        index = self._indexes.get(group, day)
         while True:
-            remembers = await self._database.read(lambda s: _catch_up_turns(s, group, index))
+            remembers = await self._database.read(lambda s: self._catch_up_turns(s, group, index, day))
             await self._catch_up(reader, found, index)
             if TURNS in index.states or not remembers:
                 break  # else the graph's part was read anew, and the turns were let go of with it
         index.space = found.space
         self._indexes.shrink(group)
         return index
+
+    def _catch_up_turns(self, session: Session, group: Group, index: PersonIndex, day: int) -> bool:
+        """Read the turns of the conversations that were closed since the last time, the insights since then, and what
+        authors have deleted. Whether the person remembers anything.
+        """
+        with index.lock:
+            now = state_of(session, group)
+            index.known(TURNS, now)
+            self._fade(session, group, index, day)
+            known = index.states.get(TURNS)
+            if now is not None and now != known:
+                after = -1 if known is None else known.revision
+                index.bar(deleted(session, group))
+                index.take(read_turns(session, group, index.faded, after=after))
+                index.take(read_insights(session, group, after=after))
+                index.states[TURNS] = now
+            return now is not None
 
     async def _catch_up(self, reader: GroupReader, found: GroupState, index: PersonIndex) -> None:
         """Read what was written since the last time; what another call has read meanwhile is not read in again."""
@@ -224,23 +242,6 @@ class GraphitiMemory(IndexedMemory):
 def _worlds(session: Session) -> set[str]:
     """Those that have begun, and the one that begins by itself."""
     return {MAIN_WORLD, *session.exec(select(WorldRow.id))}
-
-
-def _catch_up_turns(session: Session, group: Group, index: PersonIndex) -> bool:
-    """Read the turns of the conversations that were closed since the last time, and the insights since then; and what
-    authors have deleted. Whether
-    the person remembers anything.
-    """
-    with index.lock:
-        now = state_of(session, group)
-        known = index.known(TURNS, now)
-        if now is not None and now != known:
-            after = -1 if known is None else known.revision
-            index.bar(deleted(session, group))
-            index.take(read_turns(session, group, after=after))
-            index.take(read_insights(session, group, after=after))
-            index.states[TURNS] = now
-        return now is not None
 
 
 def _is_behind(held: State | None, now: State | None) -> bool:

@@ -41,6 +41,7 @@ from tests.memory.contract import (
     statements,
     tell,
 )
+from tests.memory.fading import FADING, FadingContract
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.servers.neo4j import Neo4jServer
 from tests.servers.sqlite import put_migrated
@@ -99,6 +100,20 @@ class TestMemoryStore(HeardContract):
 
     def new_store(self) -> GraphitiMemory:
         return graph_on(self.server, FakeEmbedder(), self.database)
+
+
+class TestFading(FadingContract):
+    """What fades there, and in our own database beside it."""
+
+    @pytest.fixture(autouse=True)
+    def _empty(self, neo4j_server: Neo4jServer) -> None:
+        empty(neo4j_server)
+        self.server = neo4j_server
+
+    def new_store(self) -> GraphitiMemory:
+        return GraphitiMemory(
+            self.database, connection_to(self.server), FakeEmbedder(), installation="ours", fading=FADING
+        )
 
 
 class To:

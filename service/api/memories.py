@@ -1,7 +1,7 @@
 """Owns the endpoints by which an author gives a person a past, searches a memory, and changes one memory at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request, Response
@@ -50,6 +50,7 @@ MemoryId = Annotated[
     str, Path(max_length=300, description="`id` of the memory, as lists and searches tell it", examples=["fact.9f0a"])
 ]
 About = Annotated[str | None, Query(max_length=100, description="About whom or what: a person's id, or any name")]
+Forgotten = Annotated[bool, Query(description="What has faded, too; `forgotten_at` says since when")]
 Most = Annotated[int, Query(ge=1, le=1000, description="At most so many")]
 
 _PAST = {
@@ -133,6 +134,7 @@ async def search_memory(
     k: Annotated[int, Query(ge=1, le=100, description="At most so many hits")] = 10,
     kinds: Kinds = None,
     history: Annotated[bool, Query(description="Facts that no longer hold, too")] = False,
+    forgotten: Forgotten = False,
 ) -> SearchOut:
     """Search what a person remembers, as its own recall does, over facts, turns and summaries; each hit with the
     caller's own id, what its score is made of, and since and until when it is true.
@@ -153,8 +155,11 @@ async def search_memory(
         partner_id=named,
         limit=k,
         history=history,
+        forgotten=forgotten,
+        now=world.now,
     )
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, (one.item for one in found)))
+    gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
     return SearchOut(
         person_id=person_id,
         query=query,
@@ -162,7 +167,7 @@ async def search_memory(
         now=world.now,
         as_of=moment,
         found=any(one.bears for one in found),
-        hits=[_hit(one, world, given) for one in found],
+        hits=[_hit(one, world, given, gone) for one in found],
     )
 
 
@@ -192,14 +197,16 @@ async def list_memories(
     about: About = None,
     after: After = None,
     limit: Most = 100,
+    forgotten: Forgotten = False,
 ) -> MemoriesPage:
-    """A person's memories one by one, the latest first, with what has ended: facts, turns it heard, summaries. And
-    whether vectors, or the memory graph, are behind.
+    """A person's memories one by one, the latest first, with what has ended: facts, turns it heard, summaries, and
+    insights. And whether vectors, or the memory graph, are behind.
     """
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
     group = Group(world_id=world_id, person_id=person_id)
-    items = await deps.conversation.memory.items(group, world.now)
+    items = await deps.conversation.memory.items(group, world.now, forgotten=forgotten)
+    gone = await deps.conversation.memory.forgotten(group, world.now) if forgotten else {}
     wanted = await asyncio.to_thread(_listed, items, world, frozenset(kinds or Kind), about)
     found, following = cut(wanted, memory_id, after, limit)
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, found))
@@ -208,18 +215,18 @@ async def list_memories(
         total=len(wanted),
         waiting=await deps.conversation.database.read(lambda s: _waiting(s, group)),
         pending_vectors=await deps.conversation.memory.pending_vectors(group, world.now),
-        items=[_item(one, world, given) for one in found],
+        items=[_item(one, world, given, gone) for one in found],
         next=following,
     )
 
 
 @router.get("/people/{person_id}/memories/{memory_id}", response_model=MemoryItemOut, responses=describe(404))
 async def read_memory_item(person_id: Slug, memory_id: MemoryId, deps: Serving, world_id: WorldId) -> MemoryItemOut:
-    """One memory of a person, as it is now."""
+    """One memory of a person, as it is now; one that has faded, too."""
     world = await deps.read(world_id, lambda _, world: world)
     world.cast.person(person_id)
     group = Group(world_id=world_id, person_id=person_id)
-    item = find(await deps.conversation.memory.items(group, world.now), memory_id)
+    item = find(await deps.conversation.memory.items(group, world.now, forgotten=True), memory_id)
     return await _shown(deps, world, group, item)
 
 
@@ -234,7 +241,8 @@ async def change_memory_item(
     reason: Reason = "",
 ) -> MemoryItemOut:
     """An author's hand on one memory: what it says, how important it is, until when it is true. It is found by its new
-    words, and no longer by its old ones; the audit keeps both.
+    words, and no longer by its old ones; the audit keeps both. It does not fade from then on, and one that has faded is
+    remembered again.
 
     Only what the person remembers is changed: the record of a conversation keeps what was said in it. A turn from which
     facts were taken has them answer for it, so change those.
@@ -338,7 +346,7 @@ def _waiting(session: Session, group: Group) -> int:
 
 async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: Item) -> MemoryItemOut:
     given = await deps.conversation.database.read(lambda s: seeds_of(s, group, [item]))
-    return _item(item, world, given)
+    return _item(item, world, given, await deps.conversation.memory.forgotten(group, world.now))
 
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
@@ -368,12 +376,16 @@ def _person_named(world: WorldView, named: str) -> str | None:
     return named if named in world.cast.npcs or named in world.cast.characters else None
 
 
-def _hit(found: Recalled, world: WorldView, given: dict[str, SeedRow]) -> HitOut:
-    shown = _item(found.item, world, given).model_dump()
+_Gone = Mapping[tuple[Kind, str], WorldTime]
+"""Since when what has faded is forgotten."""
+
+
+def _hit(found: Recalled, world: WorldView, given: dict[str, SeedRow], gone: _Gone) -> HitOut:
+    shown = _item(found.item, world, given, gone).model_dump()
     return HitOut(**shown, score=found.score, parts=dict(found.parts), bears=found.bears)
 
 
-def _item(item: Item, world: WorldView, given: dict[str, SeedRow]) -> MemoryItemOut:
+def _item(item: Item, world: WorldView, given: dict[str, SeedRow], gone: _Gone) -> MemoryItemOut:
     line = given.get(memory_id(item))
     every: dict[str, Any] = dict.fromkeys(MemoryItemOut.model_fields)
     every |= {
@@ -385,6 +397,7 @@ def _item(item: Item, world: WorldView, given: dict[str, SeedRow]) -> MemoryItem
         "conversation_id": item.conversation_id or None,
         "at": _since(item),
         "ago": views.ago_in(_since(item), world),
+        "forgotten_at": gone.get(key_of(item)),
     }
     return MemoryItemOut(**every | _own(item))
 

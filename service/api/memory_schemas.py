@@ -75,6 +75,9 @@ class MemoryItemOut(Out):
     ended_at: WorldTimeText | None = Field(
         description="of a fact: the world time at which its end was learned; null: none was"
     )
+    forgotten_at: WorldTimeText | None = Field(
+        description="the world time since which it has faded; null: it is remembered"
+    )
 
 
 class HitOut(MemoryItemOut):

@@ -111,7 +111,7 @@ async def _change_once(
 ) -> Item | None:
     """Raises: _Moved: something was learned or changed meanwhile."""
     state, world = await database.read(lambda s: (state_of(s, group), worlds.open(s, group.world_id)))
-    items = await memory.items(group, world.now)
+    items = await memory.items(group, world.now, forgotten=True)
     item = find(items, wanted)
 
     def work(session: Session) -> Item | None:

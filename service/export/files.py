@@ -40,10 +40,11 @@ def span_of(day: str | None, since: str | None, until: str | None, *, day_starts
         NoSuchTime: an option is no date or time.
     """
     if day is not None:
-        begins = WorldTime(_time("--day", day) // MINUTES_PER_DAY * MINUTES_PER_DAY + day_starts)
+        begins = WorldTime(named_time("--day", day) // MINUTES_PER_DAY * MINUTES_PER_DAY + day_starts)
         return Span(since=begins, until=WorldTime(begins + MINUTES_PER_DAY))
     return Span(
-        since=None if since is None else _time("--from", since), until=None if until is None else _time("--to", until)
+        since=None if since is None else named_time("--from", since),
+        until=None if until is None else named_time("--to", until),
     )
 
 
@@ -163,7 +164,8 @@ def _is_sqlite(settings: Settings) -> bool:
     return _url(settings).startswith("sqlite")
 
 
-def _time(option: str, value: str) -> WorldTime:
+def named_time(option: str, value: str) -> WorldTime:
+    """The world time that an option of the command line names. Raises: NoSuchTime."""
     try:
         return parse_time(value)
     except BadWorldTime as exc:

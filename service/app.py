@@ -20,6 +20,7 @@ from service.api import (
     memories,
     memory_graph,
     people,
+    player,
     problem,
     why,
     world,
@@ -160,6 +161,7 @@ def create_app(
     problem.install(app)
     for router in (
         conversations.router,
+        player.router,
         world.router,
         world_list.router,
         events.router,

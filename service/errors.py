@@ -21,6 +21,7 @@ KataribeError
 │   ├── NoWayThere                no open way leads there
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
+│   ├── NotYourTurn               it is not for the human to speak now
 │   ├── Walking                   the person is on the way
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
 │   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
@@ -214,6 +215,12 @@ class WrongPhase(Conflict):
     """Facts: `conversation_id`, `phase`, `wanted`."""
 
     slug = "wrong-phase"
+
+
+class NotYourTurn(Conflict):
+    """Facts: `person`, `partner`, `conversation_id`."""
+
+    slug = "not-your-turn"
 
 
 class Walking(Conflict):

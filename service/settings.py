@@ -141,6 +141,8 @@ class WorldSettings(BaseModel):
     how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
     at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
     promise to it. `reflection`: people think over what they lived through, by one call of the closing's model a night.
+    `silence_minutes` (of the machine) and `silence_world_minutes`: a human who says nothing for so long has left the
+    conversation; 0: never.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -154,6 +156,8 @@ class WorldSettings(BaseModel):
     promise_kept: int = Field(default=5, ge=0, le=100)
     promise_broken: int = Field(default=-8, ge=-100, le=0)
     reflection: bool = True
+    silence_minutes: float = Field(default=15, ge=0)
+    silence_world_minutes: int = Field(default=240, ge=0)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):
@@ -210,6 +214,7 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
     max_turns: int = Field(default=10, ge=1, le=50)
+    max_turns_with_player: int = Field(default=50, ge=1, le=100)
     keep_prompts: bool = False
     api_key: SecretStr | None = None
     allowed_hosts: list[str] = []

@@ -1,5 +1,6 @@
 """Owns the endpoints of conversations: start, read, end, close again, and the live stream."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
@@ -17,13 +18,13 @@ from service.api.stream import DESCRIBED, EventStream, events_of
 from service.conversation.closing import reopen
 from service.conversation.context import Goal
 from service.conversation.ending import OPENER, PARTNER
-from service.conversation.start import Start
+from service.conversation.start import PlayerStart, Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
 from service.errors import Invalid, ModelNotConfigured
 from service.locales import Phrase
 from service.people.worlds import WorldView
-from service.runtime.client_actions import talk
+from service.runtime.client_actions import talk, talk_with_player
 from service.runtime.world_session import WorldSession
 from service.store.idempotency import once
 from service.store.phase import EndReason, Phase
@@ -40,6 +41,7 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 
 _TALKS: dict[str, Example] = {
     "about what the character chooses": {"value": {"character_id": "aoi", "partner_id": "npc_taro"}},
+    "as a player": {"value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"}},
     "with a goal": {
         "value": {
             "character_id": "aoi",
@@ -73,17 +75,18 @@ async def start_conversation(
 
     The answer comes at once (202); the two talk on their own. `GET /conversations/{id}` and its events show how it
     goes. With `wait=true` the answer is the closed conversation (200).
+
+    In mode `player` a player begins, and the conversation waits for what it says (`POST /conversations/{id}/say`).
     """
-    wanted = _wanted(body, deps)
+    begin = _beginning(body, deps)
     if deps.conversation.models.for_role("character").name == "none":
         raise ModelNotConfigured
     request = once_of(world_id, key, "start", body.model_dump())
-    names = deps.conversation.models.names()
 
     def work(session: Session, world_session: WorldSession) -> str:
         def insert() -> dict[str, Any]:
             deps.conversation.budget.require_talk(session)
-            return {"conversation_id": talk(session, world_session, wanted, names).id}
+            return {"conversation_id": begin(session, world_session).id}
 
         return str(once(session, request, insert)["conversation_id"])
 
@@ -215,16 +218,38 @@ def _last(session: Session, world_id: str, cursor: str) -> ConversationRow:
     return row
 
 
-def _wanted(body: StartIn, deps: ApiDependencies) -> Start:
+def _beginning(body: StartIn, deps: ApiDependencies) -> Callable[[Session, WorldSession], ConversationRow]:
+    """How the conversation begins that is asked for. Raises: Invalid."""
+    names = deps.conversation.models.names()
+    partner_id = body.partner_id or body.npc_id
+    if partner_id is None or body.npc_id not in (None, partner_id):
+        raise Invalid(field="body.partner_id", reason=Phrase("answers.invalid_fields.one_partner"))
+    if body.mode == "player":
+        played = _by_player(body, partner_id, deps)
+        return lambda session, world_session: talk_with_player(session, world_session, played, names)
+    wanted = _wanted(body, partner_id, deps)
+    return lambda session, world_session: talk(session, world_session, wanted, names)
+
+
+def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerStart:
+    player_id = body.player_id or body.character_id
+    if player_id is None or body.character_id not in (None, player_id):
+        raise Invalid(field="body.player_id", reason=Phrase("answers.invalid_fields.one_player"))
+    if body.goal is not None or body.success_criteria is not None:
+        raise Invalid(field="body.goal", reason=Phrase("answers.invalid_fields.goal_of_player"))
+    most = body.max_turns or deps.conversation.settings.max_turns_with_player
+    return PlayerStart(player_id=player_id, partner_id=partner_id, max_turns=most)
+
+
+def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
+    if body.character_id is None or body.player_id is not None:
+        raise Invalid(field="body.character_id", reason=Phrase("answers.invalid_fields.one_character"))
     if (body.goal is None) != (body.success_criteria is None):
         missing = "goal" if body.goal is None else "success_criteria"
         raise Invalid(field=f"body.{missing}", reason=Phrase("answers.invalid_fields.goal_and_criteria"))
     goal = None
     if body.goal is not None and body.success_criteria is not None:
         goal = Goal(goal=body.goal, success_criteria=body.success_criteria)
-    partner_id = body.partner_id or body.npc_id
-    if partner_id is None or body.npc_id not in (None, partner_id):
-        raise Invalid(field="body.partner_id", reason=Phrase("answers.invalid_fields.one_partner"))
     return Start(
         character_id=body.character_id,
         partner_id=partner_id,

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, computed_field
 from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Importance, Mood
+from service.conversation.human import WORDS_MAX
 from service.conversation.prompt import Emotion
 from service.locales import Language
 from service.memory.extraction import Mode
@@ -19,9 +20,15 @@ Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
 
 
 class StartIn(In):
-    """Who talks to whom, and why. Without a goal the character sets one itself."""
+    """Who talks to whom, and why. Without a goal the character sets one itself; a player has none."""
 
-    character_id: Slug = Field(description="id of the character that begins the talk")
+    mode: Literal["models", "player"] = Field(
+        default="models", description="models: a character begins, models speak for both; player: a player begins"
+    )
+    character_id: Slug | None = Field(
+        default=None, description="id of the character that begins the talk; of no use with a player"
+    )
+    player_id: Slug | None = Field(default=None, description="id of the player that begins the talk, in mode player")
     partner_id: Slug | None = Field(default=None, description="whom it talks to: an NPC, or another character")
     npc_id: Slug | None = Field(default=None, description="an older name of `partner_id`")
     goal: Text | None = Field(
@@ -38,6 +45,24 @@ class StartIn(In):
         default=None,
         description="after so many turns the talk ends at the latest; left out: as the service's settings say",
     )
+
+
+class SayIn(In):
+    """What a human says."""
+
+    text: str = Field(max_length=WORDS_MAX, description="the words", examples=["How is the boat coming along?"])
+    message_id: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="the client's own name for the message: sent twice, it is said once"
+    )
+    person_id: Slug | None = Field(
+        default=None, description="for whom the human speaks; left out: the one whose words are awaited"
+    )
+
+
+class SpeakerIn(In):
+    """For whom a human speaks from now on, or no longer."""
+
+    person_id: Slug = Field(description="id of one who takes part")
 
 
 class TickIn(In):
@@ -262,9 +287,13 @@ class ConversationOut(_WithPartner):
     """A conversation without its turns."""
 
     id: str = Field(description="id of the conversation")
-    character_id: str = Field(description="id of the character that began it")
-    character_name: str = Field(description="name of the character that began it")
-    partner_kind: Literal["npc", "character"] = Field(description="who the partner is: two characters can talk, too")
+    character_id: str = Field(description="id of the character, or player, that began it")
+    character_name: str = Field(description="name of who began it")
+    partner_kind: Literal["npc", "character", "player"] = Field(
+        description="who the partner is: two characters can talk, too"
+    )
+    mode: Literal["models", "player"] = Field(description="player: a human speaks in it; models: models speak for both")
+    awaits: str | None = Field(description="id of the person whose words a human is to find next; null: nobody's")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")
     node_id: str = Field(description="the node at which the character stands")
     phase: Phase = Field(description="where it stands: spoken, being remembered, remembered, or the remembering failed")
@@ -300,6 +329,14 @@ class PromptOut(Out):
     model: str = Field(description="who answered")
     text: str = Field(description="what it said")
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
+
+
+class SaidOut(Out):
+    """What a human said, and what was answered."""
+
+    turn: TurnOut = Field(description="the human's turn")
+    answer: TurnOut | None = Field(description="the answer, with wait=true; null: there is none yet, or it is over")
+    conversation: ConversationOut = Field(description="the conversation as it stands")
 
 
 class ConversationDetail(ConversationOut):

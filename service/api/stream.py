@@ -76,7 +76,7 @@ async def events_of(
                 return
             while (moment := await listener.next(QUIET_SECONDS)) is not None:
                 if isinstance(moment, Speaking) and moment.turn >= seen:
-                    yield _event("speaking", asdict(moment))
+                    yield _event("speaking", _told(moment))
                 elif isinstance(moment, Said) and moment.row.turn == seen:
                     seen += 1
                     yield _event("turn", TurnOut.model_validate(moment.row), id=str(seen))
@@ -89,6 +89,10 @@ async def events_of(
                     return
             else:
                 yield KEEPALIVE_COMMENT
+
+
+def _told(moment: Speaking) -> dict[str, object]:
+    return {name: value for name, value in asdict(moment).items() if name != "utterance_id"}
 
 
 def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:

@@ -168,7 +168,7 @@ async def _recall(
     person_id, partner_id = pair
     known, found = await asyncio.gather(
         remembered(deps.memory, world, person_id, query, limit=MEMORIES_SHOWN, partner_id=partner_id),
-        ask_each(deps.memory, world, person_id, partner_id, asks),
+        ask_each(deps.memory, world, person_id, partner_id, {} if person_id in world.cast.players else asks),
     )
     liked = before.attitude(person_id, partner_id, world.now).affinity
     keeps = discretion(world.cast.person(person_id), partner_id, liked)

@@ -27,6 +27,10 @@ TRIES = 3
 """How often a turn or a closing is tried that fails with an error nobody expects."""
 
 
+MOST_GATHERED = 1000
+"""Of so many conversations at once it is kept in memory what their people know."""
+
+
 class Engine:
     """Speaks the turns of conversations and closes them. It keeps nothing but what those that run know already."""
 
@@ -35,17 +39,22 @@ class Engine:
         self._gathered: dict[ConversationKey, Gathered] = {}
         self._tries: Counter[ConversationKey] = Counter()
 
-    async def converse(self, key: ConversationKey) -> None:
-        """Hold the conversation to its end, from the turns that are committed already.
+    async def converse(self, key: ConversationKey) -> bool:
+        """Hold the conversation, from the turns that are committed already, to its end, or until a human is to speak.
+        True: it has ended.
 
         Whatever a model does ends the conversation in a known state; it never becomes dialogue.
         """
-        said = await self._read(key)
+        waits = False
         try:
-            while said is not None:
+            said = await self._read(key)
+            while said is not None and said.row.awaits is None:
                 said = await self._speak(said, None)
+            waits = said is not None and said.row.phase == Phase.RUNNING
         finally:
-            self._gathered.pop(key, None)
+            if not waits:
+                self._gathered.pop(key, None)
+        return not waits
 
     async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
         """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will
@@ -99,7 +108,7 @@ class Engine:
             return None
         role: Role = "character"
         try:
-            known = await self._known(said)
+            known = await self._known(said, seat)
             role = known.contexts[seat].speaker.kind
             now_said = await speak(self._deps, known, said, seat, at)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
@@ -126,8 +135,10 @@ class Engine:
         del self._tries[key]
         return Unexpected(tries=TRIES, reason=f"{type(error).__name__}: {error}")
 
-    async def _known(self, said: Transcript) -> Gathered:
+    async def _known(self, said: Transcript, seat: int) -> Gathered:
         known = self._gathered.get(said.row.key)
-        if known is None:
+        if known is None or seat not in known.contexts:
             known = self._gathered[said.row.key] = await gather(self._deps, said)
+            if len(self._gathered) > MOST_GATHERED:  # a human may never come back: it is gathered anew for who does
+                self._gathered.pop(next(iter(self._gathered)))
         return known

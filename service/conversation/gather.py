@@ -1,7 +1,7 @@
 """Owns what the two know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from service.content.profile import Mood
 from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.ending import OPENER, PARTNER
+from service.conversation.ending import OPENER
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.prompt import Record, render_record
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
@@ -25,6 +25,7 @@ from service.people.attitude import moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
+from service.store.phase import Speaker
 from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
 from world.actions import BUILT_IN
 from world.time import WorldTime
@@ -42,12 +43,14 @@ TODAY_TOKENS = 120
 @dataclass(frozen=True, kw_only=True)
 class Gathered:
     """What does not change while the people of a conversation talk, by seat: what each knows, and how its prompts
-    begin. `world` is as it was when they met.
+    begin: of those for whom a model speaks. `world` is as it was when they met. `kept` are the persons whose records
+    are stored.
     """
 
     world: WorldView
-    contexts: tuple[PromptContext, ...]
-    records: tuple[Record, ...]
+    contexts: Mapping[int, PromptContext]
+    records: Mapping[int, Record]
+    kept: set[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +68,7 @@ class _Rows:
 
 
 async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
-    """Recall for both speakers. The long-term memory being away does not keep them from talking.
+    """Recall for those for whom a model speaks. The long-term memory being away does not keep them from talking.
 
     Where the living world holds the conversation, all is as it was when it began, whatever the world's clock shows. Who
     has spoken already goes on from the record that was kept.
@@ -75,39 +78,45 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     """
     row, world = said.row, world_of(said.row, said.world, said.row.started_at)
     _require_there(world, row)
-    opener_id, partner_id = row.person_ids
+    seats = [one.seat for one in row.participants if one.speaker == Speaker.MODEL]
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
     limit = deps.settings.memory.recall_limit
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
     kinds = set(Kind) if query else FACTS
-    rows, own, others, heard = await asyncio.gather(
+
+    def about_partner(seat: int) -> Awaitable[list[Recalled]]:
+        asked, sought = (query, kinds) if seat == OPENER else ("", FACTS)
+        owner_id, partner_id = row.person_ids[seat], row.person_ids[1 - seat]
+        return remembered(deps.memory, world, owner_id, asked, limit=limit, partner_id=partner_id, kinds=sought)
+
+    known, rows, heard = await asyncio.gather(
+        asyncio.gather(*(about_partner(seat) for seat in seats)),
         deps.database.read(lambda s: _rows(s, deps, world, row)),
-        remembered(deps.memory, world, opener_id, query, limit=limit, partner_id=partner_id, kinds=kinds),
-        remembered(deps.memory, world, partner_id, "", limit=limit, partner_id=opener_id),
-        remembered(deps.memory, world, opener_id, query, limit=limit if query else 0, kinds=kinds),
+        remembered(deps.memory, world, row.opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
     discreet = _discretion(world, row, rows)
     rows = _discreetly(rows, discreet)
-    own, heard = discreet[opener_id].known(own), discreet[opener_id].known(heard)
-    opener = _context(world, row, rows, OPENER, own, discreet[opener_id])
-    others = discreet[partner_id].known(others)
-    partner = _context(world, row, rows, PARTNER, others, discreet[partner_id])
-    bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(opener), *opener.known))
-    opener = replace(opener, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
-    contexts = (opener, partner)
-    records = tuple(
-        rows.records.get(context.speaker.id) or render_record(context, _knows(world, rows, context, found))
-        for context, found in ((opener, (*own, *heard)), (partner, others))
-    )
-    return Gathered(world=world, contexts=contexts, records=records)
+    contexts, records = dict[int, PromptContext](), dict[int, Record]()
+    for seat, recalled in zip(seats, known, strict=True):
+        person_id = row.person_ids[seat]
+        found = discreet[person_id].known(recalled)
+        context = _context(world, row, rows, seat, found, discreet[person_id])
+        if seat == OPENER:
+            heard = discreet[person_id].known(heard)
+            bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
+            context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
+            found = [*found, *heard]
+        contexts[seat] = context
+        records[seat] = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
+    return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
 
 def _require_there(world: WorldView, row: ConversationRow) -> None:
     """Raises: NotFound."""
-    world.character(row.opener_id)
-    world.cast.person(row.partner_id)
+    for person_id in row.person_ids:
+        world.cast.person(person_id)
     if row.node_id not in world.map.nodes:
         raise NotFound(kind="node", id=row.node_id)
 

@@ -12,7 +12,7 @@ from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
-from service.conversation.stream import Ended, Said, Speaking
+from service.conversation.stream import Discarded, Ended, Said, Speaking
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role, TextListener
@@ -61,7 +61,7 @@ async def speak(
         return None
     now_said = await _commit(deps, known, said, seat, utterance, at)
     if now_said is not None:
-        deps.stream.tell(row.key, Said(row=now_said.turns[-1]))
+        deps.stream.tell(row.key, Said(row=now_said.turns[-1], utterance_id=utterance.id))
         if now_said.row.end_reason is not None:
             deps.stream.tell(row.key, Ended(reason=EndReason(now_said.row.end_reason)))
     return now_said
@@ -72,7 +72,7 @@ async def finish(
 ) -> None:
     """End it, unless the client did so, or somebody forgot it, in the same moment."""
     try:
-        await deps.database.write(lambda s: end(s, deps.worlds, row.world_id, row.id, reason, failure))
+        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure))
     except (WrongPhase, NotFound):
         return
     deps.stream.tell(row.key, Ended(reason=reason))
@@ -80,6 +80,7 @@ async def finish(
 
 @dataclass(frozen=True, kw_only=True)
 class _Utterance:
+    id: str
     answer: Answer[Any]
     note: str
     reminded: list[str]
@@ -100,23 +101,25 @@ async def _utter(
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     context = replace(context, reminded=lines_of_it, stance_now=stance_now)
-    answer, note = await _ask(deps, said.row, known.records[seat], context)
-    fault = _fault(context, answer.value.utterance)
+    name = f"{len(said.turns)}.{said.row.attempts}"
+    answer, note = await _ask(deps, said.row, known.records[seat], context, name)
+    fault = _fault(said.row, context, answer.value.utterance)
     if fault is not None:
-        spent = answer.usage
+        deps.stream.tell(said.row.key, Discarded(utterance_id=name))
+        name, spent = f"{name}.again", answer.usage
         try:
-            answer, note = await _ask(deps, said.row, known.records[seat], replace(context, nudge=fault))
+            answer, note = await _ask(deps, said.row, known.records[seat], replace(context, nudge=fault), name)
         except ModelError as exc:
             exc.usage += spent
             raise
         answer = replace(answer, usage=spent + answer.usage)
-        fault = _fault(context, answer.value.utterance)
+        fault = _fault(said.row, context, answer.value.utterance)
     if fault == "repeated":
         raise Stalled(answer.usage)
     if fault == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     spent_ms = round((time.perf_counter() - begun) * 1000)
-    return _Utterance(answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
+    return _Utterance(id=name, answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
 
 
 def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
@@ -143,38 +146,48 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
 
 
 async def _ask(
-    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext
+    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, utterance_id: str
 ) -> tuple[Answer[Any], str]:
-    """The answer, and the note before the turn it was asked with.
+    """The answer, and the note before the turn it was asked with. A client's conversation is streamed, for it may
+    begin to listen at any moment; one of the living world where somebody listens.
 
     Raises:
         ModelError: the model failed, or said nothing at all.
     """
     note = render_note(context)
     prompt = replace(speaker_prompt(context, record, note), thread="/".join(row.key))
-    answer = await deps.models.for_role(prompt.role).complete(prompt, _listener(deps, row, context))
+    is_heard = row.clock_policy == ClockPolicy.NONE or deps.stream.has_listener(row.key)
+    listener = _listener(deps, row, context, utterance_id) if is_heard else None
+    answer = await deps.models.for_role(prompt.role).complete(prompt, listener)
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer, note
 
 
-def _listener(deps: ConversationDependencies, row: ConversationRow, context: PromptContext) -> TextListener:
+def _listener(
+    deps: ConversationDependencies, row: ConversationRow, context: PromptContext, utterance_id: str
+) -> TextListener:
     key, speaker, turn = row.key, context.speaker, len(context.lines)
 
     def on_text(text: str, _: str | None) -> None:
-        speaking = Speaking(turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text)
+        speaking = Speaking(
+            utterance_id=utterance_id, turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text
+        )
         deps.stream.tell(key, speaking)
 
     return on_text
 
 
-def _fault(context: PromptContext, utterance: str) -> Nudge | None:
+def _fault(row: ConversationRow, context: PromptContext, utterance: str) -> Nudge | None:
+    """What is wrong with the utterance. A human who asks the same again may be answered the same again."""
     profile = context.speaker
     told = (*profile.facts, *context.secrets, *profile.lines)
     authored = (profile.name, profile.personality, profile.custom_prompt, *told)
     if breaks_character(utterance, authored):
         return "broke_character"
-    if is_repetition(utterance, (line.text for line in context.lines if line.speaker_id == profile.id)):
+    if not row.has_human and is_repetition(
+        utterance, (line.text for line in context.lines if line.speaker_id == profile.id)
+    ):
         return "repeated"
     return None
 
@@ -211,10 +224,13 @@ async def _commit(
         duration_ms=spoken.duration_ms,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
-    prompts = () if said.turns else [known.records[i].row(row.key, who) for i, who in enumerate(row.person_ids)]
-    return await deps.database.write(
+    new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}
+    prompts = [record.row(row.key, person_id) for person_id, record in new.items()]
+    now_said = await deps.database.write(
         lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts)
     )
+    known.kept.update(new)
+    return now_said
 
 
 async def _count(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, delete, select
 
 from service.conversation.context import Goal
+from service.conversation.ending import OPENER
+from service.conversation.waiting import let_speak
 from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase
@@ -15,7 +17,7 @@ from service.people.worlds import WorldView
 from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
 from service.store.insert import insert_rows
-from service.store.phase import ClockPolicy, Phase
+from service.store.phase import ClockPolicy, Phase, Speaker
 from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from world.errors import Unreachable
@@ -32,6 +34,16 @@ class Start:
     partner_id: str
     goal: Goal | None = None
     max_turns: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayerStart:
+    """Which player opens a conversation with whom. `place_waived`: wherever the two are."""
+
+    player_id: str
+    partner_id: str
+    max_turns: int
+    place_waived: bool = False
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -54,6 +66,33 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
     require_free(session, world, wanted.character_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
     return _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id(), engaged=())
+
+
+def start_with_player(
+    session: Session, world: WorldView, wanted: PlayerStart, models: dict[Role, str]
+) -> ConversationRow:
+    """Insert a conversation that a player opens: it waits for the player's words. The caller has locked the world, and
+    commits.
+
+    A player that stands nowhere speaks from where its partner is. Where the place is waived, nobody is engaged: many
+    may talk to the partner at once.
+
+    Raises:
+        NotFound: there is no such player or partner.
+        Invalid: the player is to talk to itself.
+        Busy, Walking, NotBeside, NoWayThere: as `start`.
+    """
+    player = world.cast.player(wanted.player_id)
+    if wanted.partner_id == player.id:
+        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+    partner = world.cast.actor(wanted.partner_id)
+    plain = Start(character_id=player.id, partner_id=partner.id, max_turns=wanted.max_turns)
+    pair = (player.id, partner.id)
+    if not wanted.place_waived:
+        require_free(session, world, *pair)
+    node_id = _near(session, world, partner.id) if wanted.place_waived else _stands(session, world, partner.id)
+    engaged = pair if wanted.place_waived else ()
+    return _insert(session, world, plain, node_id, models, ClockPolicy.NONE, new_id(), engaged=engaged, human=player.id)
 
 
 def start_talk(
@@ -99,8 +138,9 @@ def _insert(
     talk_id: str | None = None,
     *,
     engaged: Collection[str],
+    human: str | None = None,
 ) -> ConversationRow:
-    """`engaged` are those who talk elsewhere already, and stay engaged there."""
+    """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     pair = (wanted.character_id, wanted.partner_id)
     people = person_rows(session, world.id, pair)
     row = ConversationRow(
@@ -124,10 +164,12 @@ def _insert(
             conversation_id=conversation_id,
             person_id=person_id,
             seat=seat,
+            speaker=Speaker.HUMAN if person_id == human else Speaker.MODEL,
             night=night_of(world, people[person_id]),
         )
         for seat, person_id in enumerate(pair)
     ]
+    let_speak(row, OPENER, world)
     engagements = [
         EngagementRow(world_id=world.id, person_id=person_id, conversation_id=conversation_id)
         for person_id in pair
@@ -190,6 +232,12 @@ def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
         partner_node_id=there,
         walk_minutes=minutes,
     )
+
+
+def _near(session: Session, world: WorldView, person_id: str) -> str:
+    """The node where the person is, or the last one it came by."""
+    post = world.map.posts.get(person_id)
+    return post if post is not None else node_at(segment_of(session, world, person_id), world.now)
 
 
 def _stands(session: Session, world: WorldView, person_id: str) -> str:

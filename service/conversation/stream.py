@@ -15,8 +15,11 @@ from service.store.tables import ConversationKey, TurnRow
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Speaking:
-    """An utterance in the making: `text` is all of it so far, and replaces what was told of this turn before."""
+    """An utterance in the making: `text` is all of it so far, and replaces what was told of this turn before.
+    `utterance_id` names the attempt to speak the turn.
+    """
 
+    utterance_id: str
     turn: int
     speaker_id: str
     speaker_name: str
@@ -24,10 +27,18 @@ class Speaking:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Discarded:
+    """What was told of an utterance in the making counts no more: the turn is spoken anew."""
+
+    utterance_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
-    """A turn that is committed."""
+    """A turn that is committed; `utterance_id` names the attempt that became it, "": a human found its words."""
 
     row: TurnRow
+    utterance_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +60,7 @@ class Stopped:
     """The service stops: nothing more is told in this process."""
 
 
-Moment = Speaking | Said | Ended | Settled | Stopped
+Moment = Speaking | Discarded | Said | Ended | Settled | Stopped
 
 QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
@@ -77,6 +88,10 @@ class Stream:
         for everything in self._hear_all:
             if not isinstance(moment, Speaking) or everything.qsize() < QUEUE_LIMIT:
                 everything.put_nowait((key, moment))
+
+    def has_listener(self, key: ConversationKey) -> bool:
+        """Whether anybody here is told what happens in the conversation."""
+        return bool(self._hear_all) or key in self._listeners
 
     @contextmanager
     def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[ConversationKey, Moment]]]:

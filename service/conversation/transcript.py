@@ -13,6 +13,7 @@ from service.conversation.context import Goal, Line
 from service.conversation.ending import OPENER, Spoken, next_step
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
+from service.conversation.waiting import let_speak
 from service.errors import KataribeError, NotFound, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
@@ -227,10 +228,23 @@ def commit_turn(
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal
-    now_said = Transcript(row=row, turns=[*said.turns, turn], world=then)
+    return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then))
+
+
+def commit_words(session: Session, world: WorldView, said: Transcript, turn: TurnRow) -> None:
+    """Add a turn whose words a human found; `said` is held until the transaction ends."""
+    turn.at = world.now
+    insert_rows(session, [turn])
+    _go_on(session, said.row, world, Transcript(row=said.row, turns=[*said.turns, turn], world=world))
+
+
+def _go_on(session: Session, row: ConversationRow, world: WorldView, now_said: Transcript) -> Transcript:
+    """After a turn: the conversation ends, or the next one is to speak."""
     step = now_said.next_step
     if isinstance(step, EndReason):
         _end(session, row, world, step, said=len(now_said.turns))
+    else:
+        let_speak(row, step, world)
     return now_said
 
 
@@ -285,6 +299,7 @@ def _end(
         ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))
         world = world.at(max(world.now, ends))
     row.phase = Phase.CLOSING if said else Phase.CLOSED
+    row.awaits = None
     row.end_reason, row.failure = reason, failure
     row.ended_at = world.now
     row.closed_at = None if said else world.now

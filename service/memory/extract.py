@@ -134,6 +134,7 @@ def prepare(
             name=world.name_of(person_id),
             affinity=towards[person_id].affinity,
             mood=felt[person_id],
+            is_player=person_id in world.cast.players,
             attitude=towards[person_id],
             evidence=() if evidence is None else evidence[person_id],
             facts=_facts(

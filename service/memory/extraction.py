@@ -95,7 +95,7 @@ class Participant:
 
     `facts` are what its author wrote about it, then what it told about itself before; `memories` what it knew of
     the others, `sources` what it had heard of what it told. `affinity` is how it liked the partner, `mood` how it felt,
-    when they parted.
+    when they parted. Of a player only what it promised is asked: what a human feels and believes is its own affair.
     """
 
     ref: str
@@ -103,6 +103,7 @@ class Participant:
     name: str
     affinity: int
     mood: Mood
+    is_player: bool = False
     attitude: Attitude = STRANGERS
     evidence: tuple[tuple[Dimension, tuple[str, ...]], ...] = ()
     facts: tuple[KnownFact, ...] = ()

@@ -251,6 +251,7 @@ def _promised(extraction: ClosingExtraction, context: ClosingContext) -> frozens
 
 
 def _side(side: SideExtraction, view: _View, affinity_step: int, promised: frozenset[int]) -> ValidSide:
+    side = _promises_of_player(side, view.owner) if view.owner.is_player else side
     self_facts, no_self_facts = _sift(side.self_facts, partial(_self_fact, view))
     facts, no_facts = _sift(side.facts, partial(_fact, view))
     mid_term, no_mid_term = _sift(side.mid_term, partial(_mid_term, view, promised))
@@ -266,6 +267,19 @@ def _side(side: SideExtraction, view: _View, affinity_step: int, promised: froze
         commitments=commitments,
         rejected_self_facts=no_self_facts,
         rejected=(*no_facts, *no_mid_term, *no_commitments),
+    )
+
+
+def _promises_of_player(side: SideExtraction, owner: Participant) -> SideExtraction:
+    """The entry without all that a player was not asked for."""
+    return SideExtraction(
+        affinity=owner.affinity,
+        mood=owner.mood,
+        self_facts=[],
+        facts=[],
+        mid_term=[],
+        commitments=side.commitments,
+        attitude=None,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlmodel import Session
 
-from service.conversation.start import Start, start
+from service.conversation.start import PlayerStart, Start, start, start_with_player
 from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
@@ -73,6 +73,22 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
     for person_id in row.person_ids:
         if person_id in world_session.world.cast.characters:
             _hold(session, world_session, person_id)
+    return row
+
+
+def talk_with_player(
+    session: Session, world_session: WorldSession, wanted: PlayerStart, models: dict[Role, str]
+) -> ConversationRow:
+    """Let a player talk to somebody, who stands still until they are done; the caller commits.
+
+    Raises:
+        NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
+    """
+    if not wanted.place_waived:
+        require_not_talking(world_session, wanted.partner_id)
+    row = start_with_player(session, world_session.world, wanted, models)
+    if wanted.partner_id in world_session.world.cast.characters and not wanted.place_waived:
+        _hold(session, world_session, wanted.partner_id)
     return row
 
 

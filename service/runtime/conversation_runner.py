@@ -9,20 +9,22 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import tuple_
+from sqlalchemy import tuple_, update
 from sqlmodel import Session, col, select
 
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.stream import Settled
+from service.conversation.human import leave_in_silence
+from service.conversation.stream import Ended, Settled
+from service.conversation.waiting import silent
 from service.errors import BudgetExhausted
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.tasks import cancel, repeat
 from service.store.ids import new_id
 from service.store.lease import Lease
-from service.store.phase import ClockPolicy, Phase
+from service.store.phase import ClockPolicy, EndReason, Phase
 from service.store.tables import ConversationKey, ConversationRow
 
 _log = logging.getLogger(__name__)
@@ -30,7 +32,11 @@ _log = logging.getLogger(__name__)
 LEASE_SECONDS = 30.0
 SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
-_IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, col(ConversationRow.phase).in_(_DUE))
+_IS_DUE = (
+    col(ConversationRow.clock_policy) == ClockPolicy.NONE,
+    col(ConversationRow.phase).in_(_DUE),
+    col(ConversationRow.awaits).is_(None),
+)
 _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -68,6 +74,14 @@ class ConversationRunner:
             self._tasks[key] = task
             task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
+    def carry_on(self, key: ConversationKey) -> None:
+        """Carry the conversation on, for a human has spoken: also where this process is just about to let it go."""
+        task = self._tasks.get(key)
+        if task is None:
+            self.submit(key)
+        else:
+            task.add_done_callback(lambda _: self.submit(key))
+
     async def interrupt(self, key: ConversationKey) -> None:
         """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
         task = self._tasks.get(key)
@@ -83,13 +97,13 @@ class ConversationRunner:
             await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
     async def wait(self, key: ConversationKey) -> None:
-        """Return when the conversation is closed, its closing has failed, or it is forgotten."""
+        """Return when the conversation is closed, its closing has failed, it is forgotten, or waits for a human."""
         while True:
             task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
             row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
-            if (row is None or row.phase not in _DUE) and key not in self._tasks:
+            if (row is None or row.phase not in _DUE or row.awaits is not None) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
@@ -106,18 +120,24 @@ class ConversationRunner:
             _log.exception("conversation %s could not be carried on", key.conversation_id)
 
     async def _advance(self, key: ConversationKey) -> None:
-        await self._engine.converse(key)
-        await self._engine.close(key)
-        await self.outbox.deliver_conversation(key)
+        if await self._engine.converse(key):
+            await self._engine.close(key)
+            await self.outbox.deliver_conversation(key)
 
     async def _sweep(self) -> None:
         """Extend the leases of what is carried here, take up what nobody carries, and what waited for a new budget."""
         await self._reopen_unpaid()
+        for key in await self._deps.database.read(silent):
+            await self._leave_in_silence(key)
         mine = list(self._tasks)
         if mine:
             await self._deps.database.write(lambda s: _extend(s, self._id, mine))
         for key in await self._deps.database.read(lambda s: _abandoned(s, self._id)):
             self.submit(key)
+
+    async def _leave_in_silence(self, key: ConversationKey) -> None:
+        if await self._deps.database.write(lambda s: leave_in_silence(s, self._deps.worlds, key)):
+            self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
 
     async def _reopen_unpaid(self) -> None:
         """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""
@@ -130,7 +150,10 @@ class ConversationRunner:
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
     own = (col(ConversationRow.world_id) == key.world_id, col(ConversationRow.id) == key.conversation_id)
-    return _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE) == 1
+    if _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE) != 1:
+        return False
+    session.execute(update(ConversationRow).where(*own).values(attempts=col(ConversationRow.attempts) + 1))
+    return True
 
 
 def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:

@@ -1,5 +1,5 @@
-"""Owns the phases of a conversation, what world time its turns take, the reasons why one ends, and what becomes of a
-promise.
+"""Owns the phases of a conversation, what world time its turns take, who speaks in it, the reasons why one ends, and
+what becomes of a promise.
 """
 
 from enum import StrEnum
@@ -23,6 +23,13 @@ class ClockPolicy(StrEnum):
     """A minute: a talk of the living world, which may be ahead of the world's clock."""
 
 
+class Speaker(StrEnum):
+    """Who finds somebody's words."""
+
+    MODEL = "model"
+    HUMAN = "human"
+
+
 class EndReason(StrEnum):
     """Why a conversation ended."""
 
@@ -34,6 +41,8 @@ class EndReason(StrEnum):
     MODEL_FAILURE = "model_failure"
     BUDGET_EXHAUSTED = "budget_exhausted"
     CONTENT_CHANGED = "content_changed"
+    SILENCE = "silence"
+    """The human whose turn it was said nothing for too long."""
 
     @property
     def leaves_a_turn_unsaid(self) -> bool:

@@ -9,7 +9,7 @@ from sqlmodel import AutoString, Field, Relationship, SQLModel
 
 from service.content.profile import Importance, PersonKind
 from service.store.ids import new_id
-from service.store.phase import CommitmentState
+from service.store.phase import CommitmentState, Speaker
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -198,7 +198,9 @@ class ConversationRow(SQLModel, table=True):
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of
     the living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works
-    on it.
+    on it. `awaits`: the person whose words a human is to find next (None: nobody waits for a human); silence
+    ends it at `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often
+    somebody set about its next turn.
     """
 
     __tablename__ = "conversations"
@@ -229,6 +231,10 @@ class ConversationRow(SQLModel, table=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     changes: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
+    awaits: str | None = None
+    silent_at: float = 0.0
+    silent_at_minute: int = Field(default=0, sa_type=BigInteger)
+    attempts: int = 0
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -242,6 +248,11 @@ class ConversationRow(SQLModel, table=True):
     def key(self) -> ConversationKey:
         """Its primary key."""
         return ConversationKey(self.world_id, self.id)
+
+    @property
+    def has_human(self) -> bool:
+        """A human speaks for one of those who take part."""
+        return any(one.speaker == Speaker.HUMAN for one in self.participants)
 
     @property
     def opener_id(self) -> str:
@@ -266,7 +277,7 @@ class ConversationRow(SQLModel, table=True):
 class ParticipantRow(SQLModel, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
-    `speaker`: who finds its words (a model is the only one so far). `night` is the day of its life in which it joined:
+    `speaker`: who finds its words, a model or a human. `night` is the day of its life in which it joined:
     to that day the conversation belongs. `left_turn`: the first turn that it does not hear any more (None: it stays to
     the end).
     """
@@ -281,7 +292,7 @@ class ParticipantRow(SQLModel, table=True):
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
     seat: int
-    speaker: str = "model"
+    speaker: str = Speaker.MODEL
     joined_turn: int = 0
     left_turn: int | None = None
     night: int = 0
@@ -290,7 +301,8 @@ class ParticipantRow(SQLModel, table=True):
 class TurnRow(SQLModel, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
-    (memory/refs.py).
+    (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
+    client's own name for it.
     """
 
     __tablename__ = "turns"
@@ -314,6 +326,7 @@ class TurnRow(SQLModel, table=True):
     completion_tokens: int
     cached_tokens: int = 0
     duration_ms: int
+    message_id: str | None = None
 
 
 class PromptRow(SQLModel, table=True):

@@ -123,7 +123,6 @@ def test_a_walker_does_not_talk(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        ({"npc_id": "baker"}, "body.character_id"),
         ({**TALK, "npc_id": "../etc"}, "body.npc_id"),
         ({**TALK, "npc_id": "パン屋"}, "body.npc_id"),
         ({**TALK, "goal": ""}, "body.goal"),
@@ -138,6 +137,19 @@ def test_a_walker_does_not_talk(client: TestClient) -> None:
 def test_a_start_with_a_wrong_field_names_it(client: TestClient, body: dict[str, Any], field: str) -> None:
     told = problem(client.post("/conversations/start", json=body), 422, "invalid")
     assert [error["field"] for error in told["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"npc_id": "baker"}, "body.character_id"),
+        ({"mode": "player", "npc_id": "baker"}, "body.player_id"),
+        ({**TALK, "mode": "player", "character_id": "ken"}, "body.goal"),
+        ({**TALK, "player_id": "ken"}, "body.character_id"),
+    ],
+)
+def test_who_begins_is_said_as_the_mode_wants(client: TestClient, body: dict[str, Any], field: str) -> None:
+    assert field in problem(client.post("/conversations/start", json=body), 422, "invalid")["detail"]
 
 
 @pytest.mark.parametrize("missing", ["goal", "success_criteria"])

@@ -10,7 +10,7 @@ ENDED = Ended(reason=EndReason.TURN_LIMIT)
 
 
 def _speaking(text: str) -> Speaking:
-    return Speaking(turn=0, speaker_id="aoi", speaker_name="Aoi", text=text)
+    return Speaking(utterance_id="0.1", turn=0, speaker_id="aoi", speaker_name="Aoi", text=text)
 
 
 def test_everybody_who_listens_hears_all_in_order() -> None:

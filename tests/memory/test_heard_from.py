@@ -51,7 +51,7 @@ def test_the_next_prompt_says_from_whom_it_was_heard(room: ConversationDependenc
     key = main(begin(room, character_id="sota", npc_id="ren"))
     said = room.database.read_now(lambda s: read_transcript(s, room.worlds, key))
     assert said is not None
-    opener, _ = asyncio.run(gather(room, said)).records
+    opener = asyncio.run(gather(room, said)).records[0]
     assert "(30 minutes ago) Heard from Ren, who had it by way of Mio from Aoi: " in opener.context
 
 

@@ -1,0 +1,104 @@
+"""Owns the endpoints by which a human speaks in a conversation."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Response
+from fastapi.openapi.models import Example
+
+from service.api import views
+from service.api.conversations import Wait
+from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.fields import Slug
+from service.api.problem import describe
+from service.api.schemas import ConversationDetail, SaidOut, SayIn, SpeakerIn, TurnOut
+from service.conversation.human import Words, hand_over, say
+from service.conversation.stream import Ended, Listener, Said, Stopped
+from service.store.phase import Phase, Speaker
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
+
+router = APIRouter(prefix="/conversations", tags=["conversations"])
+
+LOOKS_SECONDS = 1.0
+"""How long is waited for an answer before the store is looked at, for another replica may carry the conversation."""
+
+_WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description": "With wait=true: with the answer"}}
+
+_WORDS: dict[str, Example] = {
+    "a question": {"value": {"text": "How is the boat coming along?", "message_id": "m-17"}},
+}
+
+_SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
+
+
+@router.post(
+    "/{conversation_id}/say",
+    status_code=202,
+    response_model=SaidOut,
+    responses=_WAITED | describe(400, 404, 409),
+)
+async def say_in_conversation(
+    conversation_id: Slug,
+    body: Annotated[SayIn, Body(openapi_examples=_WORDS)],
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    wait: Wait = False,
+) -> SaidOut:
+    """Say something as the player, or as the one for whom a human has taken over.
+
+    The answer comes at once (202), and what the other says follows in the conversation's events; with `wait=true` it is
+    in the answer (200). The same `message_id` sent again says nothing new.
+    """
+    key = ConversationKey(world_id, conversation_id)
+    words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id)
+    with deps.conversation.stream.listen(key) as listener:
+        turn = await deps.conversation.database.write(lambda s: say(s, deps.conversation.worlds, key, words))
+        deps.conversation.stream.tell(key, Said(row=turn))
+        deps.runner.carry_on(key)
+        if wait:
+            await _answered(deps, key, turn, listener)
+            response.status_code = 200
+    detail = await views.read_conversation(deps, world_id, conversation_id)
+    answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
+    return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, conversation=detail)
+
+
+@router.post("/{conversation_id}/take-over", response_model=ConversationDetail, responses=describe(400, 404, 409))
+async def take_over_speaker(
+    conversation_id: Slug,
+    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> ConversationDetail:
+    """From now on a human speaks for that person, instead of a model; `say` is how. It keeps a memory of its own."""
+    return await _speaks(deps, ConversationKey(world_id, conversation_id), body.person_id, Speaker.HUMAN)
+
+
+@router.post("/{conversation_id}/hand-back", response_model=ConversationDetail, responses=describe(400, 404, 409))
+async def hand_back_speaker(
+    conversation_id: Slug,
+    body: Annotated[SpeakerIn, Body(openapi_examples=_SPEAKERS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> ConversationDetail:
+    """From now on a model speaks for that person again."""
+    return await _speaks(deps, ConversationKey(world_id, conversation_id), body.person_id, Speaker.MODEL)
+
+
+async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:
+    """An utterance of the person in the making is dropped."""
+    worlds = deps.conversation.worlds
+    await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker))
+    await deps.runner.interrupt(key)
+    return await views.read_conversation(deps, *key)
+
+
+async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:
+    """Return when the turn after `turn` is said, or nothing more will be."""
+    while True:
+        moment = await listener.next(LOOKS_SECONDS)
+        if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
+            return
+        row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if moment is None else None
+        if moment is None and (row is None or row.phase != Phase.RUNNING or row.awaits is not None):
+            return

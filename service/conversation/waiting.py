@@ -1,0 +1,52 @@
+"""Owns when a conversation waits for a human, and when it has waited too long."""
+
+import time
+
+from sqlmodel import Session, col, or_, select
+
+from service.people.worlds import WorldView
+from service.settings import WorldSettings
+from service.store.phase import EndReason, Phase, Speaker
+from service.store.tables import ConversationKey, ConversationRow, WorldRow
+
+SECONDS_PER_MINUTE = 60
+
+
+def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> None:
+    """Where the next to speak is a human, the conversation waits from now on: nobody works on it meanwhile."""
+    row.attempts = 0
+    waits = not isinstance(step, EndReason) and row.participants[step].speaker == Speaker.HUMAN
+    row.awaits = row.participants[step].person_id if waits and not isinstance(step, EndReason) else None
+    if waits:
+        row.silent_at, row.silent_at_minute = _silent_from(world.settings, world)
+        row.runner = None
+
+
+def silent(session: Session) -> list[ConversationKey]:
+    """Conversations in which a human has said nothing for too long."""
+    by_machine, by_world = col(ConversationRow.silent_at), col(ConversationRow.silent_at_minute)
+    query = (
+        select(ConversationRow.world_id, ConversationRow.id)
+        .join(WorldRow, col(WorldRow.id) == ConversationRow.world_id)
+        .where(
+            ConversationRow.phase == Phase.RUNNING,
+            col(ConversationRow.awaits).is_not(None),
+            or_(by_machine.between(1, time.time()), by_world.between(1, col(WorldRow.now))),
+        )
+    )
+    return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
+
+
+def is_silent(row: ConversationRow, world: WorldView) -> bool:
+    """Whether a human has said nothing in it for too long."""
+    over = 0 < row.silent_at <= time.time() or 0 < row.silent_at_minute <= world.now
+    return row.awaits is not None and over
+
+
+def _silent_from(settings: WorldSettings, world: WorldView) -> tuple[float, int]:
+    """From when on silence is too long, in machine time and in world time; 0: never."""
+    minutes, world_minutes = settings.silence_minutes, settings.silence_world_minutes
+    return (
+        time.time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0,
+        world.now + world_minutes if world_minutes else 0,
+    )

@@ -1,0 +1,261 @@
+"""Owns the tests of humans in conversations: what they say, when it is their turn, and what is remembered of it."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.content.profile import PlayerProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.human import Words, hand_over, leave_in_silence, say
+from service.conversation.prompt import NpcTurn
+from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.stream import Discarded, Moment, Speaking
+from service.conversation.transcript import end
+from service.conversation.waiting import silent
+from service.errors import Busy, Invalid, NotFound, NotYourTurn, WrongPhase
+from service.llm.scripted import ScriptedModel
+from service.memory.recall import remembered
+from service.people.worlds import WorldRepository
+from service.settings import WorldSettings
+from service.store.phase import EndReason, Phase, Speaker
+from service.store.tables import ConversationKey, EngagementRow, FactRow, PromptRow, SelfFactRow, SummaryRow, TurnRow
+from tests.conversation.talks import (
+    FAMILY,
+    FAREWELL,
+    HELLO,
+    THANKS,
+    meet,
+    pass_minutes,
+    replies,
+    rows,
+    says,
+    talk,
+    turns,
+)
+from tests.memory.answers import claim, extraction, self_claim
+from tests.store.conversations import main
+
+NAME = "My name is Ken, and I am a glassblower from Minato."
+GLAD = "Glad to meet you, Ken. A glassblower, you say?"
+
+
+@pytest.fixture
+def played(room: ConversationDependencies) -> ConversationDependencies:
+    """A room in whose worlds Ken plays."""
+    return with_players(room, "ken", "rei")
+
+
+def with_players(room: ConversationDependencies, *ids: str, **settings: Any) -> ConversationDependencies:
+    """The same room with those players, and those settings of the world."""
+    content = room.worlds.content
+    players = {i: PlayerProfile(id=i, name=i.capitalize()) for i in ids}
+    casts = {language: replace(cast, players=players) for language, cast in content.casts.items()}
+    told = WorldSettings(**(room.worlds.settings.model_dump() | settings))
+    return replace(room, worlds=WorldRepository(replace(content, casts=casts), told))
+
+
+def begin(room: ConversationDependencies, *, player_id: str = "ken", waived: bool = False, max_turns: int = 10) -> str:
+    """A player opens a conversation with Taro."""
+    wanted = PlayerStart(player_id=player_id, partner_id="npc_taro", max_turns=max_turns, place_waived=waived)
+    names = room.models.names()
+    return room.database.write_now(
+        lambda s: start_with_player(s, room.worlds.open(s, "main", lock=True), wanted, names).id
+    )
+
+
+def speak(room: ConversationDependencies, conversation_id: str, text: str, **more: str) -> TurnRow:
+    """The human says something."""
+    return room.database.write_now(lambda s: say(s, room.worlds, main(conversation_id), Words(text=text, **more)))
+
+
+def carry_on(room: ConversationDependencies, conversation_id: str) -> bool:
+    """Let the service answer."""
+    return asyncio.run(Engine(room).converse(main(conversation_id)))
+
+
+def test_the_one_who_is_spoken_to_answers_and_waits(played: ConversationDependencies, script: ScriptedModel) -> None:
+    script.enqueue(replies(GLAD))
+    conversation_id = begin(played)
+    assert talk(played, conversation_id).awaits == "ken"
+    assert not carry_on(played, conversation_id), "nobody has said anything yet"
+    speak(played, conversation_id, NAME)
+    assert talk(played, conversation_id).awaits is None
+    assert not carry_on(played, conversation_id)
+    assert [(t.speaker_id, t.text, t.model) for t in turns(played, conversation_id)] == [
+        ("ken", NAME, "human"),
+        ("npc_taro", GLAD, "scripted"),
+    ]
+    row = talk(played, conversation_id)
+    assert (row.phase, row.awaits, row.calls) == (Phase.RUNNING, "ken", 1)
+    assert [prompt.answer for prompt in script.history] == [NpcTurn]
+    assert [kept["person_id"] for kept in rows(played, PromptRow)] == ["npc_taro"]
+
+
+def test_its_prompts_begin_with_one_another(played: ConversationDependencies, script: ScriptedModel) -> None:
+    script.enqueue(replies(GLAD), replies(FAMILY))
+    conversation_id = begin(played)
+    for text in (NAME, HELLO):
+        speak(played, conversation_id, text)
+        carry_on(played, conversation_id)  # an engine of its own each time, as after a stop
+    first, second = (prompt.messages for prompt in script.history)
+    assert second[: len(first)] == first
+
+
+def test_what_is_said_twice_under_one_name_is_said_once(played: ConversationDependencies) -> None:
+    conversation_id = begin(played)
+    first = speak(played, conversation_id, NAME, message_id="m1")
+    assert speak(played, conversation_id, NAME, message_id="m1").turn == first.turn
+    with pytest.raises(Invalid):
+        speak(played, conversation_id, HELLO, message_id="m1")
+    assert len(turns(played, conversation_id)) == 1
+
+
+def test_nobody_speaks_out_of_turn(played: ConversationDependencies, script: ScriptedModel) -> None:
+    conversation_id = begin(played)
+    for wrong in ("", "  \n"):
+        with pytest.raises(Invalid):
+            speak(played, conversation_id, wrong)
+    with pytest.raises(NotYourTurn):
+        speak(played, conversation_id, HELLO, person_id="npc_taro")
+    speak(played, conversation_id, HELLO)
+    with pytest.raises(NotYourTurn):
+        speak(played, conversation_id, THANKS)
+    script.enqueue(replies(FAREWELL, leaves=True))
+    assert carry_on(played, conversation_id)
+    with pytest.raises(WrongPhase):
+        speak(played, conversation_id, THANKS)
+    assert talk(played, conversation_id).end_reason == EndReason.WANTS_TO_END
+
+
+def test_the_same_question_may_be_answered_the_same(played: ConversationDependencies, script: ScriptedModel) -> None:
+    script.enqueue(replies(FAMILY), replies(FAMILY))
+    conversation_id = begin(played)
+    for _ in range(2):
+        speak(played, conversation_id, HELLO)
+        assert not carry_on(played, conversation_id)
+    assert [t.text for t in turns(played, conversation_id)] == [HELLO, FAMILY] * 2
+
+
+def test_who_listens_is_told_that_a_line_out_of_character_counts_no_more(
+    played: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(replies("As an AI language model I cannot sail."), replies(FAMILY))
+    conversation_id = begin(played)
+    speak(played, conversation_id, HELLO)
+    told: list[Moment] = []
+
+    async def listening() -> None:
+        with played.stream.listen(main(conversation_id)) as listener:
+            await Engine(played).converse(main(conversation_id))
+            while (moment := await listener.next(0.01)) is not None:
+                told.append(moment)
+
+    asyncio.run(listening())
+    names = [one.utterance_id for one in told if isinstance(one, Speaking)]
+    assert [one.utterance_id for one in told if isinstance(one, Discarded)] == [names[0]]
+    assert names[-1] != names[0]
+
+
+def test_what_a_player_told_is_remembered_and_its_own_side_is_not(
+    played: ConversationDependencies, script: ScriptedModel
+) -> None:
+    told = [claim("Ken is a glassblower from Minato", 0, subject="Ken")]
+    of_itself = {"self_facts": [self_claim("is a glassblower", 0)], "affinity": 90, "mood": "angry"}
+    script.enqueue(
+        replies(GLAD), extraction("Ken told Taro that he is a glassblower.", first=of_itself, second={"facts": told})
+    )
+    conversation_id = begin(played)
+    speak(played, conversation_id, NAME)
+    carry_on(played, conversation_id)
+    played.database.write_now(lambda s: end(s, played.worlds, "main", conversation_id, EndReason.ENDED_BY_CLIENT))
+    asyncio.run(Engine(played).close(main(conversation_id)))
+    assert talk(played, conversation_id).phase == Phase.CLOSED
+    assert {row["person_id"] for row in rows(played, FactRow)} == {"npc_taro"}
+    assert rows(played, SelfFactRow) == []
+    assert {row["person_id"] for row in rows(played, SummaryRow)} == {"ken", "npc_taro"}
+    changes = talk(played, conversation_id).changes
+    assert changes is not None
+    assert changes["partner"]["affinity"] == {"before": 0, "after": 0}
+    world = played.database.read_now(lambda s: played.worlds.open(s, "main"))
+    found = asyncio.run(remembered(played.memory, world, "npc_taro", "glassblower", limit=5, partner_id="ken"))
+    assert [NAME in one.fact.words for one in found] == [True]
+    assert asyncio.run(remembered(played.memory, world, "npc_hamako", "glassblower", limit=5)) == []
+
+
+def test_the_next_time_it_knows_what_the_player_told(played: ConversationDependencies, script: ScriptedModel) -> None:
+    test_what_a_player_told_is_remembered_and_its_own_side_is_not(played, script)
+    script.enqueue(replies(FAMILY))
+    conversation_id = begin(played)
+    speak(played, conversation_id, HELLO)
+    carry_on(played, conversation_id)
+    assert "glassblower" in script.history[-1].messages[1].content
+
+
+@pytest.mark.parametrize("passed", [{"silence_minutes": 0.0005}, {"silence_world_minutes": 60}])
+def test_silence_ends_it(room: ConversationDependencies, passed: dict[str, float]) -> None:
+    played = with_players(room, "ken", **({"silence_minutes": 0, "silence_world_minutes": 0} | passed))
+    conversation_id = begin(played)
+    pass_minutes(played, 59)
+
+    async def wait() -> list[ConversationKey]:
+        await asyncio.sleep(0.05)
+        return await played.database.read(silent)
+
+    by_machine = "silence_minutes" in passed
+    assert asyncio.run(wait()) == ([main(conversation_id)] if by_machine else [])
+    pass_minutes(played, 1)
+    assert played.database.read_now(silent) == [main(conversation_id)]
+    assert played.database.write_now(lambda s: leave_in_silence(s, played.worlds, main(conversation_id)))
+    row = talk(played, conversation_id)
+    assert (row.end_reason, row.phase, row.awaits) == (EndReason.SILENCE, Phase.CLOSED, None)
+    assert not rows(played, EngagementRow)
+
+
+def test_a_player_engages_whom_it_talks_to_unless_the_place_is_waived(played: ConversationDependencies) -> None:
+    first = begin(played)
+    with pytest.raises(Busy):
+        begin(played, player_id="rei")
+    assert {begin(played, player_id="rei", waived=True), begin(played, player_id="rei", waived=True)}.isdisjoint(
+        {first}
+    )
+    with pytest.raises(NotFound):
+        begin(played, player_id="nobody")
+
+
+def test_a_human_takes_over_from_a_model_and_hands_back(
+    played: ConversationDependencies, script: ScriptedModel
+) -> None:
+    script.enqueue(says(HELLO), replies(FAMILY), replies(GLAD), says(THANKS), replies(FAREWELL, leaves=True))
+    conversation_id = meet(played)
+    key = main(conversation_id)
+
+    def give(speaker: Speaker) -> None:
+        played.database.write_now(lambda s: hand_over(s, played.worlds, key, "aoi", speaker))
+
+    engine = Engine(played)
+    for index in range(2):
+        assert not asyncio.run(engine.turn(key, index, None))
+    give(Speaker.HUMAN)
+    assert talk(played, conversation_id).awaits == "aoi"
+    speak(played, conversation_id, NAME)
+    assert not asyncio.run(engine.converse(key))
+    give(Speaker.MODEL)
+    assert asyncio.run(engine.converse(key))
+    assert [(t.speaker_id, t.model) for t in turns(played, conversation_id)] == [
+        ("aoi", "scripted"),
+        ("npc_taro", "scripted"),
+        ("aoi", "human"),
+        ("npc_taro", "scripted"),
+        ("aoi", "scripted"),
+        ("npc_taro", "scripted"),
+    ]
+
+
+@pytest.mark.parametrize("who", ["ken", "npc_hamako"])
+def test_no_model_speaks_for_a_player_or_who_takes_no_part(played: ConversationDependencies, who: str) -> None:
+    key = main(begin(played))
+    with pytest.raises(Invalid):
+        played.database.write_now(lambda s: hand_over(s, played.worlds, key, who, Speaker.MODEL))

@@ -140,6 +140,16 @@ class AgentIndex:
         self.people[person.id] = self._forget(person)
         self.changed_people.add(person.id)
 
+    def take_out(self, person_id: str) -> None:
+        """The person is not there any more, nor was it ever. Nobody lags behind the moment it goes at."""
+        person = self.people.pop(person_id)
+        self._unlist(person_id, person.past, ())
+        self.agenda.drop(person_id)
+        if person_id in self.sighted:
+            self.sighted.drop(person_id)
+        del self.node_indexes[person_id]
+        self.changed_people.add(person_id)
+
     def put_talk(self, talk: Talk) -> None:
         """A talk, new or changed."""
         if talk.with_npc and talk.id not in self.talks:

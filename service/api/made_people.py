@@ -2,19 +2,22 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
+from service.api import views
 from service.api.dependencies import ApiDependencies, Serving, WorldId
-from service.api.fields import Out, Slug
+from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
-from service.api.schemas import SecretOut
+from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
 from service.content.profile import Mood, PersonKind
+from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
-from service.runtime.made_people import put_person, remove_person
+from service.runtime.made_people import place_person, put_person, remove_person
 from service.runtime.world_session import WorldSession
 from service.store.tables import MadePersonRow
 
@@ -62,10 +65,20 @@ class KnownPersonOut(Out):
     facts: list[str] = Field(description="what is true of it")
     secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
     mood: Mood = Field(description="the mood it falls back into")
+    position: PositionOut | None = Field(description="where it is now; null: nowhere, and nobody sees it")
     talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
 
 
+class PlaceIn(In):
+    """Where a person is put."""
+
+    node_id: Slug | None = Field(description="the node where it stands from now on; null: nowhere, seen by nobody")
+
+
 _MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
+
+
+_PLACES: dict[str, Example] = {"on a node": {"value": {"node_id": "quay_pier"}}}
 
 
 @router.put(
@@ -97,6 +110,24 @@ async def put_person_of_world(
 async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> KnownPersonOut:
     """A person of any kind: who it is. `GET /characters/{id}` and `GET /npcs/{id}` tell more of those."""
     return await deps.read(world_id, lambda session, world: _known(session, world, person_id))
+
+
+@router.put("/people/{person_id}/position", response_model=KnownPersonOut, responses=describe(400, 404, 409))
+async def place_person_of_world(
+    person_id: Slug, body: Annotated[PlaceIn, Body(openapi_examples=_PLACES)], deps: Serving, world_id: WorldId
+) -> KnownPersonOut:
+    """Put a player on a node, or nowhere (null), from the next settled minute on, without travel. Those in sight see it
+    there; it stands, needs nothing and decides nothing.
+
+    A character is put there as `PATCH /characters/{id}` does it, and then decides anew. Who talks is refused (409).
+    """
+
+    def work(session: Session, world_session: WorldSession) -> KnownPersonOut:
+        place_person(session, world_session, person_id, body.node_id)
+        session.flush()
+        return _known(session, world_session.world, person_id)
+
+    return await deps.world_runner.command(world_id, work, keeps_decisions=True)
 
 
 @router.delete("/people/{person_id}", status_code=204, responses=describe(404, 409))
@@ -133,6 +164,14 @@ def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut
     person = world.cast.person(person_id)
     return KnownPersonOut.of(
         person,
+        position=_position(session, world, person_id),
         made=session.get(MadePersonRow, (world.id, person_id)) is not None,
         talking_in=talking_in(session, world).get(person_id),
     )
+
+
+def _position(session: Session, world: WorldView, person_id: str) -> PositionOut | None:
+    if person_id in world.cast.characters:
+        return views.position(world, segment_of(session, world, person_id), world.now)
+    standing = world.map.posts.get(person_id) or standing_players(session, world, only=[person_id]).get(person_id)
+    return None if standing is None else PositionOut(node_id=standing, place=world.map.label(standing))

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field, computed_field
 
 from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
-from service.content.profile import Decides, Importance, Mood
+from service.content.profile import Decides, Importance, Mood, PersonKind
 from service.conversation.human import WORDS_MAX
 from service.conversation.prompt import Emotion
 from service.locales import Language
@@ -419,14 +419,16 @@ class PersonOut(Out):
 
     id: str = Field(description="id of the person")
     name: str = Field(description="its name in the world's language")
-    kind: Literal["character", "npc"] = Field(description="a character moves and decides; an NPC stands at its post")
+    kind: PersonKind = Field(
+        description="a character moves and decides; an NPC stands at its post; for a player a human speaks"
+    )
     position: PositionOut = Field(description="where it is at that moment")
     talking_in: str | None = Field(description="id of the conversation the person is in")
     activity: ActivityOut | None = Field(default=None, description="what a character does now; null at a past moment")
 
 
 class PeopleOut(Page):
-    """Everybody at one moment, characters first."""
+    """Everybody at one moment, characters first; players who are nowhere are left out."""
 
     at: WorldTimeText = Field(description="the world time that is shown")
     people: list[PersonOut] = Field(description="the people of this page")

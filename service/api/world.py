@@ -1,6 +1,6 @@
 """Owns the endpoints of the world: its clock, map, people and what its models cost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -33,7 +33,7 @@ from service.api.schemas import (
 from service.errors import Invalid
 from service.locales import Language, Phrase, sentence
 from service.offline.model import REHEARSAL
-from service.people.whereabouts import segment_of
+from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
 from service.runtime.author_changes import announce, set_weather
 from service.runtime.forget import forget_world
@@ -208,8 +208,9 @@ async def read_people(
         moment = world.now if at is None else _past(at, world.now)
         missing = deps.conversation.models_missing
         lives = life_states(session, world, models_missing=missing) if moment == world.now else None
-        ids, following = cut([*world.cast.characters, *sorted(world.map.posts)], str, after, limit)
-        return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids), next=following)
+        players = standing_players(session, world, moment)
+        ids, following = cut([*world.cast.characters, *sorted(world.map.posts), *sorted(players)], str, after, limit)
+        return PeopleOut(at=moment, people=_people(session, world, moment, lives, ids, players), next=following)
 
     return await deps.read(world_id, work)
 
@@ -281,24 +282,29 @@ def _clock(row: WorldRow | None, language: Language) -> ClockOut:
 
 
 def _people(
-    session: Session, world: WorldView, at: WorldTime, lives: LifeStates | None, ids: Sequence[str]
+    session: Session,
+    world: WorldView,
+    at: WorldTime,
+    lives: LifeStates | None,
+    ids: Sequence[str],
+    players: Mapping[str, str],
 ) -> list[PersonOut]:
     talking = lives.talking if lives else {}
     people = []
     for person_id in ids:
-        post = world.map.posts.get(person_id)
-        if post is None:
+        node_id = world.map.posts.get(person_id) or players.get(person_id)
+        if node_id is None:
             position = views.position(world, segment_of(session, world, person_id, at), at)
         else:
-            position = PositionOut(node_id=post, place=world.map.label(post))
+            position = PositionOut(node_id=node_id, place=world.map.label(node_id))
         people.append(
             PersonOut(
                 id=person_id,
                 name=world.name_of(person_id),
-                kind="character" if post is None else "npc",
+                kind=world.cast.person(person_id).kind,
                 position=position,
                 talking_in=talking.get(person_id),
-                activity=lives.activity(person_id) if lives else None,
+                activity=lives.activity(person_id) if lives and person_id not in players else None,
             )
         )
     return people

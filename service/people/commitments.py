@@ -12,7 +12,7 @@ from typing import Any
 from sqlmodel import Session, col, select
 
 from service.locales.time import clock_label, date_label
-from service.people.whereabouts import segments_between
+from service.people.whereabouts import segments_between, standing_players
 from service.people.worlds import WorldView
 from service.store.event_kinds import CommitmentBroken, CommitmentDue, CommitmentKept, CommitmentMade
 from service.store.events import note, schedule_event
@@ -220,6 +220,9 @@ def _minutes_at(session: Session, world: WorldView, person_id: str, node_id: str
     minutes = range(at - EARLY_MINUTES, at + LATE_MINUTES)
     if person_id in world.map.posts:
         return set(minutes) if world.map.posts[person_id] in near else set()
+    if person_id in world.cast.players:
+        stood = {t: standing_players(session, world, WorldTime(t), only=[person_id]) for t in minutes}
+        return {t for t, found in stood.items() if found.get(person_id) in near}
     if person_id not in world.cast.characters:
         return set()
     segments = segments_between(session, world, person_id, WorldTime(minutes[0]), WorldTime(minutes[-1]))

@@ -1,6 +1,10 @@
-"""Owns where people are: NPCs at their posts, characters along the segments of their way, now and at past times."""
+"""Owns where people are: NPCs at their posts, characters along the segments of their way, players where clients have
+put them; now and at past times.
+"""
 
-from sqlmodel import Session, col, select
+from collections.abc import Collection
+
+from sqlmodel import Session, col, func, select
 
 from service.people.worlds import WorldView
 from service.store.tables import MovementRow
@@ -48,7 +52,34 @@ def positions(session: Session, world: WorldView, at: WorldTime | None = None) -
     here = {npc_id: Position(node_id=node_id) for npc_id, node_id in world.map.posts.items()}
     for character_id in world.cast.characters:
         here[character_id] = position_at(segment_of(session, world, character_id, moment), moment)
-    return here
+    return here | {i: Position(node_id=node_id) for i, node_id in standing_players(session, world, moment).items()}
+
+
+def standing_players(
+    session: Session, world: WorldView, at: WorldTime | None = None, *, only: Collection[str] | None = None
+) -> dict[str, str]:
+    """The node on which each player (or `only` these) stands at `at` (None: now); who is nowhere is left out."""
+    players = world.cast.players if only is None else only
+    if not players:
+        return {}
+    mine = (MovementRow.world_id == world.id, col(MovementRow.character_id).in_(players))
+    last = select(MovementRow.character_id, func.max(MovementRow.starts_at).label("last")).where(
+        *mine, MovementRow.starts_at <= (world.now if at is None else at)
+    )
+    newest = last.group_by(col(MovementRow.character_id)).subquery()
+    rows = session.exec(
+        select(MovementRow).where(
+            *mine, MovementRow.character_id == newest.c.character_id, MovementRow.starts_at == newest.c.last
+        )
+    )
+    return {row.character_id: row.path[0] for row in rows if row.path and row.path[0] in world.map.nodes}
+
+
+def put_player(session: Session, world: WorldView, player_id: str, node_id: str | None) -> None:
+    """From now on the player stands there; None: nowhere."""
+    path: list[str] = [] if node_id is None else [node_id]
+    times: list[int] = [world.now for _ in path]
+    session.merge(MovementRow(world_id=world.id, character_id=player_id, starts_at=world.now, path=path, times=times))
 
 
 def move(session: Session, world: WorldView, character_id: str, segment: Segment) -> None:

@@ -11,6 +11,7 @@ from service.locales import Phrase
 from service.people.attitude import set_affinity
 from service.people.person import person_row
 from service.people.whereabouts import move
+from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
@@ -130,11 +131,17 @@ def _carry(session: Session, world_session: WorldSession, character_id: str, wan
     note(session, world_session.world.id, world_session.world.now, carries, character_id)
 
 
+def require_open_node(world: WorldView, node_id: str) -> None:
+    """Raises: NotFound: there is no such node; Invalid: an NPC stands there."""
+    if node_id not in world.map.nodes:
+        raise NotFound(kind="node", id=node_id)
+    if node_id in world.map.closed_nodes:
+        raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=node_id))
+
+
 def _require_known(world_session: WorldSession, wanted: Amendment) -> None:
-    if wanted.node_id is not None and wanted.node_id not in world_session.world.map.nodes:
-        raise NotFound(kind="node", id=wanted.node_id)
-    if wanted.node_id in world_session.world.map.closed_nodes:
-        raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.npc_stands_there", node=wanted.node_id))
+    if wanted.node_id is not None:
+        require_open_node(world_session.world, wanted.node_id)
     for need_id in wanted.needs or {}:
         if need_id not in world_session.core.setting.catalogue.needs:
             known = ", ".join(need.id for need in world_session.core.setting.catalogue.needs.all)

@@ -6,11 +6,13 @@ from service.content.made import Made
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.store import MemoryStore
+from service.people.whereabouts import put_player, standing_players
 from service.people.worlds import WorldRepository, count_people_revision
+from service.runtime.author_changes import Amendment, amend, require_open_node
 from service.runtime.availability import require_free
 from service.runtime.forget import forget_person
 from service.runtime.world_session import WorldSession
-from service.store.event_kinds import PersonMade, PersonRemoved
+from service.store.event_kinds import PersonMade, PersonPlaced, PersonRemoved
 from service.store.events import note
 from service.store.tables import MadePersonRow
 
@@ -43,6 +45,33 @@ def put_person(session: Session, worlds: WorldRepository, world_session: WorldSe
     return is_new
 
 
+def place_person(session: Session, world_session: WorldSession, person_id: str, node_id: str | None) -> None:
+    """The person stands on that node from the world's clock on, without having walked; None: it is nowhere, and nobody
+    sees it. The caller commits.
+
+    Raises:
+        NotFound: no such person or node.
+        Invalid: an NPC stands there; an NPC is to go; a character is to be nowhere.
+        Busy: it talks.
+    """
+    world = world_session.world
+    if world.cast.person(person_id).kind == "npc":
+        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.stands_at_post"))
+    if person_id in world.cast.characters:
+        if node_id is None:
+            raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.nowhere"))
+        amend(session, world_session, person_id, Amendment(node_id=node_id))
+        return
+    require_free(session, world_session, person_id)
+    if node_id is not None:
+        require_open_node(world, node_id)
+    if standing_players(session, world, only=[person_id]).get(person_id) == node_id:
+        return
+    world_session.place(person_id, node_id)
+    put_player(session, world, person_id, node_id)
+    note(session, world.id, world.now, PersonPlaced(node_id=node_id), person_id)
+
+
 def remove_person(
     session: Session,
     worlds: WorldRepository,
@@ -67,6 +96,7 @@ def remove_person(
     if row is None or row.removed:
         raise NotFound(kind="person", id=person_id)
     require_free(session, world_session, person_id)
+    world_session.place(person_id, None)
     forget_person(session, memory, world, person_id, everywhere=everywhere)
     removed = PersonRemoved(person_kind=row.kind, name=world.name_of(person_id))
     row.removed = True

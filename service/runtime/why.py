@@ -38,6 +38,7 @@ from service.store.event_kinds import (
     OfConversation,
     Payload,
     PersonMade,
+    PersonPlaced,
     PersonRemoved,
     Planned,
     Slept,
@@ -51,7 +52,7 @@ from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
 """What somebody does follows from what it last decided."""
-_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot, PersonMade, PersonRemoved)
+_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot, PersonMade, PersonPlaced, PersonRemoved)
 _ANSWERED_BY_MODEL = ("model", "fallback")
 
 

@@ -2,7 +2,7 @@
 written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Literal
@@ -76,6 +76,20 @@ class WorldSession:
         self.core.stop(character_id, self.world.now)
         return self.core.decide(character_id, self.standing(character_id))
 
+    def place(self, player_id: str, node_id: str | None) -> None:
+        """The player stands on that node from the world's clock on, as a character in a client's hands does: it needs
+        and decides nothing. None: it is nowhere, and nobody sees it.
+        """
+        if player_id in self.core.people:
+            self.core.take_out(player_id)
+        if node_id is None:
+            self.how.pop(player_id, None)
+            return
+        self.how[player_id] = "client"
+        now, setting = self.world.now, self.core.setting
+        self.core.put(simulation.newcomer(setting, player_id, node_id, now, is_scripted=True))
+        self.core.decide(player_id, self.standing(player_id))
+
     def standing(self, character_id: str) -> Option:
         """What a character in a client's hands decides when nobody tells it anything."""
         return Option(action_id=HOLD, node_id=self.core.people[character_id].node_id, minutes=HOLD_MINUTES)
@@ -140,6 +154,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
     talks = {row.talk_id: read_talk(row.talk) for row in rows}
     lasting, held = _lasting(world, known, talks)
     people = {i: lasting.get(i) or _newcomer(session, world, i) for i in world.cast.characters}
+    people |= {i: person for i, person in lasting.items() if i in world.cast.players}
     held_by = _held_by_clients(session, world_id)
     row = session.get(WorldRow, world_id)
     world_session = WorldSession(
@@ -148,7 +163,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
             world.setting, people.values(), held.values(), engaged=_engaged(world, held_by), now=world.now
         ),
         agent_states={row.character_id: read_agent_state(row.agent_state) for row in lives},
-        how=_how(session, world, held_by, models_missing=models_missing),
+        how=_how(session, world, people.keys(), held_by, models_missing=models_missing),
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
         reached=_reached(session, row),
@@ -171,7 +186,8 @@ def refresh(session: Session, world: WorldView, world_session: WorldSession, *, 
         return False
     world_session.world = world
     held_by = _held_by_clients(session, world.id)
-    world_session.how = _how(session, world, held_by, models_missing=models_missing)
+    people = world_session.core.people
+    world_session.how = _how(session, world, people.keys(), held_by, models_missing=models_missing)
     world_session.core.engaged, world_session.core.now = _engaged(world, held_by), world.now
     world_session.reached = _reached(session, row)
     world_session.reconcile()
@@ -196,7 +212,7 @@ def save(session: Session, world_session: WorldSession) -> int:
             "person": person_record(core.people[i], needs),
             "agent_state": agent_state_record(world_session.agent_state(i)),
         }
-        for i in sorted(core.changed_people)
+        for i in sorted(core.changed_people & core.people.keys())
     ]
     talks = [
         {
@@ -216,7 +232,10 @@ def save(session: Session, world_session: WorldSession) -> int:
     gone = world_session.stored - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
-    if lives or talks or gone:
+    left = core.changed_people - core.people.keys()
+    if left:
+        session.execute(delete(LifeRow).where(col(LifeRow.world_id) == world_id, col(LifeRow.character_id).in_(left)))
+    if lives or talks or gone or left:
         world.revision += 1
     world.reached = world_session.reached
     return world.revision
@@ -246,12 +265,13 @@ def _lasting(
     world: WorldView, known: Mapping[str, Person], talks: Mapping[str, Talk]
 ) -> tuple[dict[str, Person], dict[str, Talk]]:
     """The lives and talks that can go on. The author may have taken away a person, a place or an action meanwhile."""
-    fit = {i: person for i, person in known.items() if i in world.cast.characters and _fits(person, world)}
+    here = world.cast.characters.keys() | world.cast.players.keys()
+    fit = {i: person for i, person in known.items() if i in here and _fits(person, world)}
     held = {i: talk for i, talk in talks.items() if talk.closed or set(talk.characters) <= fit.keys()}
     held = {i: talk for i, talk in held.items() if not talk.with_npc or talk.partner_id in world.map.posts}
-    homes = world.cast.characters
+    homes = {i: character.home for i, character in world.cast.characters.items()}
     return {
-        i: person if person.home == homes[i].home else replace(person, home=homes[i].home)
+        i: person if person.home == homes.get(i, person.home) else replace(person, home=homes[i])
         for i, person in fit.items()
         if person.state not in (State.TALKS, State.CLOSES) or person.last.talk_id in held
     }, held
@@ -287,7 +307,9 @@ def _can_be_claimed(claim: Option, world: WorldView) -> bool:
     return claim.target_id is None or claim.target_id in world.cast.characters or claim.target_id in world.map.posts
 
 
-def _how(session: Session, world: WorldView, held_by: Mapping[str, str], *, models_missing: bool) -> dict[str, How]:
+def _how(
+    session: Session, world: WorldView, people: Set[str], held_by: Mapping[str, str], *, models_missing: bool
+) -> dict[str, How]:
     wanted = select(PersonRow.person_id, PersonRow.decision).where(
         PersonRow.world_id == world.id, col(PersonRow.decision).is_not(None)
     )
@@ -295,7 +317,7 @@ def _how(session: Session, world: WorldView, held_by: Mapping[str, str], *, mode
     return {
         i: "client" if i in held_by else how_of(world, i, decisions.get(i), models_missing=models_missing)
         for i in world.cast.characters
-    }
+    } | dict.fromkeys(people & world.cast.players.keys(), "client")
 
 
 def how_of(world: WorldView, character_id: str, decision: str | None, *, models_missing: bool) -> How:

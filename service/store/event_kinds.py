@@ -354,6 +354,13 @@ class PersonMade(_OfMade):
     is_new: bool = Field(description="true: it was not in the world; false: its profile was changed", examples=[True])
 
 
+class PersonPlaced(Payload):
+    """A client has put a player somewhere: it stands there, without having walked."""
+
+    kind = "person_placed"
+    node_id: str | None = _left_out("the node where it stands; left out: nowhere, and nobody sees it", "quay")
+
+
 class PersonRemoved(_OfMade):
     """A client has taken the person, who was made while the world ran, out of it again."""
 
@@ -401,6 +408,7 @@ PAYLOADS: tuple[type[Payload], ...] = (
     Carries,
     Forgot,
     PersonMade,
+    PersonPlaced,
     PersonRemoved,
     ClockStopped,
 )

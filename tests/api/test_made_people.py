@@ -107,3 +107,42 @@ def test_what_is_wrong_is_said_in_japanese(client: TestClient, language: Languag
     assert "プロフィール" in told["detail"]
     refused = client.put("/people/sora", json=MIKA, headers={"Accept-Language": "ja"}).json()
     assert "コンテンツの人物" in refused["detail"]
+
+
+def test_a_player_is_put_on_a_node_and_nowhere_without_travel(client: TestClient) -> None:
+    client.put("/people/mika", json=MIKA)
+    assert client.get("/people/mika").json()["position"] is None
+    placed = client.put("/people/mika/position", json={"node_id": "door"})
+    assert (placed.status_code, placed.json()["position"]["node_id"]) == (200, "door")
+    assert "mika" in client.get("/characters/sora").json()["beside"]
+    shown = {one["id"]: one for one in client.get("/world/people").json()["people"]}
+    assert (shown["mika"]["kind"], shown["mika"]["position"]["node_id"]) == ("player", "door")
+    client.post("/world/tick", json={"ticks": 3})
+    client.put("/people/mika/position", json={"node_id": "mill"})
+    before = client.get("/world/people", params={"at": "2026-04-01T07:02"}).json()["people"]
+    assert {one["id"]: one["position"]["node_id"] for one in before}["mika"] == "door"
+    assert client.put("/people/mika/position", json={"node_id": None}).json()["position"] is None
+    assert "mika" not in {one["id"] for one in client.get("/world/people").json()["people"]}
+
+
+@pytest.mark.parametrize(
+    ("person", "body", "status", "slug"),
+    [
+        ("mika", {"node_id": "atlantis"}, 404, "not-found"),
+        ("mika", {"node_id": "counter"}, 422, "invalid"),
+        ("mika", {}, 422, "invalid"),
+        ("nobody", {"node_id": "door"}, 404, "not-found"),
+        ("baker", {"node_id": "door"}, 422, "invalid"),
+        ("sora", {"node_id": None}, 422, "invalid"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(
+    client: TestClient, person: str, body: dict[str, Any], status: int, slug: str
+) -> None:
+    client.put("/people/mika", json=MIKA)
+    problem(client.put(f"/people/{person}/position", json=body), status, slug)
+    assert client.get("/people/mika").json()["position"] is None
+
+
+def test_a_character_is_put_somewhere_too(client: TestClient) -> None:
+    assert client.put("/people/sora/position", json={"node_id": "mill"}).json()["position"]["node_id"] == "mill"

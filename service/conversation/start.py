@@ -12,7 +12,7 @@ from service.errors import Busy, Invalid, NotBeside, NoWayThere, Walking
 from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.person import night_of, person_rows
-from service.people.whereabouts import segment_of
+from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
 from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
@@ -90,7 +90,12 @@ def start_with_player(
     pair = (player.id, partner.id)
     if not wanted.place_waived:
         require_free(session, world, *pair)
-    node_id = _near(session, world, partner.id) if wanted.place_waived else _stands(session, world, partner.id)
+    if wanted.place_waived:
+        node_id = _near(session, world, partner.id)
+    elif standing_players(session, world, only=[player.id]):
+        node_id = _standing_beside(session, world, plain)
+    else:
+        node_id = _stands(session, world, partner.id)
     engaged = pair if wanted.place_waived else ()
     return _insert(session, world, plain, node_id, models, ClockPolicy.NONE, new_id(), engaged=engaged, human=player.id)
 
@@ -244,6 +249,8 @@ def _stands(session: Session, world: WorldView, person_id: str) -> str:
     """Raises: Walking: the person is on its way."""
     if person_id in world.map.posts:
         return world.map.posts[person_id]
+    if person_id in world.cast.players:
+        return standing_players(session, world, only=[person_id])[person_id]
     segment = segment_of(session, world, person_id)
     if walking_at(segment, world.now):
         raise Walking(

@@ -146,3 +146,19 @@ def test_a_place_that_cannot_be_is_refused(
 
 def test_a_character_is_put_somewhere_too(client: TestClient) -> None:
     assert client.put("/people/sora/position", json={"node_id": "mill"}).json()["position"]["node_id"] == "mill"
+
+
+def test_a_player_that_has_a_place_talks_to_whom_it_stands_beside_and_stays_until_they_are_done(
+    client: TestClient,
+) -> None:
+    client.put("/people/mika", json=MIKA)
+    client.put("/people/mika/position", json={"node_id": "mill"})
+    talk = {"mode": "player", "player_id": "mika", "partner_id": "baker"}
+    assert problem(client.post("/conversations/start", json=talk), 409, "not-beside")["facts"]["walk_minutes"] == 6
+    client.put("/people/mika/position", json={"node_id": "door"})
+    begun = client.post("/conversations/start", json=talk)
+    assert begun.status_code == 202, begun.text
+    assert client.get("/people/mika").json()["talking_in"] == begun.json()["id"]
+    problem(client.put("/people/mika/position", json={"node_id": "mill"}), 409, "busy")
+    told = problem(client.delete("/people/mika"), 409, "busy")
+    assert told["facts"]["conversation_id"] == begun.json()["id"]

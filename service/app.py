@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from importlib.metadata import version
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 from sqlalchemy.exc import OperationalError
+from starlette.routing import BaseRoute
 
 from service.api import (
     actions,
@@ -77,10 +77,36 @@ TAGS = (
 )
 
 
-def _operation_id(route: APIRoute) -> str:
+def _named(route: BaseRoute) -> BaseRoute:
     """``start_conversation`` is ``startConversation``: what generated clients call it."""
-    first, *rest = route.name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    if isinstance(route, APIRoute):
+        first, *rest = route.name.split("_")
+        route.operation_id = first + "".join(word.capitalize() for word in rest)
+    return route
+
+
+ROUTES = tuple(
+    _named(route)
+    for router in (
+        conversations.router,
+        player.router,
+        world.router,
+        world_list.router,
+        events.router,
+        why.router,
+        people.router,
+        made_people.router,
+        commitments.router,
+        actions.router,
+        memory_graph.router,
+        memories.router,
+        health.router,
+        login,
+        pages.router,
+    )
+    for route in router.routes
+)
+"""What every app answers. `include_router` would make each anew, for every app, at its first request."""
 
 
 def create_app(
@@ -141,6 +167,7 @@ def create_app(
 
     key = ApiKey.of(settings)
     app = FastAPI(
+        routes=[*ROUTES],
         title="Kataribe",
         version=version("kataribe"),
         summary="A life and a memory for a game's characters",
@@ -148,35 +175,14 @@ def create_app(
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         openapi_tags=[*TAGS],
         servers=[{"url": "/", "description": "Where this description was read"}],
-        generate_unique_id_function=_operation_id,
         lifespan=lifespan,
         docs_url=None,  # the pages have one of their own, which loads nothing from elsewhere
         redoc_url=None,
-        # The guard asks for the key; this only describes it, so that generated clients send it.
-        dependencies=[Depends(HTTPBearer(auto_error=False))] if key else None,
     )
     app.state.settings = settings
     app.state.key = key
     app.state.models_missing = "none" in configured.names().values()
-    problem.install(app)
-    for router in (
-        conversations.router,
-        player.router,
-        world.router,
-        world_list.router,
-        events.router,
-        why.router,
-        people.router,
-        made_people.router,
-        commitments.router,
-        actions.router,
-        memory_graph.router,
-        memories.router,
-        health.router,
-        login,
-        pages.router,
-    ):
-        app.include_router(router)
+    problem.install(app, keyed=key is not None)
     app.add_middleware(Guard, settings=settings, key=key)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(

@@ -73,23 +73,23 @@ def language_of(request: Request) -> Language:
     return language_accepted(request.headers.get("accept-language")) or "en"
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of the app a problem, and describe what a problem is."""
+def install(app: FastAPI, *, keyed: bool) -> None:
+    """Make every error of the app a problem, and describe what a problem is; and, where it is `keyed`, the key."""
     app.add_exception_handler(KataribeError, _ours)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(OperationalError, _store)
     app.add_exception_handler(Exception, _bug)
-    app.openapi = _Described(app.openapi)  # type: ignore[method-assign]  # the way FastAPI documents
+    app.openapi = _Described(app.openapi, keyed=keyed)  # type: ignore[method-assign]  # the way FastAPI documents
 
 
 class _Described:
     """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or is read as it comes, cannot
-    bring a model of its own.
+    bring a model of its own. And with the key, which the guard asks for, so that generated clients send it.
     """
 
-    def __init__(self, describe_app: Callable[[], dict[str, Any]]) -> None:
-        self._describe_app = describe_app
+    def __init__(self, describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> None:
+        self._describe_app, self._keyed = describe_app, keyed
 
     def __call__(self) -> dict[str, Any]:
         described = self._describe_app()
@@ -98,6 +98,10 @@ class _Described:
             ref_template=_REF,
         )
         described["components"]["schemas"].update(schemas["$defs"])
+        if self._keyed:
+            described["components"]["securitySchemes"] = {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
+            for operation in (one for path in described["paths"].values() for one in path.values()):
+                operation["security"] = [{"HTTPBearer": []}]
         return described
 
 

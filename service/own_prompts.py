@@ -43,6 +43,8 @@ def load_game(directory: Path) -> Content:
 def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem]:
     """Everything wrong with a game's own prompts: by their form, and, where that is right, when they are rendered."""
     for language, prompts in own.items():
+        if not prompts:
+            continue
         wrong = [found for name, source in prompts for found in _form(language, name, source)]
         yield from wrong or _rendered(language, prompts)
 

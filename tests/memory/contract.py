@@ -421,38 +421,6 @@ class MemoryStoreContract(OnStore):
 
         self.run(scenario)
 
-    # Searching
-
-    def test_the_fact_that_answers_comes_first(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, *TOWN)
-            for query, best in ANSWERS:
-                assert statements(await memory.recall(TARO, query, at=MONDAY))[0] == best, query
-
-        self.run(scenario)
-
-    def test_a_fact_is_found_by_what_it_is_about_even_where_the_statement_does_not_say_it(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, "It burned down last winter", subject="Mill", obj="village")
-            await tell(memory, TARO, "c2", TUESDAY, *TOWN)
-            found = await memory.recall(TARO, "what about the mill", at=TUESDAY)
-            assert "It burned down last winter" in statements(found)
-
-        self.run(scenario)
-
-    def test_any_text_may_be_asked_and_named(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, *TOWN)
-            before = await memory.export(TARO)
-            for query in HOSTILE:
-                assert len(await memory.recall(TARO, query, at=MONDAY, limit=3)) <= 3
-                assert await memory.recall(TARO, "太郎", at=MONDAY, about=query) == [], query
-                chosen = await memory.recall(TARO, query, at=MONDAY, partner_id="hanako")
-                assert set(statements(chosen)) == set(TOWN), query
-            assert await memory.export(TARO) == before
-
-        self.run(scenario)
-
     def test_any_text_may_be_remembered_as_it_is(self) -> None:
         async def scenario(memory: Memory) -> None:
             for number, text in enumerate(('"quoted" NEAR(', "🎉 祭り 🎉", "line\nbreak\ttab", "O'Neil; --", " ")):
@@ -465,108 +433,11 @@ class MemoryStoreContract(OnStore):
 
         self.run(scenario)
 
-    def test_an_empty_query_gives_the_newest_first(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c2", TUESDAY, FISH)
-            await tell(memory, TARO, "c1", MONDAY, FAMILY)
-            await tell(memory, TARO, "c3", WEDNESDAY, SMITH)
-            for query in ("", " ", "\n\t　"):
-                assert statements(await memory.recall(TARO, query, at=THURSDAY)) == [SMITH, FISH, FAMILY]
-                assert statements(await memory.recall(TARO, query, at=THURSDAY, limit=2)) == [SMITH, FISH]
-
-        self.run(scenario)
-
-    def test_an_empty_query_gives_the_nearest_to_the_entity_first_then_the_newest(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, "touches", subject="Gon", obj="forge")
-            await tell(memory, TARO, "c2", TUESDAY, "shares the forge", subject="forge", obj="coal")
-            await tell(memory, TARO, "c3", WEDNESDAY, "neither", subject="Mill", obj="river")
-            await tell(memory, TARO, "c4", THURSDAY, "touches, newer", subject="Gon", obj="ear")
-            found = await memory.recall(TARO, "", at=THURSDAY, about="gon", partner_id="hanako")
-            assert statements(found) == ["touches, newer", "touches", "shares the forge", "neither"]
-
-        self.run(scenario)
-
-    def test_equal_answers_keep_one_order(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            ids = await tell(memory, TARO, "c1", MONDAY, *(FISH for _ in range(8)))
-            newer = await tell(memory, TARO, "c2", TUESDAY, FISH)
-            for query in ("魚", ""):
-                for _ in range(2):
-                    found = await memory.recall(TARO, query, at=TUESDAY)
-                    assert [one.fact.id for one in found] == newer + sorted(ids)
-
-        self.run(scenario)
-
-    def test_no_more_than_the_limit_is_given(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, *(f"太郎は{n}回目の話をした" for n in range(5)))
-            for limit in (0, 1, 3, 50):
-                assert len(await memory.recall(TARO, "太郎の話", at=MONDAY, limit=limit)) == min(limit, 5)
-                assert len(await memory.recall(TARO, "", at=MONDAY, limit=limit)) == min(limit, 5)
-
-        self.run(scenario)
-
-    def test_scores_fall_from_the_first_answer_to_the_last(self) -> None:
+    def test_the_fact_that_answers_comes_first(self) -> None:
         async def scenario(memory: Memory) -> None:
             await tell(memory, TARO, "c1", MONDAY, *TOWN)
-            scores = [one.score for one in await memory.recall(TARO, "太郎の家族と魚", at=MONDAY, about="太郎")]
-            assert scores == sorted(scores, reverse=True)
-
-        self.run(scenario)
-
-    # Filters
-
-    def test_about_and_partner_choose_the_facts_and_either_suffices(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, "話 of Gon by Hanako", subject="Gon", obj="forge", partner="hanako")
-            await tell(memory, TARO, "c2", MONDAY, "話 of Gon by Jiro", subject="iron", obj="Gon", partner="jiro")
-            await tell(
-                memory, TARO, "c3", MONDAY, "話 of Mill by Hanako", subject="Mill", obj="river", partner="hanako"
-            )
-            await tell(memory, TARO, "c4", MONDAY, "話 of Mill by Jiro", subject="Mill", obj="flour", partner="jiro")
-
-            async def found(about: str | None, partner_id: str | None) -> set[str]:
-                by_query = await memory.recall(TARO, "話", at=MONDAY, about=about, partner_id=partner_id)
-                by_nothing = await memory.recall(TARO, "", at=MONDAY, about=about, partner_id=partner_id)
-                assert set(statements(by_query)) == set(statements(by_nothing))
-                return {text.removeprefix("話 of ") for text in statements(by_query)}
-
-            assert await found("Gon", None) == {"Gon by Hanako", "Gon by Jiro"}
-            assert await found(None, "hanako") == {"Gon by Hanako", "Mill by Hanako"}
-            assert await found("Gon", "hanako") == {"Gon by Hanako", "Gon by Jiro", "Mill by Hanako"}
-            assert await found("nobody", None) == set()
-            assert await found(None, "nobody") == set()
-            assert await found("nobody", "jiro") == {"Gon by Jiro", "Mill by Jiro"}
-            assert len(await found(None, None)) == 4
-
-        self.run(scenario)
-
-    def test_an_entity_is_named_in_any_width_and_case(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, SMITH, subject="Gon", obj="forge")
-            for name in ("ＧＯＮ", " gon ", "Gon", "GON"):
-                assert statements(await memory.recall(TARO, "", at=MONDAY, about=name)) == [SMITH], name
-
-        self.run(scenario)
-
-    def test_filters_come_before_the_limit(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            (old,) = await tell(memory, TARO, "c1", MONDAY, "太郎は魚が嫌いだ", subject="魚", obj="味", partner="jiro")
-            for n in range(12):
-                await tell(memory, TARO, f"c{n + 2}", TUESDAY, f"太郎は魚が好きだと{n}回言った")
-            about = await memory.recall(TARO, "太郎は魚が好きだ", at=TUESDAY, about="味", limit=1)
-            heard = await memory.recall(TARO, "太郎は魚が好きだ", at=TUESDAY, partner_id="jiro", limit=1)
-            before = await memory.recall(TARO, "太郎は魚が好きだ", at=MONDAY, limit=1)
-            assert [one.fact.id for one in (*about, *heard, *before)] == [old, old, old]
-
-        self.run(scenario)
-
-    def test_what_a_filter_has_chosen_answers_even_a_query_it_shares_nothing_with(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, "太郎は朝が早い", FISH)
-            found = statements(await memory.recall(TARO, "魚が安い市場", at=MONDAY, partner_id="hanako"))
-            assert found == [FISH, "太郎は朝が早い"]
+            for query, best in ANSWERS:
+                assert statements(await memory.recall(TARO, query, at=MONDAY))[0] == best, query
 
         self.run(scenario)
 
@@ -592,16 +463,6 @@ class MemoryStoreContract(OnStore):
                 for query in ("", "太郎 花子 魚 鍛冶屋 子供"):
                     found = await memory.recall(group, query, at=MONDAY, about="太郎", partner_id="hanako")
                     assert statements(found) == [text]
-
-        self.run(scenario)
-
-    def test_what_others_know_does_not_change_the_order_of_answers(self) -> None:
-        async def scenario(memory: Memory) -> None:
-            await tell(memory, TARO, "c1", MONDAY, *TOWN, "魚の市場", "太郎の市場", "子供の魚")
-            before = await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY)
-            for n in range(5):
-                await tell(memory, HANAKO, f"h{n}", MONDAY, *("太郎の市場の魚" for _ in range(10)), partner="jiro")
-            assert await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY) == before
 
         self.run(scenario)
 
@@ -729,5 +590,148 @@ class HeardContract(MemoryStoreContract):
             assert first.item == heard
             named = await memory.recall(TARO, "", at=MONDAY, kinds={Kind.SUMMARY, Kind.TURN}, about="Lighthouse")
             assert {type(one.item) for one in named} == {Episode, HeardTurn}
+
+        self.run(scenario)
+
+
+class SearchContract(HeardContract):
+    """What the one index answers that stands behind every store: proved behind SQL."""
+
+    # Searching
+
+    def test_a_fact_is_found_by_what_it_is_about_even_where_the_statement_does_not_say_it(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, "It burned down last winter", subject="Mill", obj="village")
+            await tell(memory, TARO, "c2", TUESDAY, *TOWN)
+            found = await memory.recall(TARO, "what about the mill", at=TUESDAY)
+            assert "It burned down last winter" in statements(found)
+
+        self.run(scenario)
+
+    def test_any_text_may_be_asked_and_named(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, *TOWN)
+            before = await memory.export(TARO)
+            for query in HOSTILE:
+                assert len(await memory.recall(TARO, query, at=MONDAY, limit=3)) <= 3
+                assert await memory.recall(TARO, "太郎", at=MONDAY, about=query) == [], query
+                chosen = await memory.recall(TARO, query, at=MONDAY, partner_id="hanako")
+                assert set(statements(chosen)) == set(TOWN), query
+            assert await memory.export(TARO) == before
+
+        self.run(scenario)
+
+    def test_an_empty_query_gives_the_newest_first(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c2", TUESDAY, FISH)
+            await tell(memory, TARO, "c1", MONDAY, FAMILY)
+            await tell(memory, TARO, "c3", WEDNESDAY, SMITH)
+            for query in ("", " ", "\n\t　"):
+                assert statements(await memory.recall(TARO, query, at=THURSDAY)) == [SMITH, FISH, FAMILY]
+                assert statements(await memory.recall(TARO, query, at=THURSDAY, limit=2)) == [SMITH, FISH]
+
+        self.run(scenario)
+
+    def test_an_empty_query_gives_the_nearest_to_the_entity_first_then_the_newest(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, "touches", subject="Gon", obj="forge")
+            await tell(memory, TARO, "c2", TUESDAY, "shares the forge", subject="forge", obj="coal")
+            await tell(memory, TARO, "c3", WEDNESDAY, "neither", subject="Mill", obj="river")
+            await tell(memory, TARO, "c4", THURSDAY, "touches, newer", subject="Gon", obj="ear")
+            found = await memory.recall(TARO, "", at=THURSDAY, about="gon", partner_id="hanako")
+            assert statements(found) == ["touches, newer", "touches", "shares the forge", "neither"]
+
+        self.run(scenario)
+
+    def test_equal_answers_keep_one_order(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            ids = await tell(memory, TARO, "c1", MONDAY, *(FISH for _ in range(8)))
+            newer = await tell(memory, TARO, "c2", TUESDAY, FISH)
+            for query in ("魚", ""):
+                for _ in range(2):
+                    found = await memory.recall(TARO, query, at=TUESDAY)
+                    assert [one.fact.id for one in found] == newer + sorted(ids)
+
+        self.run(scenario)
+
+    def test_no_more_than_the_limit_is_given(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, *(f"太郎は{n}回目の話をした" for n in range(5)))
+            for limit in (0, 1, 3, 50):
+                assert len(await memory.recall(TARO, "太郎の話", at=MONDAY, limit=limit)) == min(limit, 5)
+                assert len(await memory.recall(TARO, "", at=MONDAY, limit=limit)) == min(limit, 5)
+
+        self.run(scenario)
+
+    def test_scores_fall_from_the_first_answer_to_the_last(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, *TOWN)
+            scores = [one.score for one in await memory.recall(TARO, "太郎の家族と魚", at=MONDAY, about="太郎")]
+            assert scores == sorted(scores, reverse=True)
+
+        self.run(scenario)
+
+    # Filters
+
+    def test_about_and_partner_choose_the_facts_and_either_suffices(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, "話 of Gon by Hanako", subject="Gon", obj="forge", partner="hanako")
+            await tell(memory, TARO, "c2", MONDAY, "話 of Gon by Jiro", subject="iron", obj="Gon", partner="jiro")
+            await tell(
+                memory, TARO, "c3", MONDAY, "話 of Mill by Hanako", subject="Mill", obj="river", partner="hanako"
+            )
+            await tell(memory, TARO, "c4", MONDAY, "話 of Mill by Jiro", subject="Mill", obj="flour", partner="jiro")
+
+            async def found(about: str | None, partner_id: str | None) -> set[str]:
+                by_query = await memory.recall(TARO, "話", at=MONDAY, about=about, partner_id=partner_id)
+                by_nothing = await memory.recall(TARO, "", at=MONDAY, about=about, partner_id=partner_id)
+                assert set(statements(by_query)) == set(statements(by_nothing))
+                return {text.removeprefix("話 of ") for text in statements(by_query)}
+
+            assert await found("Gon", None) == {"Gon by Hanako", "Gon by Jiro"}
+            assert await found(None, "hanako") == {"Gon by Hanako", "Mill by Hanako"}
+            assert await found("Gon", "hanako") == {"Gon by Hanako", "Gon by Jiro", "Mill by Hanako"}
+            assert await found("nobody", None) == set()
+            assert await found(None, "nobody") == set()
+            assert await found("nobody", "jiro") == {"Gon by Jiro", "Mill by Jiro"}
+            assert len(await found(None, None)) == 4
+
+        self.run(scenario)
+
+    def test_an_entity_is_named_in_any_width_and_case(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, SMITH, subject="Gon", obj="forge")
+            for name in ("ＧＯＮ", " gon ", "Gon", "GON"):
+                assert statements(await memory.recall(TARO, "", at=MONDAY, about=name)) == [SMITH], name
+
+        self.run(scenario)
+
+    def test_filters_come_before_the_limit(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            (old,) = await tell(memory, TARO, "c1", MONDAY, "太郎は魚が嫌いだ", subject="魚", obj="味", partner="jiro")
+            for n in range(12):
+                await tell(memory, TARO, f"c{n + 2}", TUESDAY, f"太郎は魚が好きだと{n}回言った")
+            about = await memory.recall(TARO, "太郎は魚が好きだ", at=TUESDAY, about="味", limit=1)
+            heard = await memory.recall(TARO, "太郎は魚が好きだ", at=TUESDAY, partner_id="jiro", limit=1)
+            before = await memory.recall(TARO, "太郎は魚が好きだ", at=MONDAY, limit=1)
+            assert [one.fact.id for one in (*about, *heard, *before)] == [old, old, old]
+
+        self.run(scenario)
+
+    def test_what_a_filter_has_chosen_answers_even_a_query_it_shares_nothing_with(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, "太郎は朝が早い", FISH)
+            found = statements(await memory.recall(TARO, "魚が安い市場", at=MONDAY, partner_id="hanako"))
+            assert found == [FISH, "太郎は朝が早い"]
+
+        self.run(scenario)
+
+    def test_what_others_know_does_not_change_the_order_of_answers(self) -> None:
+        async def scenario(memory: Memory) -> None:
+            await tell(memory, TARO, "c1", MONDAY, *TOWN, "魚の市場", "太郎の市場", "子供の魚")
+            before = await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY)
+            for n in range(5):
+                await tell(memory, HANAKO, f"h{n}", MONDAY, *("太郎の市場の魚" for _ in range(10)), partner="jiro")
+            assert await memory.recall(TARO, "太郎の子供は市場で魚を買う", at=MONDAY) == before
 
         self.run(scenario)

@@ -25,7 +25,7 @@ from tests.memory.contract import (
     TARO,
     TOWN,
     TUESDAY,
-    HeardContract,
+    SearchContract,
     draft,
     episode,
     statements,
@@ -36,12 +36,12 @@ from tests.memory.memories import Memory, put_conversation, put_summary
 from world.time import WorldTime
 
 
-class TestByWordsAlone(HeardContract):
+class TestByWordsAlone(SearchContract):
     def new_store(self) -> SqlMemory:
         return SqlMemory(self.database)
 
 
-class TestWithAnEmbedder(HeardContract):
+class TestWithAnEmbedder(SearchContract):
     def new_store(self) -> SqlMemory:
         return SqlMemory(self.database, FakeEmbedder())
 

@@ -20,6 +20,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from benchmarks.listener import listen
 from service.app import create_app
 from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
@@ -212,22 +213,13 @@ def _recollection(prompt: Prompt[Any]) -> ClosingExtraction:
 def _listening(url: str) -> Iterator["Connection[str, str]"]:
     """A client in a process of its own, as a game is: what it costs to read is not the service's."""
     here, there = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_listen, args=(url, there), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(target=listen, args=(url, there), daemon=True)
     process.start()
     try:
         yield here
     finally:
         process.terminate()
         process.join()
-
-
-def _listen(url: str, told: "Connection[str, str]") -> None:
-    with httpx.Client(base_url=url, timeout=60) as http:
-        while True:
-            with http.stream("GET", told.recv()) as events:
-                for _ in events.iter_lines():
-                    pass
-            told.send("closed")
 
 
 @contextmanager

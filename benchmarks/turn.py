@@ -19,9 +19,11 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from pydantic import BaseModel
 
 from benchmarks.listener import listen
 from service.app import create_app
+from service.conversation.attitude import Questions
 from service.conversation.prompt import CharacterTurn, NpcTurn
 from service.llm.chat import Answer, Message, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.llm.choose import ROLES, Models
@@ -32,6 +34,8 @@ from service.usage import Usage
 
 CONVERSATIONS = 30
 WARM_UP = 3
+BRIEFLY = 3
+"""So many conversations, after one, show what each way to judge attitudes costs."""
 TURNS = 10
 
 SAID: dict[Language, tuple[str, ...]] = {
@@ -83,15 +87,18 @@ class Stopwatch:
             completion_tokens=estimate_tokens(value.model_dump_json()),
             estimated=True,
         )
-        self.asked.append((prompt.role, begun, time.perf_counter(), prompt.messages))
+        asked = prompt.role if prompt.name == "speaker" else prompt.name
+        self.asked.append((asked, begun, time.perf_counter(), prompt.messages))
         return Answer(value=prompt.answer.model_validate(value.model_dump()), usage=usage, model=self.name)
 
     async def aclose(self) -> None:
         """Nothing to release."""
 
-    def _answer(self, prompt: Prompt[Any]) -> NpcTurn | ClosingExtraction:
+    def _answer(self, prompt: Prompt[Any]) -> BaseModel:
         if prompt.role == "closing":
             return _recollection(prompt)
+        if prompt.name == "attitude":
+            return self._judged(prompt)
         spoken = {"utterance": self._words(prompt), "emotion": "neutral", "wants_to_end": False}
         if prompt.role == "npc":
             return NpcTurn.model_validate(spoken)
@@ -100,12 +107,29 @@ class Stopwatch:
     def _words(self, prompt: Prompt[Any]) -> str:
         return next(self._lines)
 
+    def _judged(self, prompt: Prompt[Any]) -> Questions | AttitudeDraft:
+        """Questions about the last words; then values that change with every turn."""
+        asked = prompt.given.lines  # type: ignore[attr-defined] # an AttitudeContext
+        if prompt.answer is AttitudeDraft:
+            return AttitudeDraft(power=asked[-1].turn % 3, intimacy=1, task_oriented=-(asked[-1].turn % 2))
+        return Questions(power=asked[-1].text, intimacy=asked[-1].text, task_oriented=asked[-1].text)
+
 
 def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[str, float]:
-    """Figures: overhead in milliseconds, calls and prompt tokens, share of a prompt that repeats an earlier one."""
+    """Figures: overhead in milliseconds, calls and prompt tokens, share of a prompt that repeats an earlier one; and
+    what a conversation with its closing takes, for each way to judge attitudes.
+    """
     english, japanese = (_measure(language, conversations, warm_up) for language in SAID)
+    briefly = min(BRIEFLY, conversations)
+    others = {
+        f"attitude_{attitude}_{figure}": measured[f"{figure}_per_conversation"]
+        for attitude in ("off", "per_conversation", "per_turn")
+        for measured in [_measure("en", briefly, 1, attitude)]
+        for figure in ("calls", "prompt_tokens")
+    }
     return {
         **english,
+        **others,
         "prompt_tokens_per_turn": max(english["prompt_tokens_per_turn"], japanese["prompt_tokens_per_turn"]),
         "prompt_tokens_per_turn_en": english["prompt_tokens_per_turn"],
         "prompt_tokens_per_turn_ja": japanese["prompt_tokens_per_turn"],
@@ -113,11 +137,14 @@ def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[s
     }
 
 
-def _measure(language: Language, conversations: int, warm_up: int) -> dict[str, float]:
+def _measure(
+    language: Language, conversations: int, warm_up: int, attitude: str = "per_conversation"
+) -> dict[str, float]:
     model = Stopwatch(language)
     with tempfile.TemporaryDirectory() as directory:
         # The others live on by routine: nobody else asks the model.
-        settings = Settings(data_dir=Path(directory), world={"language": language, "decision": "routine"})
+        world = {"language": language, "decision": "routine"}
+        settings = Settings(data_dir=Path(directory), world=world, memory={"attitude": attitude})
         app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
         with _served(app) as url, httpx.Client(base_url=url, timeout=60) as http, _listening(url) as listener:
             talks = [_talk(http, model, listener) for _ in range(warm_up + conversations)]
@@ -126,13 +153,14 @@ def _measure(language: Language, conversations: int, warm_up: int) -> dict[str, 
     talks = talks[warm_up:]
     overheads = sorted(gap for talk in talks for gap in talk["overheads"])
     turns = sum(talk["turns"] for talk in talks)
-    tokens = sum(row["prompt_tokens"] for row in usage if row["role"] != "closing")
+    tokens = sum(row["prompt_tokens"] for row in usage if row["role"] in ("character", "npc"))
     return {
         "overhead_ms_p50": statistics.median(overheads) * 1000,
         "overhead_ms_p95": overheads[int(len(overheads) * 0.95)] * 1000,
         "start_ms_p50": statistics.median(talk["start"] for talk in talks) * 1000,
         "calls_per_conversation": sum(talk["calls"] for talk in talks) / len(talks),
         "turns_per_conversation": turns / len(talks),
+        "prompt_tokens_per_conversation": sum(talk["tokens"] for talk in talks) / len(talks),
         "prompt_tokens_per_turn": tokens / (TURNS * (warm_up + conversations)),
         "prefix_share": prefix_share,
     }
@@ -160,7 +188,8 @@ def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]"
         "overheads": [later[1] - earlier[2] for earlier, later in itertools.pairwise(asked)][: TURNS - 1],
         "turns": len(talk["turns"]),
         "calls": talk["cost"]["calls"],
-        "prompts": [(role, messages) for role, _, _, messages in asked if role != "closing"],
+        "tokens": talk["cost"]["prompt_tokens"],
+        "prompts": [(role, messages) for role, _, _, messages in asked if role in ("character", "npc")],
     }
 
 

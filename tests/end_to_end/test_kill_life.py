@@ -16,6 +16,7 @@ REHEARSAL = {
     "KATARIBE_LLM__PROVIDER": "rehearsal",
     "KATARIBE_LLM__REHEARSAL_PACE_SECONDS": "0.005",
     "KATARIBE_WORLD__LANGUAGE": "ja",
+    "KATARIBE_MEMORY__ATTITUDE": "per_turn",  # it writes most: before each turn too
 }
 
 

@@ -56,7 +56,7 @@ class RememberedOut(Out):
 
 
 class TowardsOut(Out):
-    """How a speaker stood to the other when the two met."""
+    """How a speaker stood to the other when the two met; its stance, as it was last judged before the turn."""
 
     partner_id: str = Field(description="id of the other")
     affinity: int = Field(description="how it liked the other, -100..100")

@@ -29,7 +29,7 @@ from service.memory.store import turn_key
 from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
 from service.store.phase import Phase
-from service.store.tables import AttitudeChangeRow
+from service.store.tables import AttitudeChangeRow, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -156,6 +156,13 @@ def _write(
             **judged.model_dump(),
         )
         session.add(change)
+
+
+def judged_until(session: Session, row: ConversationRow, turn: TurnRow) -> Attitude:
+    """What was judged of the turn's speaker in its conversation, the last time before the turn."""
+    ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
+    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], row.person_ids)
+    return sum_of(one for one in changes if one.id in ids)
 
 
 async def _ask(deps: ConversationDependencies, context: AttitudeContext, answer: type[T], thread: str) -> Answer[T]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from service.conversation.attitude import judged_until
 from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
@@ -16,6 +17,7 @@ from service.conversation.prompt import Record
 from service.conversation.transcript import conversation_of, goal_of, prompt_messages, turn_of
 from service.llm.chat import Message
 from service.memory.refs import Remembered, look_up, remembered_line
+from service.people.attitude import stance
 from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, PromptRow, TurnRow
 from world.time import WorldTime
@@ -44,15 +46,17 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
 
-    def work(session: Session) -> tuple[ConversationRow, TurnRow, PromptRow | None, tuple[Message, ...] | None]:
+    def work(session: Session) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[Message, ...] | None]:
         row = conversation_of(session, world.id, conversation_id)
         turn = turn_of(session, row, index)
         kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
         record = Record.of(kept) if kept else None
-        return row, turn, kept, prompt_messages(session, row, turn, record) if record else None
+        knew = Knowledge.model_validate(kept.knew) if kept else None
+        if knew and (judged := stance(judged_until(session, row, turn), world.language)):
+            knew = knew.model_copy(update={"stance": judged})
+        return row, turn, knew, prompt_messages(session, row, turn, record) if record else None
 
-    row, turn, kept, messages = await deps.database.read(work)
-    knew = Knowledge.model_validate(kept.knew) if kept else None
+    row, turn, knew, messages = await deps.database.read(work)
     refs = [*(knew.memories if knew else ()), *turn.reminded]
     found = await look_up(deps.database, deps.memory, world, turn.speaker_id, refs)
     known = len(refs) - len(turn.reminded)

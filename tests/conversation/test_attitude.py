@@ -12,6 +12,7 @@ from service.conversation.attitude import Questions
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.why import why_said
 from service.errors import ModelServerError
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
@@ -120,8 +121,8 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
     ]
     assert [turn.note for turn in turns(room, conversation_id)] == [
         "",
-        "(How you feel about Aoi now: a little ahead, to the point. Let your tone show it.)",
-        "(How you feel about Taro now: a little deferential, close. Let your tone show it.)",
+        "(How you feel about Aoi now: a little ahead, to the point. Let it show.)",
+        "(How you feel about Taro now: a little deferential, close. Let it show.)",
         "",  # these are the words it was told last
     ]
     assert _counted(room) == {"attitude": (6, 0), "character": (2, 0), "npc": (2, 0)}
@@ -130,6 +131,14 @@ def test_before_each_turn_but_the_first_two_calls_judge_how_its_speaker_stands_t
     assert "Until now" not in asked[0], "nobody had judged it"
     assert "Until now: power 1 intimacy 0 task_oriented 2" in asked[4]
     assert asked[5].startswith(asked[4]), "the second prompt goes on from the first"
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    reasons = [asyncio.run(why_said(room, world, conversation_id, index)).knew for index in range(4)]
+    assert [knew.stance if knew else None for knew in reasons] == [
+        "",
+        "a little ahead, to the point",
+        "a little deferential, close",
+        "a little ahead, to the point",
+    ]
 
 
 def test_the_values_are_carried_into_the_next_talk_which_finds_evidence_for_each_dimension(

@@ -105,7 +105,7 @@ def _told(context: ClosingContext, teller: Participant, words: Phrases) -> list[
         _Told(turn=line.turn, passage=passage, statement=_statement(teller.name[:40], passage, words))
         for line in context.lines
         if line.speaker_id == teller.person_id and 0 <= line.turn <= _LAST_TURN
-        for passage in told(line.text, words)
+        for passage in told(line.text, words, is_human=teller.is_player)
     ]
 
 

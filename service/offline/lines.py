@@ -54,9 +54,14 @@ def tells(line: str, fact: str) -> bool:
     return share(words(fact), line) >= _COVERED
 
 
-def told(text: str, phrases: Phrases) -> list[Passage]:
-    """What a turn tells: facts, and an author's words up to where they ask; no greeting, thanks or goodbye."""
-    found = (one if one.is_fact else Passage(text=_stated(one.text, phrases)) for one in phrases.passages(text))
+def told(text: str, phrases: Phrases, *, is_human: bool = False) -> list[Passage]:
+    """What a turn tells: facts, and an author's words up to where they ask; no greeting, thanks or goodbye. A human
+    goes on after a greeting.
+    """
+    found = (
+        one if one.is_fact else Passage(text=_stated(one.text, phrases, is_human=is_human))
+        for one in phrases.passages(text)
+    )
     return [passage for passage in found if words(passage.text)]
 
 
@@ -71,10 +76,13 @@ def _kind_of(line: str, phrases: Phrases, *, walks: bool) -> Kind:
     return "question" if any(map(is_question, asked)) else "statement"
 
 
-def _stated(text: str, phrases: Phrases) -> str:
+def _stated(text: str, phrases: Phrases, *, is_human: bool) -> str:
     kept = ""
     for sentence in sentences(text):
-        if is_question(sentence) or any(phrases.has(kind, sentence) for kind in _COURTESIES):
+        is_courtesy = any(phrases.has(kind, sentence) for kind in _COURTESIES)
+        if is_courtesy and is_human and not kept:
+            continue
+        if is_courtesy or is_question(sentence) or phrases.has("request", sentence):
             break
         kept = phrases.beside(kept, sentence)
     return kept

@@ -21,6 +21,8 @@ _ENOUGH = 2
 """Things told that are news enough, whatever the goal was; and replies the opener waits for."""
 _ANSWERS = 0.12
 """Fit of something told to the goal that achieves it."""
+_RECALLS = 0.2
+"""Fit of what the partner once told to what it says now that brings it to mind."""
 _COLD, _WARM = -40, 40
 _LONGEST, _LONGEST_QUOTE = 400, 110
 _KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
@@ -86,6 +88,34 @@ class _Speaker:
         whole = reduce(self.phrases.beside, filter(None, parts), "")
         return clip(whole, _LONGEST, self.phrases) or self.phrases.only("silence")
 
+    def recalled(self, query: str, least: float = 0.0) -> str:
+        """What the partner once told, given back in its own words, as far as it fits the query (0..1); "" where nothing
+        does.
+        """
+        context = self.context
+        known = [match for one in (*context.known, *context.reminded) if (match := _KNOWN.match(one))]
+        found = [
+            (match["ago"], quoted_in(match["statement"], self.name, context.language))
+            for match in known
+            if self.name and match["statement"].startswith(self.name)
+        ] or [
+            (context.unsettled_ago, line.text)
+            for line in context.unsettled
+            if line.speaker_id == context.partner_id and told(line.text, self.phrases)
+        ]
+        fitting = [one for one in found if fit(query, one[1]) >= least]
+        if not fitting:
+            return ""
+        ago, said = max(fitting, key=lambda one: fit(query, one[1]))
+        return self.say("recall", ago=ago, said=self._first_told(said))
+
+    def _first_told(self, text: str) -> str:
+        """The first sentence of it that tells something, ready for quotation marks."""
+        passages = told(text, self.phrases, is_human=True)
+        first = sentences(passages[0].text if passages else text)[0]
+        first = clip(first, _LONGEST_QUOTE, self.phrases).rstrip("。.")
+        return first if first[-1:] in "!?！？…" else self.phrases.only("memory.sentence", words=first)
+
     def _keys(self, texts: Iterable[str]) -> frozenset[str]:
         """The sentences of texts, and the facts that stand in frames."""
         whole = list(texts)
@@ -111,6 +141,9 @@ class _Partner(_Speaker):
         if self._heard_goodbye() or self.context.turns_left <= 1:
             return self._turn(self.say("welcome") if self._thanked() else "", self._bye(), leaves=True)
         greeting = "" if self.own else self._greeting()
+        recalled = "" if self.is_cold else self.recalled(self.heard, _RECALLS)
+        if recalled:
+            return self._turn(greeting, recalled, leaves=False)
         answer = self.tell(self.heard, _ANSWERS if self.is_cold else 0.0)
         if not answer:
             return self._turn(greeting, self.say("curt" if self.is_cold else "nothing"), self._bye(), leaves=True)
@@ -170,7 +203,7 @@ class _Opener(_Speaker):
 
     def _begin(self) -> list[str]:
         """A greeting, who I am or what I remember of last time, and what the goal is about."""
-        known = (self._recalled() or self.say("again")) if self.has_met else self.say("introduce")
+        known = (self.recalled(self._query) or self.say("again")) if self.has_met else self.say("introduce")
         return [self._hello(), known, *self._ask()]
 
     def _hello(self) -> str:
@@ -178,31 +211,6 @@ class _Opener(_Speaker):
         hour = int(found[1]) if (found := re.search(r"(\d{1,2}):\d{2}", self.context.now)) else 12
         own = self.line("greeting") if 9 <= hour < 18 else ""
         return own or self.say(f"hello_{'morning' if 4 <= hour < 11 else 'day' if 11 <= hour < 18 else 'evening'}")
-
-    def _recalled(self) -> str:
-        """The best of what the partner told, given back in its own words; "" where nothing is known."""
-        context = self.context
-        known = [match for one in context.known if (match := _KNOWN.match(one))]
-        found = [
-            (match["ago"], quoted_in(match["statement"], self.name, context.language))
-            for match in known
-            if self.name and match["statement"].startswith(self.name)
-        ] or [
-            (context.unsettled_ago, line.text)
-            for line in context.unsettled
-            if line.speaker_id == context.partner_id and told(line.text, self.phrases)
-        ]
-        if not found:
-            return ""
-        ago, said = max(found, key=lambda one: fit(self._query, one[1]))
-        return self.say("recall", ago=ago, said=self._first_told(said))
-
-    def _first_told(self, text: str) -> str:
-        """The first sentence of it that tells something, ready for quotation marks."""
-        passages = told(text, self.phrases)
-        first = sentences(passages[0].text if passages else text)[0]
-        first = clip(first, _LONGEST_QUOTE, self.phrases).rstrip("。.")
-        return first if first[-1:] in "!?！？…" else self.phrases.only("memory.sentence", words=first)
 
     def _ask(self) -> list[str]:
         """A word of one's own that bears on the goal, and a question."""

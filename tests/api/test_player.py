@@ -1,16 +1,19 @@
 """Owns the tests of a player who speaks over HTTP."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi.testclient import TestClient
 
+from service.app import create_app
 from service.conversation.human import WORDS_MAX
 from service.llm.scripted import ScriptedModel
+from service.locales import Language
 from tests.api.conftest import Connect
-from tests.api.play import problem
+from tests.api.play import problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
 
@@ -85,3 +88,32 @@ def test_what_a_player_says_is_data(client: TestClient, script: ScriptedModel) -
     assert [message.role for message in asked] == ["system", "user"]
     assert asked[1].content.count("</context>") == 1
     assert not {"\x00", "\x07"} & set(asked[1].content)
+
+
+WORDS = {
+    "en": ("Hello. I am a glassblower from Minato. Please tell me of yourself.", "Do you know a glassblower?"),
+    "ja": (
+        "こんにちは。わたしは港町のガラス職人です。あなたのことを聞かせてください。",
+        "ガラス職人を知っていますか。",
+    ),
+}
+TOLD = {"en": "I am a glassblower from Minato.", "ja": "わたしは港町のガラス職人です"}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_without_a_model_too_somebody_remembers_what_a_player_told(
+    tmp_path: Path, millbrook: Path, language: Language
+) -> None:
+    settings = settings_for(tmp_path, millbrook, language=language)
+    settings.llm.provider = "rehearsal"
+    with TestClient(create_app(settings)) as client:
+        first = begin(client)
+        say(client, first, WORDS[language][0])
+        client.post(f"/conversations/{first}/end")
+        assert client.get(f"/conversations/{first}/events").text.count("event: closed") == 1
+        client.post("/world/tick", json={"ticks": 2 * 24 * 60})
+        answer = say(client, begin(client), WORDS[language][1])["answer"]["text"]
+        assert TOLD[language] in answer
+        assert "tell me" not in answer
+        others = client.get("/people/hermit/memory/search", params={"query": WORDS[language][1]}).json()
+        assert not others["found"]

@@ -13,10 +13,11 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.prompt import Record, render_record
+from service.conversation.room import fitted
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
 from service.locales.time import ago
-from service.memory.recall import RecentMemory, new_lines, recent_memories, remembered, within
+from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memories, remembered, within
 from service.memory.refs import refs_told
 from service.memory.secrets import Discretion, discretion
 from service.memory.self_facts import self_facts
@@ -31,7 +32,7 @@ from world.actions import BUILT_IN
 from world.time import WorldTime
 
 KNOWN_TOKENS = 100
-"""Most tokens of a prompt, by `estimate_tokens`, for what its speaker remembers of its partner."""
+"""Most tokens of a prompt, by `estimate_tokens`, for what its speaker remembers of its partner; see also room.py."""
 HEARD_TOKENS = 80
 """The same for what it remembers of others that bears on its goal."""
 LEARNED_TOKENS = 80
@@ -108,7 +109,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
             context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
             found = [*found, *heard]
-        contexts[seat] = context
+        context = contexts[seat] = fitted(context)
         records[seat] = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
     return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
@@ -193,9 +194,9 @@ def _context(
         stance=stance(recent.attitude, world.language),
         secrets=discreet.open,
         mood=rows.moods[person_id],
-        learned=_newest(tuple(learned), LEARNED_TOKENS),
+        learned=newest_within(tuple(learned), LEARNED_TOKENS),
         mid_term=tuple(f"({_ago(world, row.created_at)}) {row.content}" for row in recent.mid_term),
-        today=_newest(_today(world, partner_id, recent), TODAY_TOKENS),
+        today=newest_within(_today(world, partner_id, recent), TODAY_TOKENS),
         unsettled=lines(recent.unsettled),
         unsettled_ago=_ago(world, recent.unsettled[-1].at) if recent.unsettled else "",
         said_today=said_today,
@@ -257,8 +258,3 @@ def _today(world: WorldView, partner_id: str, recent: RecentMemory) -> list[str]
 
 def _ago(world: WorldView, then: int) -> str:
     return ago(WorldTime(then), world.now, world.language, day_starts=world.settings.day_starts_minutes)
-
-
-def _newest(told: Sequence[str], tokens: int) -> tuple[str, ...]:
-    """The last lines that together take no more than so many tokens."""
-    return tuple(reversed(within(reversed(told), tokens)))

@@ -3,6 +3,7 @@
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import Record
+from service.conversation.room import room_left
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
 from service.memory.recall import new_lines, remembered, within
@@ -30,10 +31,11 @@ async def reminded_of(
     """What the last lines remind the speaker of, of what it remembered when the two `met`, and was not told yet: the
     lines, and what they refer to.
 
-    Nothing while the talk is about what its memory was asked for before. No model is asked.
+    Nothing while the talk is about what its memory was asked for before, or where its prompt has no room. No model is
+    asked.
     """
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
-    room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)))
+    room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)), room_left(context, record))
     if room <= 0 or not has_turned(context):
         return (), []
     query = " ".join(line.text for line in context.lines[-LATELY:])

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ScalarSelect, or_
@@ -220,6 +220,11 @@ def within(told: Iterable[str], tokens: int) -> tuple[str, ...]:
             break
         kept.append(line)
     return tuple(kept)
+
+
+def newest_within(told: Sequence[str], tokens: int) -> tuple[str, ...]:
+    """The last lines that together take no more than so many tokens."""
+    return tuple(reversed(within(reversed(told), tokens)))
 
 
 def told_of(item: Item) -> str:

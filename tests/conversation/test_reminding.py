@@ -94,6 +94,19 @@ def test_what_comes_to_mind_is_bounded(room: ConversationDependencies, script: S
     assert sum(map(estimate_tokens, notes)) <= NOTES_TOKENS + 20
 
 
+def test_nothing_comes_to_mind_where_the_prompt_has_no_room(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    _remembers(room, "aoi", "npc_hamako", [KEEPER])
+    nets = [" ".join(f"{kind}{number}" for number in range(45)) for kind in ("alders", "basalt", "copper", "dulses")]
+    rambles = [speak(text) for text, speak in zip(nets, (says, replies) * 2, strict=True)]
+    script.enqueue(*rambles, says(HELLO), replies(ASKS), says(TELLS, leaves=True))
+    conversation_id = meet(room)
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    assert [turn.text for turn in turns(room, conversation_id)][-2:] == [ASKS, TELLS]
+    assert not any(KEEPER in turn.note for turn in turns(room, conversation_id))
+
+
 def test_what_the_last_summary_says_already_is_not_told_again(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:

@@ -32,13 +32,29 @@ _BODY: dict[str, Any] = {
                     "type": "object",
                     "description": "The keys of a YAML file of content (docs/content.md), and `kind`",
                     "properties": {
-                        "kind": {"enum": ["player"], "description": "what it is"},
+                        "kind": {"enum": ["player", "character", "npc"], "description": "what it is"},
                         "name": {"type": "string", "minLength": 1, "maxLength": 100, "description": "its name"},
                     },
                     "required": ["kind", "name"],
                 },
                 "examples": {
                     "a player": {"value": {"kind": "player", "name": "Mika"}},
+                    "a character": {
+                        "value": {
+                            "kind": "character",
+                            "name": "Sumi",
+                            "personality": "Quiet, and quick with her hands.",
+                            "home": "quay_pier",
+                        }
+                    },
+                    "an NPC": {
+                        "value": {
+                            "kind": "npc",
+                            "name": "Genzo",
+                            "personality": "Mends nets and trusts nobody under sixty.",
+                            "node_id": "quay_west",
+                        }
+                    },
                     "a player whom others know a little": {
                         "value": {"kind": "player", "name": "Mika", "facts": ["came on the morning boat"]}
                     },
@@ -91,7 +107,10 @@ async def put_person_of_world(
     person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId
 ) -> KnownPersonOut:
     """Make a person while the world runs (201), or change its profile (200). The profile has the keys of a YAML file of
-    content, with its `kind` beside them; a `player` needs no more than a name. The same again changes nothing.
+    content, with its `kind` beside them, and `node_id` for an NPC: where it stands. A `player` needs no more than a
+    name. The same again changes nothing.
+
+    A character begins its life at home, from the next settled minute on; where an NPC comes to stand the way is closed.
 
     A person of the content is refused: its file says who it is.
     """
@@ -99,9 +118,10 @@ async def put_person_of_world(
 
     def work(session: Session, world_session: WorldSession) -> tuple[bool, KnownPersonOut]:
         is_new = put_person(session, deps.conversation.worlds, world_session, made)
-        return is_new, _known(session, world_session.world, person_id)
+        return is_new, _known(session, deps.conversation.worlds.open(session, world_id), person_id)
 
-    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    keeps = made.kind != "npc"  # who stands in the way changes what is possible
+    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=keeps)
     response.status_code = 201 if is_new else 200
     return known
 
@@ -144,12 +164,13 @@ async def remove_person_of_world(
 
     While it talks, or a talk of it is still being remembered, it is refused (409): end the conversation first.
     """
+    person = await deps.read(world_id, lambda _, world: world.cast.person(person_id))
     await deps.world_runner.command(
         world_id,
         lambda s, world_session: remove_person(
             s, deps.conversation.worlds, deps.conversation.memory, world_session, person_id, everywhere=everywhere
         ),
-        keeps_decisions=not everywhere,
+        keeps_decisions=person.kind == "player" and not everywhere,
     )
     await _let_graph_forget(deps, world_id, person_id, everywhere=everywhere)
     return Response(status_code=204)

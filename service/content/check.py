@@ -27,7 +27,7 @@ from service.content.files import (
     read_values,
 )
 from service.content.maps import MapsFile
-from service.content.persons import CharacterFile, NpcFile
+from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.problem import ContentProblem, problem, quote
 from service.content.references import (
     check_acquaintances,
@@ -49,8 +49,9 @@ class CheckedContent:
     """What could be read, people by their files in the order of names; all there is if there are no `problems`.
 
     `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
-    `all_people`: and every one of characters/. `own_prompts`: the game's own prompts by their language, each with its
-    name and source; who knows how prompts are made checks what is in them.
+    `all_people`: and every one of characters/. `players` are made at run time, by what stands for a file.
+    `own_prompts`: the game's own prompts by their language, each with its name and source; who knows how prompts are
+    made checks what is in them.
     """
 
     maps: MapsFile | None = None
@@ -60,12 +61,13 @@ class CheckedContent:
     all_npcs: bool = True
     characters: dict[str, CharacterFile] = field(default_factory=dict)
     all_people: bool = True
+    players: dict[str, PlayerFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
     def file_of(self, person_id: str) -> str | None:
         """The file that says who the person is; None: there is none."""
-        people = {**self.npcs, **self.characters}
+        people: dict[str, PersonFile] = {**self.npcs, **self.characters}
         return next((file for file, person in people.items() if person.id == person_id), None)
 
 
@@ -78,7 +80,7 @@ def examine(directory: Path) -> CheckedContent:
     if not directory.is_dir():
         return CheckedContent(problems=[problem(".", (), "content.no_directory")])
     content = _parsed(directory)
-    content.problems += _cross_checked(content)
+    content.problems += cross_checked(content)
     content.problems.sort(key=_by_file)
     return content
 
@@ -158,10 +160,11 @@ def _listed(directory: Path, folder: str, found: list[ContentProblem]) -> list[s
         return []
 
 
-def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
+def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
     """The second pass: ids, who can get where, what can be done; of the files that could be read."""
     maps, actions, npcs, characters = content.maps, content.actions, content.npcs, content.characters
-    yield from check_people(npcs, characters)
+    everybody: dict[str, PersonFile] = {**npcs, **characters, **content.players}
+    yield from check_people(everybody)
     if maps is not None:
         wrong = [*check_maps(maps), *check_posts(maps)]
         yield from wrong or check_connectivity(maps)
@@ -169,8 +172,8 @@ def _cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         if content.all_npcs:
             yield from check_npcs(npcs, characters, maps)
     if content.all_people:
-        yield from check_acquaintances(npcs, characters)
-        yield from check_secrets(npcs, characters)
+        yield from check_acquaintances(everybody)
+        yield from check_secrets(everybody)
     if actions is not None:
         if content.own_actions:
             yield from check_actions(actions)

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from service.content.check import CheckedContent, cross_checked
 from service.content.files import Unreadable, read_json
 from service.content.load import Cast
-from service.content.persons import PersonFile, PlayerFile
+from service.content.maps import MapEntry, MapsFile, PostEntry
+from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.problem import ContentProblem, Key, found, problem, quote
-from service.content.profile import PersonKind, PlayerProfile
+from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
+from service.content.references import check_secrets
 from service.content.schema_errors import schema_errors
 from service.errors import ProfileWrong, WrongLine
 from service.locales import Language, Listed, Phrase
@@ -21,7 +24,23 @@ from service.locales import Language, Listed, Phrase
 LONGEST_NAME, LONGEST_TEXT = 100, 4000
 """The most letters of a name, and of every other text of a profile."""
 
-_FILES: Mapping[str, type[PersonFile]] = {"player": PlayerFile}
+
+class PostedNpcFile(NpcFile):
+    """An NPC that is made at run time says itself where it stands."""
+
+    node_id: str = Field(alias="node_id", description="the node it stands on; nobody walks over it / 立つノード")
+
+    def in_language(self, language: Language) -> dict[str, Any]:
+        """Its values but the node: that is the map's."""
+        return {name: value for name, value in super().in_language(language).items() if name != "node_id"}
+
+
+_FILES: Mapping[PersonKind, type[PersonFile]] = {
+    "player": PlayerFile,
+    "character": CharacterFile,
+    "npc": PostedNpcFile,
+}
+_PROFILES = {"player": PlayerProfile, "character": CharacterProfile, "npc": NpcProfile}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,24 +75,89 @@ def read_made(person_id: str, body: bytes) -> Made:
         raise _refused(wrong)
     made = Made(id=person_id, kind=given["kind"], profile=_profile(given))
     try:
-        _file(made.kind, made.id, made.profile)
+        _file_of(made)
     except ValidationError as exc:
         raise _refused(schema_errors(_FILES[made.kind], "", exc)) from exc
     return made
 
 
+def check_made(content: CheckedContent, others: Iterable[Made], made: Made) -> None:
+    """Check what the person says of the map, of actions and of other people, as it is checked for a file of content.
+
+    Raises:
+        ProfileWrong: it names everything that would be wrong with the person, and was not before.
+    """
+    others = [one for one in others if one.id != made.id and not one.removed]
+    before = _with_files(content, {f"people/{one.id}": _file_of(one) for one in others})
+    after = _with_files(before, {"": _file_of(made)})
+    known = {one.line("en") for one in _problems(before, made.kind)}
+    wrong = [one for one in _problems(after, made.kind) if one.line("en") not in known]
+    if wrong:
+        # What is wrong elsewhere, on the map or in another home, is wrong because an NPC is to stand there.
+        raise _refused(one if not one.file else replace(one, key_path="node_id") for one in wrong)
+
+
 def with_made(cast: Cast, language: Language, people: Iterable[Made]) -> Cast:
-    """The cast and who was made beside it. Who has an id of the content is left out: what the author wrote wins."""
-    players, removed = {}, {}
+    """The cast and who was made beside it. Left out is who has an id of the content, for what the author wrote wins,
+    and who has a place that is not on the map any more.
+    """
+    removed: dict[str, str] = {}
+    found: dict[PersonKind, dict[str, Any]] = {"player": {}, "character": {}, "npc": {}}
+    posts = dict(cast.world_map.posts)
     for made in people:
-        if cast.find(made.id) is not None:
-            continue
-        person = _in_language(made.kind, made.id, made.profile, language)
+        place, person = place_of(made), _in_language(made, language)
         if made.removed:
             removed[made.id] = person.name
-        else:
-            players[made.id] = person
-    return replace(cast, players=players, removed=removed)
+        elif cast.find(made.id) is None and (place is None or place in cast.world_map.nodes):
+            found[made.kind][made.id] = person
+            if place is not None and made.kind == "npc":
+                posts[made.id] = place
+    return replace(
+        cast,
+        world_map=replace(cast.world_map, posts=posts) if found["npc"] else cast.world_map,
+        npcs={**cast.npcs, **found["npc"]},
+        characters={**cast.characters, **found["character"]},
+        players=found["player"],
+        removed=removed,
+    )
+
+
+def place_of(made: Made) -> str | None:
+    """The node that the person needs on the map."""
+    file = _file_of(made)
+    if isinstance(file, CharacterFile):
+        return file.home
+    return file.node_id if isinstance(file, PostedNpcFile) else None
+
+
+def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
+    """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
+    if kind == "player":
+        return check_secrets({**content.npcs, **content.characters, **content.players})
+    return cross_checked(content)
+
+
+def _with_files(content: CheckedContent, people: Mapping[str, PersonFile]) -> CheckedContent:
+    npcs = {file: person for file, person in people.items() if isinstance(person, PostedNpcFile)}
+    maps = content.maps
+    if maps is not None and npcs:
+        maps = maps.model_copy(update={"maps": tuple(_with_posts(maps, npcs.values()))})
+    return replace(
+        content,
+        maps=maps,
+        npcs=content.npcs | npcs,
+        characters=content.characters | {f: one for f, one in people.items() if isinstance(one, CharacterFile)},
+        players=content.players | {f: one for f, one in people.items() if isinstance(one, PlayerFile)},
+    )
+
+
+def _with_posts(maps: MapsFile, npcs: Iterable[PostedNpcFile]) -> Iterator[MapEntry]:
+    """The maps, each with the NPCs that stand on it; the first with those that stand nowhere."""
+    places = {node.id: area.id for area in maps.maps for node in area.nodes}
+    posts = [PostEntry(npcId=npc.id, spawnNodeId=npc.node_id) for npc in npcs]
+    for area in maps.maps:
+        here = [post for post in posts if places.get(post.spawn_node_id, maps.maps[0].id) == area.id]
+        yield area.model_copy(update={"npcs": (*area.npcs, *here)})
 
 
 def _wrong_kind(given: Mapping[str, Any]) -> Iterator[ContentProblem]:
@@ -119,10 +203,12 @@ def _refused(wrong: Iterable[ContentProblem]) -> ProfileWrong:
     return ProfileWrong([WrongLine(where=f"body.{one.key_path}".rstrip("."), reason=one.said) for one in wrong])
 
 
-def _file(kind: PersonKind, person_id: str, profile: str) -> PersonFile:
-    return _FILES[kind].model_validate({"id": person_id, **json.loads(profile)})
+@lru_cache(maxsize=10_000)
+def _file_of(made: Made) -> PersonFile:
+    """Raises: ValidationError."""
+    return _FILES[made.kind].model_validate({"id": made.id, **json.loads(made.profile)})
 
 
 @lru_cache(maxsize=10_000)
-def _in_language(kind: PersonKind, person_id: str, profile: str, language: Language) -> PlayerProfile:
-    return PlayerProfile(**_file(kind, person_id, profile).in_language(language))
+def _in_language(made: Made, language: Language) -> Any:
+    return _PROFILES[made.kind](**_file_of(made).in_language(language))

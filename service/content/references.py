@@ -8,7 +8,7 @@ from typing import Any
 
 from service.content.files import MAPS_FILE
 from service.content.maps import MapEntry, MapsFile
-from service.content.persons import CharacterFile, NpcFile
+from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.problem import ContentProblem, Key, hint, key_path, problem, quote
 from world.time import MINUTES_PER_HOUR
 
@@ -16,6 +16,8 @@ Npcs = Mapping[str, NpcFile]
 """NPCs by their files."""
 Characters = Mapping[str, CharacterFile]
 """Characters by their files."""
+People = Mapping[str, PersonFile]
+"""Everybody by their files."""
 
 
 def unknown(file: str, key: Key, sentence: str, word: str, known: Iterable[str]) -> ContentProblem:
@@ -34,17 +36,20 @@ def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProble
             )
 
 
-def check_people(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+def check_people(people: People) -> Iterator[ContentProblem]:
     """Every id that two people share, and every routine out of order."""
-    people = [*npcs.items(), *characters.items()]
-    yield from declared_once((file, ("id",), person.id) for file, person in people)
-    for file, character in characters.items():
+    yield from declared_once((file, ("id",), person.id) for file, person in people.items())
+    for file, character in _characters(people):
         for i, (before, block) in enumerate(pairwise(character.routine)):
             if block.starts <= before.starts:
                 times = {"found": _clock(block.starts), "earlier": _clock(before.starts)}
                 yield problem(
                     file, ("routine", i + 1, "starts"), "content.routine_order", **times, there=f"routine[{i}].starts"
                 )
+
+
+def _characters(people: People) -> Iterator[tuple[str, CharacterFile]]:
+    return ((file, person) for file, person in people.items() if isinstance(person, CharacterFile))
 
 
 def _clock(minutes: int) -> str:
@@ -132,12 +137,12 @@ def check_npcs(npcs: Npcs, characters: Characters, maps: MapsFile) -> Iterator[C
             yield problem(file, ("id",), "content.no_post", npc=quote(npc.id))
 
 
-def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+def check_acquaintances(people: People) -> Iterator[ContentProblem]:
     """Everybody a character knows that is not there, is the character itself, or is named twice. They are all there
     are.
     """
-    ids = [person.id for person in (*npcs.values(), *characters.values())]
-    for file, character in characters.items():
+    ids = [person.id for person in people.values()]
+    for file, character in _characters(people):
         named: dict[str, int] = {}
         for i, person_id in enumerate(character.knows):
             key = ("knows", i)
@@ -149,9 +154,8 @@ def check_acquaintances(npcs: Npcs, characters: Characters) -> Iterator[ContentP
                 yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
-def check_secrets(npcs: Npcs, characters: Characters) -> Iterator[ContentProblem]:
+def check_secrets(people: People) -> Iterator[ContentProblem]:
     """Everybody who may be told a secret and is not there, or is its owner. They are all there are."""
-    people = {**npcs, **characters}
     ids = [person.id for person in people.values()]
     for file, person in people.items():
         for i, fact in enumerate(person.facts):

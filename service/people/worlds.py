@@ -30,26 +30,28 @@ class Casts:
     for.
     """
 
-    def __init__(self, casts: Mapping[Language, Cast], base: "Casts | None" = None) -> None:
-        """`base`: the casts without who was made at run time, whose setting is this one's where the map is the same."""
+    def __init__(self, casts: Mapping[Language, Cast], settings: dict[Language, Setting] | None = None) -> None:
+        """`settings`: those made so far for other casts on the same maps."""
         self._casts = casts
-        self._base = base
-        self._settings: dict[Language, Setting] = {}
+        self._settings = {} if settings is None else settings
 
     def of(self, language: Language) -> tuple[Cast, Setting]:
         """The same objects each time the same language is asked for."""
         cast = self._casts[language]
-        if self._base is not None:
-            base, setting = self._base.of(language)
-            if base.world_map is cast.world_map:
-                return cast, setting
         if language not in self._settings:
             self._settings[language] = Setting.of(cast.world_map, cast.catalogue)
         return cast, self._settings[language]
 
-    def with_made(self, people: list[Made]) -> "Casts":
-        """And these."""
-        return Casts({language: with_made(cast, language, people) for language, cast in self._casts.items()}, self)
+    def with_made(self, people: list[Made], before: "Casts") -> "Casts":
+        """And these. Where NPCs stand as they stood `before`, or here, the setting is the same."""
+        made = Casts({language: with_made(cast, language, people) for language, cast in self._casts.items()})
+        same = next((known for known in (self, before) if known.posts == made.posts), made)
+        return Casts(made._casts, same._settings)
+
+    @property
+    def posts(self) -> Mapping[str, str]:
+        """Where NPCs stand, which is the same in every language."""
+        return next(iter(self._casts.values())).world_map.posts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,7 +201,7 @@ class WorldRepository:
             return self._authored
         revision, casts = self._composed.get(row.id, (0, self._authored))
         if revision != row.people_revision:
-            casts = self._authored.with_made(made_people(session, row.id))
+            casts = self._authored.with_made(made_people(session, row.id), casts)
             self._composed[row.id] = row.people_revision, casts
             self._composed.move_to_end(row.id)
             if len(self._composed) > MOST_CASTS:

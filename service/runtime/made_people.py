@@ -1,20 +1,25 @@
 """Owns how people are made, changed and removed while a world runs."""
 
+from collections.abc import Callable
+
 from sqlmodel import Session
 
-from service.content.made import Made
+from service.content.made import Made, check_made, place_of
+from service.content.profile import PersonKind
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.store import MemoryStore
-from service.people.whereabouts import put_player, standing_players
-from service.people.worlds import WorldRepository, count_people_revision
+from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
+from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.author_changes import Amendment, amend, require_open_node
 from service.runtime.availability import require_free
 from service.runtime.forget import forget_person
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import PersonMade, PersonPlaced, PersonRemoved
-from service.store.events import note
+from service.store.events import note, retract
 from service.store.tables import MadePersonRow
+from world.life import Person
+from world.movement import walking_at
 
 
 def put_person(session: Session, worlds: WorldRepository, world_session: WorldSession, made: Made) -> bool:
@@ -23,24 +28,23 @@ def put_person(session: Session, worlds: WorldRepository, world_session: WorldSe
 
     Raises:
         Authored: it is a person of the content.
-        Invalid: it is there, and of another kind.
+        Invalid: it is there, and of another kind; somebody stands where an NPC is to stand.
+        ProfileWrong: what it says of the world, or others say of it, cannot be.
     """
     world = world_session.world
     _require_made_here(worlds, made.id)
     row = session.get(MadePersonRow, (world.id, made.id))
     is_new = row is None or row.removed
-    if row is None:
-        row = MadePersonRow(world_id=world.id, person_id=made.id, kind=made.kind, profile=made.profile)
-        session.add(row)
-    elif not is_new and row.kind != made.kind:
-        raise Invalid(
-            field="body.kind", reason=Phrase("answers.invalid_fields.other_kind", kind=Phrase(f"kinds.{row.kind}"))
-        )
-    elif (row.kind, row.profile, row.removed) == (made.kind, made.profile, False):
+    if row is not None and not row.removed and row.kind != made.kind:
+        kind = Phrase(f"kinds.{row.kind}")
+        raise Invalid(field="body.kind", reason=Phrase("answers.invalid_fields.other_kind", kind=kind))
+    if row is not None and (row.profile, row.removed) == (made.profile, False):
         return False
-    row.kind, row.profile, row.removed = made.kind, made.profile, False
-    _compose(session, worlds, world_session)
-    name = world_session.world.name_of(made.id)
+    check_made(worlds.content.checked, made_people(session, world.id), made)
+    if made.kind == "npc":
+        _clear(session, world_session, made)
+    session.merge(MadePersonRow(world_id=world.id, person_id=made.id, kind=made.kind, profile=made.profile))
+    name = _composed(session, worlds, world_session, made.kind).name_of(made.id)
     note(session, world.id, world.now, PersonMade(person_kind=made.kind, name=name, is_new=is_new), made.id)
     return is_new
 
@@ -96,13 +100,15 @@ def remove_person(
     if row is None or row.removed:
         raise NotFound(kind="person", id=person_id)
     require_free(session, world_session, person_id)
-    world_session.place(person_id, None)
+    if person_id in world_session.core.people:
+        _turn_back(session, world_session, lambda one: one.claim is not None and one.claim.target_id == person_id)
+        world_session.place(person_id, None)
     forget_person(session, memory, world, person_id, everywhere=everywhere)
     removed = PersonRemoved(person_kind=row.kind, name=world.name_of(person_id))
     row.removed = True
     if everywhere:
         session.delete(row)
-    _compose(session, worlds, world_session)
+    _composed(session, worlds, world_session, row.kind)
     note(session, world.id, world.now, removed, person_id)
 
 
@@ -113,8 +119,34 @@ def _require_made_here(worlds: WorldRepository, person_id: str) -> None:
         raise Authored(id=person_id, file=file)
 
 
-def _compose(session: Session, worlds: WorldRepository, world_session: WorldSession) -> None:
-    """The world of the session has its people as the store has them now."""
-    world = world_session.world
-    count_people_revision(session, world.id)
-    world_session.world = worlds.open(session, world.id)
+def _composed(session: Session, worlds: WorldRepository, world_session: WorldSession, kind: PersonKind) -> WorldView:
+    """The world with its people as the store has them now. Where a player came or went the session goes on with it; a
+    character's life, and another map, are read anew by whoever uses the session next.
+    """
+    count_people_revision(session, world_session.world.id)
+    world = worlds.open(session, world_session.world.id)
+    if kind == "player":
+        world_session.world = world
+    return world
+
+
+def _clear(session: Session, world_session: WorldSession, npc: Made) -> None:
+    """Nobody comes to stand where an NPC is to stand. Raises: Invalid: somebody stands there."""
+    node_id, world = place_of(npc), world_session.world
+    here = positions(session, world)
+    there = [i for i, one in here.items() if i != npc.id and one.node_id == node_id and one.toward is None]
+    if there:
+        name = world.name_of(there[0])
+        raise Invalid(field="body.node_id", reason=Phrase("answers.invalid_fields.somebody_stands_there", name=name))
+    _turn_back(session, world_session, lambda one: one.node_id == node_id)
+
+
+def _turn_back(session: Session, world_session: WorldSession, which: Callable[[Person], bool]) -> None:
+    """These stop where they are, and decide anew."""
+    world, core = world_session.world, world_session.core
+    for person in filter(which, list(core.people.values())):
+        retract(session, world.id, person.id, world.now)
+        segment = segment_of(session, world, person.id)
+        if walking_at(segment, world.now):
+            move(session, world, person.id, segment.cut(world.now))
+        core.stop(person.id, world.now)

@@ -162,3 +162,100 @@ def test_a_player_that_has_a_place_talks_to_whom_it_stands_beside_and_stays_unti
     problem(client.put("/people/mika/position", json={"node_id": "mill"}), 409, "busy")
     told = problem(client.delete("/people/mika"), 409, "busy")
     assert told["facts"]["conversation_id"] == begun.json()["id"]
+
+
+YUNA = {
+    "kind": "character",
+    "name": "Yuna",
+    "personality": "Curious.",
+    "home": "lane",
+    "knows": ["baker"],
+    "routine": [{"starts": "08:00", "activity": "buys bread", "facility": "bakery"}],
+}
+GENZO = {"kind": "npc", "name": "Genzo", "personality": "Gruff.", "node_id": "pond"}
+
+
+def test_a_character_that_is_made_lives_and_is_gone_when_it_is_removed(client: TestClient) -> None:
+    assert client.put("/people/yuna", json=YUNA).status_code == 201
+    client.post("/world/tick", json={"ticks": 120})
+    shown = client.get("/characters/yuna").json()
+    assert (shown["home"], shown["name"], shown["routine"][0]["activity"]) == ("lane", "Yuna", "buys bread")
+    lived = client.get("/world/events", params={"person_id": "yuna"}).json()["items"]
+    assert {"person_made", "decided", "activity_started"} <= {event["kind"] for event in lived}
+    assert client.put("/people/yuna", json={**YUNA, "home": "yard"}).status_code == 200
+    assert client.get("/characters/yuna").json()["home"] == "yard"
+    client.post("/world/tick", json={"ticks": 30})
+    assert client.delete("/people/yuna").status_code == 204
+    problem(client.get("/characters/yuna"), 404, "not-found")
+    client.post("/world/tick", json={"ticks": 60})
+    assert client.put("/people/yuna", json=YUNA).status_code == 201
+    assert client.get("/characters/yuna").json()["position"]["node_id"] == "lane", "it begins anew"
+
+
+def test_an_npc_that_is_made_stands_in_the_way_and_can_be_talked_to_until_it_is_removed(client: TestClient) -> None:
+    def closed() -> set[str]:
+        return {node["id"] for node in client.get("/world/map").json()["nodes"] if node["closed"]}
+
+    before = closed()
+    assert client.put("/people/genzo", json={**GENZO, "node_id": "mill"}).status_code == 422
+    assert client.put("/people/genzo", json=GENZO).status_code == 201
+    assert (closed(), client.get("/npcs/genzo").json()["spawn_node_id"]) == (before | {"pond"}, "pond")
+    assert client.get("/people/genzo").json()["position"]["node_id"] == "pond"
+    client.put("/people/mika", json=MIKA)
+    problem(client.put("/people/mika/position", json={"node_id": "pond"}), 422, "invalid")
+    client.patch("/characters/sora", json={"node_id": "glade"})
+    begun = client.post("/conversations/start", json={"character_id": "sora", "npc_id": "genzo"})
+    assert begun.status_code == 202, begun.text
+    client.post(f"/conversations/{begun.json()['id']}/end")
+    client.post("/world/tick", json={"ticks": 10})
+    assert client.delete("/people/genzo").status_code == 204
+    assert closed() == before
+    problem(client.get("/npcs/genzo"), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        ({**YUNA, "home": "yrd"}, "body.home", 'did you mean "yard"?'),
+        ({**YUNA, "home": "counter"}, "body.home", "closed"),
+        ({**YUNA, "knows": ["bakr"]}, "body.knows[0]", 'did you mean "baker"?'),
+        ({**YUNA, "needs": {"enrgy": 9}}, "body.needs.enrgy", 'did you mean "energy"?'),
+        (
+            {**YUNA, "routine": [{"starts": "08:00", "activity": "x", "facility": "bakry"}]},
+            "body.routine[0].facility",
+            "bakery",
+        ),
+        (
+            {**YUNA, "routine": [{"starts": "08:00", "activity": "x"}, {"starts": "07:00", "activity": "y"}]},
+            "body.routine[1].starts",
+            "later",
+        ),
+        (
+            {**MIKA, "facts": [{"en": "x", "secret": True, "tellFrom": {"person": "zora"}}]},
+            "body.facts[0].tellFrom.person",
+            "sora",
+        ),
+        ({**GENZO, "node_id": "atlantis"}, "body.node_id", "atlantis"),
+        ({**GENZO, "node_id": "counter"}, "body.node_id", "baker"),
+        ({**GENZO, "node_id": "lane"}, "body.node_id", "cannot be reached"),
+        ({**GENZO, "node_id": "door"}, "body.node_id", "closed"),
+        ({"kind": "npc", "name": "Genzo", "personality": "Gruff."}, "body.node_id", "missing"),
+    ],
+)
+def test_what_a_person_says_of_the_world_is_checked_as_in_a_file(
+    client: TestClient, body: dict[str, Any], field: str, words: str
+) -> None:
+    told = problem(client.put("/people/new", json=body), 422, "profile-wrong")
+    assert any(error["field"] == field and words in error["message"] for error in told["errors"]), told["errors"]
+    problem(client.get("/people/new"), 404, "not-found")
+
+
+def test_who_is_somewhere_keeps_an_npc_from_standing_there(client: TestClient) -> None:
+    client.put("/people/mika", json=MIKA)
+    client.put("/people/mika/position", json={"node_id": "pond"})
+    assert "Mika" in problem(client.put("/people/genzo", json=GENZO), 422, "invalid")["detail"]
+
+
+def test_a_person_stays_of_the_kind_it_was_made(client: TestClient) -> None:
+    client.put("/people/mika", json=MIKA)
+    assert "player" in problem(client.put("/people/mika", json={**YUNA, "name": "Mika"}), 422, "invalid")["detail"]

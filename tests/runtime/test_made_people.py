@@ -1,6 +1,7 @@
 """Owns the tests of people who come and go while a world lives: who sees them, and that nobody else's story changes."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from service.content.load import Content
 from service.content.made import Made
+from service.errors import Conflict
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.runtime.made_people import place_person, put_person, remove_person
 from service.runtime.world_session import load
@@ -16,6 +18,7 @@ from tests.runtime.lives import House, hamlet, house, rehearsal
 from world.simulation import Simulation
 
 HOUR = 60
+HOME = "quay_pier"
 PLAYERS = [
     Made(id=f"player-{number}", kind="player", profile=f'{{"name": "Player {number}"}}') for number in range(200)
 ]
@@ -153,6 +156,40 @@ def test_a_world_with_a_player_in_it_goes_on_after_a_stop_as_it_would_have(villa
     whole = lived(village, tmp_path / "whole", through)
     lived(village, tmp_path / "parts", begin)
     assert lived(village, tmp_path / "parts", lambda home: home.live(HOUR)) == whole
+
+
+def test_a_character_that_comes_and_goes_tells_the_same_story_whether_the_service_stops_or_not(
+    village: Content, tmp_path: Path
+) -> None:
+    """It is met and talked to, and somebody may be on the way to it when it goes."""
+    yuna = Made(
+        id="yuna", kind="character", profile=json.dumps({"name": "Yuna", "personality": "Curious.", "home": HOME})
+    )
+
+    async def begin(home: House) -> None:
+        await put(home, yuna)
+        await home.live(2 * HOUR)
+
+    async def end(home: House) -> None:
+        for _ in range(30):  # not while it talks
+            try:
+                await remove(home, "yuna")
+                break
+            except Conflict:
+                await home.live(1)
+        await home.live(HOUR)
+
+    async def through(home: House) -> None:
+        await begin(home)
+        await end(home)
+
+    whole = lived(village, tmp_path / "whole", through)
+    lived(village, tmp_path / "parts", begin)
+    assert lived(village, tmp_path / "parts", end) == whole
+    gone = next(number for number, event in enumerate(whole["events"]) if event["kind"] == "person_removed")
+    assert {event["kind"] for event in whole["events"][:gone] if event["person_id"] == "yuna"} > {"decided", "departed"}
+    assert not [event for event in whole["events"][gone + 1 :] if event["person_id"] == "yuna"]
+    assert len(whole["events"]) > gone + 10, "the others live on"
 
 
 def _where(home: House, person_id: str) -> str:

@@ -292,6 +292,7 @@ class ConversationOut(_WithPartner):
     partner_kind: Literal["npc", "character", "player"] = Field(
         description="who the partner is: two characters can talk, too"
     )
+    character_kind: Literal["character", "npc", "player"] = Field(description="who began it is")
     mode: Literal["models", "player"] = Field(description="player: a human speaks in it; models: models speak for both")
     awaits: str | None = Field(description="id of the person whose words a human is to find next; null: nobody's")
     living: bool = Field(description="true where the living world holds it, a minute a turn; false: a client began it")

@@ -105,6 +105,7 @@ def _of_conversation(row: ConversationRow, world: WorldView) -> dict[str, Any]:
         "character_id": row.opener_id,
         "character_name": world.name_of(row.opener_id),
         "partner_name": world.name_of(row.partner_id),
+        "character_kind": opener.kind if (opener := world.cast.find(row.opener_id)) else "character",
         "partner_kind": partner.kind if (partner := world.cast.find(row.partner_id)) else "npc",
         "mode": "player" if row.has_human else "models",
         "living": row.talk_id is not None,

@@ -529,3 +529,34 @@ def test_the_worlds_are_listed_and_entered(chromium_browser: Browser, tmp_path: 
         expect(page.locator("#worlds")).to_contain_text("stands still")
         page.locator("#worlds a").click()
         page.wait_for_url("**/?world_id=festival")
+
+
+def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browser: Browser, tmp_path: Path) -> None:
+    pace = LlmSettings(provider="rehearsal", rehearsal_pace_seconds=0.1)
+    with serving(playing(tmp_path, "en", pace)) as address, looking(chromium_browser, width=390) as page:
+        page.add_init_script(WATCH)
+        page.goto(f"{address}/view/npcs/npc_taro")
+        page.locator("#meet input").fill("Ken <b>")
+        page.locator("#meet button").click()
+        page.wait_for_url("**/view/conversations/*")
+        expect(page.locator("#say-as")).to_contain_text("Ken <b>")
+        page.locator("#say textarea").fill("Hello. I am a glassblower from Minato.")
+        page.keyboard.press("Enter")
+        expect(page.locator("#turn-0 .said")).to_have_text("Hello. I am a glassblower from Minato.")
+        expect(page.locator("#turn-0 .why")).to_have_count(0)
+        expect(page.locator("#turn-1")).to_contain_text("Taro")
+        assert len(spoken(page)["1"]) > 1, "words are seen while they are spoken"
+        expect(page.locator("#say textarea")).to_be_focused()
+        assert not is_wider_than_the_screen(page)
+        page.locator("#end").click()
+        expect(page.locator("#changes")).to_contain_text("glassblower")
+        expect(page.locator("#say")).to_be_hidden()
+
+        meet(page, address)
+        page.locator("#take").click()
+        expect(page.locator("#say-as")).to_contain_text("Aoi")
+        page.locator("#say textarea").fill("Now I speak for myself.")
+        page.locator("#say button").click()
+        expect(page.locator("#turns")).to_contain_text("Now I speak for myself.")
+        page.locator("#give").click()
+        expect(page.locator("#changes")).to_be_visible()

@@ -10,7 +10,8 @@ export function failure({ failure }) {
 }
 
 /** All that the conversation changed. */
-export function changes({ changes: made, character_id, character_name, npc_id, npc_name, partner_kind }) {
+export function changes({ changes: made, character_id, character_name, character_kind, npc_id, npc_name, partner_kind }) {
+  const played = character_kind === "player"; // what a human takes away is its own affair
   const both = partner_kind === "character";
   const names = { character: character_name, npc: npc_name };
   const title = h("h2", {}, t("changes"));
@@ -22,22 +23,22 @@ export function changes({ changes: made, character_id, character_name, npc_id, n
     h("dl", { class: "steps" },
       h("dt", {}, t("affinity_of", names)), h("dd", { class: "affinity" }, ...step(made.affinity)),
       ...(both ? [] : [h("dt", {}, t("mood_of", names)), h("dd", {}, ...moods(made.mood))]),
-      h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
-    ...list(t("memories", names), made.facts.map(fact)),
+      ...(played ? [] : [h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")])),
+    ...(played ? [] : list(t("memories", names), made.facts.map(fact))),
     ...(both ? [] : list(t("learned", names), made.learned_facts.map(fact))),
-    ...list(t("mid_term", names), made.mid_term.map(midTerm)),
+    ...(played ? [] : list(t("mid_term", names), made.mid_term.map(midTerm))),
     ...list(t("rejected", names), made.rejected.map(rejected)),
-    memoryLink(character_id, npc_id, names),
-    ...(made.partner ? others(made.partner, npc_id, character_id, { character: npc_name, npc: character_name }, both) : []),
+    ...(played ? [] : [memoryLink(character_id, npc_id, names)]),
+    ...(made.partner ? others(made.partner, npc_id, character_id, { character: npc_name, npc: character_name }, both, played) : []),
   ];
 }
 
 /** Each remembers for itself: what stays with the one that was spoken to, `names.character` here. */
-function others(made, ownId, otherId, names, both) {
+function others(made, ownId, otherId, names, both, played) {
   return [
     h("h2", {}, t("remembers_too", { npc: names.character })),
     h("dl", { class: "steps" },
-      h("dt", {}, t("affinity_of", names)), h("dd", {}, ...step(made.affinity)),
+      ...(played ? [] : [h("dt", {}, t("affinity_of", names)), h("dd", {}, ...step(made.affinity))]),
       h("dt", {}, t("stance_of", names)), h("dd", {}, made.stance || "—")),
     ...list(t("memories", names), made.facts.map(fact)),
     ...list(t("mid_term", names), made.mid_term.map(midTerm)),

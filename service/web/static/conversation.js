@@ -4,6 +4,7 @@ import { api, complain, pressed } from "./api.js";
 import { badge, face, h, setText } from "./dom.js";
 import { changes, failure } from "./changes.js";
 import { $, has, id, t, when } from "./page.js";
+import { speaking as speakingHere, turnOf } from "./player.js";
 import { follow } from "./sse.js";
 
 const path = `/conversations/${id}`;
@@ -25,9 +26,10 @@ function showHead(detail) {
     calls: cost.calls, tokens: cost.prompt_tokens + cost.completion_tokens,
   });
   setText($("when"), [when(detail.started_at), ...(cost.calls ? [paid] : [])].join(" · "));
-  $("goal").replaceChildren(...(goal ? goalOf(detail) : [h("dd", {}, t("goal_none", { name: detail.character_name }))]));
+  $("goal").replaceChildren(...(goal ? goalOf(detail) : detail.mode === "player" ? [] : [h("dd", {}, t("goal_none", { name: detail.character_name }))]));
   $("end").hidden = phase !== "running";
   $("close").hidden = phase !== "closing_failed";
+  turnOf(detail);
 }
 
 function goalOf({ goal, goal_achieved, end_reason, character_name }) {
@@ -40,6 +42,8 @@ function goalOf({ goal, goal_achieved, end_reason, character_name }) {
 }
 
 // ---- what is said --------------------------------------------------------------------------------------------------
+
+const refresh = async () => showHead(await api(path));
 
 const kind = (speakerId) => (speakerId === conversation.character_id ? "character" : "npc");
 
@@ -76,11 +80,11 @@ function said(turn) {
   turns = turn.turn + 1;
   keepingTheEnd(() =>
     $("turns").append(
-      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, reasons(turn.turn))),
+      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, turn.model !== "human" && reasons(turn.turn))),
     ),
   );
   if (location.hash === `#turn-${turn.turn}`) pointOut();
-  if (!conversation.goal) api(path).then(showHead, complain);
+  if (!conversation.goal || conversation.mode === "player") refresh().catch(complain);
 }
 
 function speaking(words) {
@@ -123,6 +127,7 @@ function ended({ reason }) {
   hush();
   setText($("status"), `${t(`end_${reason}`)} ${t("phase_closing")}…`);
   $("end").hidden = true;
+  refresh().catch(complain);
 }
 
 function settled(detail) {
@@ -160,5 +165,6 @@ $("close").addEventListener("click", () =>
     await watch();
   }),
 );
+speakingHere(path, refresh);
 addEventListener("hashchange", pointOut);
 watch().catch(complain);

@@ -3,6 +3,7 @@
 import { api, complain } from "./api.js";
 import { life } from "./life.js";
 import { $, id, places } from "./page.js";
+import { meeting } from "./player.js";
 import { begin } from "./remembered.js";
 
 const EVERY_MS = 3000;
@@ -23,4 +24,5 @@ async function live() {
 }
 
 live();
+meeting();
 begin().catch(complain);

@@ -4,6 +4,7 @@ import { api, complain } from "./api.js";
 import { badge, h } from "./dom.js";
 import { factTold } from "./facts.js";
 import { $, data, id, link, t } from "./page.js";
+import { meeting } from "./player.js";
 import { begin } from "./remembered.js";
 
 const EVERY_MS = 3000;
@@ -44,4 +45,5 @@ function standing([otherId, level]) {
 }
 
 live();
+meeting();
 begin().catch(complain);

@@ -1,0 +1,76 @@
+// Owns the visitor's own part: who speaks here, how a talk begins, and what is said in one.
+
+import { api, pressed } from "./api.js";
+import { $, id, link, t } from "./page.js";
+
+const KEPT = "kataribe-player";
+
+/** Who speaks in this browser: the same person of the world each time. */
+function visitor() {
+  const kept = JSON.parse(localStorage.getItem(KEPT) ?? "null");
+  return kept ?? { id: `player-${Math.random().toString(36).slice(2, 10)}`, name: "" };
+}
+
+/** The form that begins a talk with the person of this page. */
+export function meeting() {
+  const form = $("meet");
+  form.elements.name.value = visitor().name;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    pressed(form.querySelector("button"), async () => {
+      const { id: player_id } = visitor();
+      const name = form.elements.name.value.trim();
+      await api(`/people/${player_id}`, { method: "PUT", body: { kind: "player", name } });
+      localStorage.setItem(KEPT, JSON.stringify({ id: player_id, name }));
+      const body = { mode: "player", player_id, partner_id: id };
+      const begun = await api("/conversations/start", { method: "POST", body });
+      location.href = link(`/view/conversations/${begun.id}`);
+    });
+  });
+}
+
+/** The form in which a person speaks in the conversation at `path`; `after` is told when something was done. */
+export function speaking(path, after) {
+  const form = $("say");
+  const words = form.elements.text;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!words.value.trim()) return;
+    const body = { text: words.value, message_id: `${Date.now()}-${Math.random()}` };
+    pressed(form.querySelector("button"), async () => {
+      await api(`${path}/say`, { method: "POST", body });
+      words.value = "";
+      await after();
+    });
+  });
+  words.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  for (const [button, way] of [["take", "take-over"], ["give", "hand-back"]]) {
+    $(button).addEventListener("click", () =>
+      pressed($(button), async () => {
+        await api(`${path}/${way}`, { method: "POST", body: { person_id: $(button).dataset.person } });
+        await after();
+      }),
+    );
+  }
+}
+
+/** Shows who may speak now. */
+export function turnOf({ phase, mode, living, awaits, character_id, character_name, character_kind, partner_id, partner_name }) {
+  const runs = phase === "running";
+  const isTheirs = runs && awaits !== null;
+  const name = awaits === partner_id ? partner_name : character_name;
+  const wasHidden = $("say").hidden;
+  $("say").hidden = !isTheirs;
+  if (isTheirs) $("say-as").textContent = t("say_as", { name });
+  if (isTheirs && wasHidden && mode === "player") $("say").elements.text.focus({ preventScroll: true });
+  const mayChange = runs && !living && character_kind === "character";
+  for (const [button, shown] of [["take", mode === "models"], ["give", mode === "player"]]) {
+    $(button).hidden = !(mayChange && shown);
+    $(button).dataset.person = character_id;
+    $(button).textContent = t(button === "take" ? "take_over" : "hand_back", { name: character_name });
+  }
+}

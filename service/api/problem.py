@@ -1,7 +1,9 @@
-"""Owns the errors a client sees: RFC 9457 problem details, in the language it asks for, each type stable."""
+"""Owns the errors a client sees: RFC 9457 problem details, in the language it asks for, each type stable. Under /v1
+they are what OpenAI's clients read.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,13 +16,19 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from service.api.request_id import HEADER
-from service.errors import KataribeError, LinesWrong
+from service.errors import KataribeError, KeyMissing, LinesWrong
 from service.locales import Language, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
+
+OPENAI = "/v1"
+"""Below it errors have OpenAI's shape."""
+
+_OPENAI_CODES = {KeyMissing.slug: "invalid_api_key", "not-found:model": "model_not_found"}
+"""Problems for which OpenAI has a code of its own, by our slug, or slug and kind."""
 
 TOLD = 20
 """Errors of one request that are told."""
@@ -53,6 +61,23 @@ class Problem(BaseModel):
     )
 
 
+class OpenAIErrorBody(BaseModel):
+    """A problem as OpenAI's clients read it."""
+
+    message: str = Field(description="what is wrong, as a sentence in the language of Accept-Language")
+    type: Literal["invalid_request_error", "server_error"] = Field(
+        description="whose fault it is: the request's or not"
+    )
+    param: str | None = Field(description="the field that is wrong; null: it is not with a field")
+    code: str | None = Field(description="which problem it is: stable, for programs", examples=["model_not_found"])
+
+
+class OpenAIError(BaseModel):
+    """An error under /v1."""
+
+    error: OpenAIErrorBody = Field(description="the error")
+
+
 def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """OpenAPI entries for the problems an endpoint can answer with; 422 and 503 are always among them."""
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
@@ -66,6 +91,13 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
         503: "Something this needs is away or not configured",
     }
     return {status: {"description": titles[status], "content": content} for status in sorted({*statuses, 422, 503})}
+
+
+def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The same for an endpoint under /v1; what is 422 elsewhere is 400 there (see `_Described`)."""
+    described = describe(400, *statuses)
+    content = {"application/json": {"schema": {"$ref": _REF.format(model="OpenAIError")}}}
+    return {status: {**told, "content": content} for status, told in described.items()}
 
 
 def language_of(request: Request) -> Language:
@@ -93,8 +125,14 @@ class _Described:
 
     def __call__(self) -> dict[str, Any]:
         described = self._describe_app()
+        for path, methods in described["paths"].items():
+            for operation in methods.values() if path.startswith(f"{OPENAI}/") else ():
+                operation["responses"].pop("422", None)
         _, schemas = models_json_schema(
-            [(Problem, "serialization"), *((line, "validation") for line in (Past, Statement, Turn, Summary))],
+            [
+                *((problem, "serialization") for problem in (Problem, OpenAIError)),
+                *((line, "validation") for line in (Past, Statement, Turn, Summary)),
+            ],
             ref_template=_REF,
         )
         described["components"]["schemas"].update(schemas["$defs"])
@@ -121,7 +159,7 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
 
 def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     """The answer to a request that is refused before, or let go after, the app has it."""
-    return _answer(problem_of(error, language_of(Request(scope))))
+    return _answer(scope, problem_of(error, language_of(Request(scope))))
 
 
 async def _ours(request: Request, error: Exception) -> JSONResponse:
@@ -129,7 +167,7 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
     headers = {}
     if error.facts.get("retry_after_seconds") is not None:
         headers["Retry-After"] = str(round(error.facts["retry_after_seconds"]))
-    return _answer(problem_of(error, language_of(request)), headers)
+    return _answer(request.scope, problem_of(error, language_of(request)), headers)
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
@@ -143,7 +181,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
         + (sentence(language, "answers.more", told=TOLD, all=len(found)) if len(found) > TOLD else ""),
         errors=[FieldError(field=".".join(map(str, e["loc"])), message=_message(e, language)) for e in found[:TOLD]],
     )
-    return _answer(problem)
+    return _answer(request.scope, problem)
 
 
 def _message(error: dict[str, Any], language: Language) -> str:
@@ -161,7 +199,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = _allowed(request) or headers.get("Allow", "")
-    return _answer(problem, headers)
+    return _answer(request.scope, problem, headers)
 
 
 def _allowed(request: Request) -> str:
@@ -178,16 +216,36 @@ async def _store(request: Request, _: Exception) -> JSONResponse:
         status=503,
         detail=sentence(language_of(request), "answers.store_away"),
     )
-    return _answer(problem)
+    return _answer(request.scope, problem)
 
 
 async def _bug(request: Request, _: Exception) -> JSONResponse:
     """A bug of ours: the log has it, the client is not shown our insides."""
-    return _answer(problem_of(KataribeError(), language_of(request)))
+    return _answer(request.scope, problem_of(KataribeError(), language_of(request)))
 
 
-def _answer(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+def openai_error(problem: Problem) -> OpenAIError:
+    """The problem as OpenAI's clients read it."""
+    slug, facts = problem.type.removeprefix(TYPE_PREFIX), problem.facts or {}
+    wrong = [f"{one.field}: {one.message}" for one in problem.errors or ()]
+    first = problem.errors[0].field if problem.errors else facts.get("field", facts.get("kind", ""))
+    code = _OPENAI_CODES.get(f"{slug}:{facts['kind']}" if "kind" in facts else slug, slug.replace("-", "_"))
+    return OpenAIError(
+        error=OpenAIErrorBody(
+            message="; ".join(wrong) or problem.detail,
+            type="invalid_request_error" if problem.status < 500 else "server_error",
+            param=first.removeprefix("body").removeprefix(".") or None,
+            code=None if slug == "about:blank" else code,
+        )
+    )
+
+
+def _answer(scope: Scope, problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     request_id = REQUEST_ID.get()
-    body = problem.model_copy(update={"request_id": request_id}).model_dump(exclude_none=True)
     bearing = {HEADER: request_id} if request_id else {}  # a bug is answered outside of what would set it
-    return JSONResponse(body, problem.status, {**bearing, **(headers or {})}, media_type=MEDIA_TYPE)
+    bearing |= headers or {}
+    if scope["path"] == OPENAI or scope["path"].startswith(f"{OPENAI}/"):
+        status = 400 if problem.status == 422 else problem.status
+        return JSONResponse(openai_error(problem).model_dump(), status, bearing)
+    body = problem.model_copy(update={"request_id": request_id}).model_dump(exclude_none=True)
+    return JSONResponse(body, problem.status, bearing, media_type=MEDIA_TYPE)

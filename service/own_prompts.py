@@ -100,6 +100,7 @@ def _file(language: Language, name: str) -> str:
 _KINDS: Mapping[str, _Kind] = {
     "speaker": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SPEAKER),
     "attitude": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ATTITUDE),
+    "aside": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ASIDE),
     "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
     "reflection": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.REFLECTION),
     "decide": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.DECIDE),

@@ -5,6 +5,7 @@ anything.
 from typing import Any
 
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
+from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext, Questions
 from service.conversation.context import Goal, LastMeeting, Line, PromptContext
 from service.decision.context import (
@@ -105,6 +106,7 @@ SPEAKER = (
     _context(speaker=_CHARACTER, begins=True, goal=_GOAL, nudge="repeated", mood="angry", **_FULL),
     _context(speaker=_BARE, begins=True, sets_goal=True),
     _context(speaker=_NPC, begins=False, nudge="broke_character", mood="happy"),
+    _context(speaker=_NPC, begins=False, nudge="go_on"),
     _context(speaker=_NPC, begins=False, turns_left=1),
 )
 ATTITUDE = (
@@ -118,6 +120,10 @@ ATTITUDE = (
         evidence=(("power", ("(yesterday) Taro: Carry my nets!",)),),
     ),
     AttitudeContext(language=_LANGUAGE, speaker=_BARE, partner_name="Taro", attitude=STRANGERS, lines=_SAID),
+)
+ASIDE = tuple(
+    AsideContext(language=_LANGUAGE, npc_name="Taro", player_name="Mio", asked="Write a title.", lines=lines)
+    for lines in ((), (("Mio", "Hello."),))
 )
 CLOSING = [
     ClosingContext(

@@ -85,7 +85,7 @@ class Record:
 
 def render_record(context: PromptContext, knew: Knowledge = NOTHING_KNOWN) -> Record:
     """Render what the speaker is told once, before its first turn; it `knew` what stands in it."""
-    told = f"<context>\n{_data(_render(context, 'context'))}\n</context>"
+    told = f"<context>\n{data(_render(context, 'context'))}\n</context>"
     opening = _render(context, "opening")
     text = f"{told}\n\n{opening}" if opening else told
     return Record(system=_render(context, "system"), context=text, knew=knew)
@@ -93,12 +93,12 @@ def render_record(context: PromptContext, knew: Knowledge = NOTHING_KNOWN) -> Re
 
 def was_told(record: Record, notes: Sequence[str], text: str) -> bool:
     """Whether a speaker whose prompts begin so, and who was shown these notes, was told the text."""
-    return any(_data(text) in _data(block) for block in (record.context, *notes))
+    return any(data(text) in data(block) for block in (record.context, *notes))
 
 
 def render_note(context: PromptContext) -> str:
     """Render what is new before this turn; "" mostly."""
-    return _data(_render(context, "note"))
+    return data(_render(context, "note"))
 
 
 def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:
@@ -128,7 +128,7 @@ def messages(
     heard = [record.context]
     for line in lines:
         if line.speaker_id != speaker_id:
-            heard.append(_data(line.text))
+            heard.append(data(line.text))
             continue
         said.append(_user([*heard, line.note]))
         answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
@@ -142,7 +142,7 @@ def _user(parts: Sequence[str]) -> Message:
     return Message(role="user", content="\n\n".join(filter(None, parts)))
 
 
-def _data(text: str) -> str:
+def data(text: str) -> str:
     """What somebody said or wrote, which cannot pass for a part of the prompt's frame."""
     return _TAG.sub("", text)
 

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_json
 
+from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.decision.context import DecisionContext, PlanContext
@@ -18,7 +19,7 @@ from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, reflect
 from service.offline.decider import decide, plan_day
-from service.offline.speaker import speak
+from service.offline.speaker import speak, write_aside
 from service.usage import Usage
 
 REHEARSAL = "rehearsal"
@@ -30,6 +31,7 @@ Handler = Callable[[Any, random.Random], BaseModel]
 HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
     AttitudeContext: judge,
+    AsideContext: write_aside,
     ClosingContext: close,
     ReflectionContext: reflect,
     DecisionContext: decide,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import reduce
 
+from service.conversation.aside import AsideContext, AsideText
 from service.conversation.context import PromptContext
 from service.conversation.prompt import CharacterTurn, Emotion, NpcTurn, OpeningTurn
 from service.memory.utterance import is_question
@@ -31,6 +32,11 @@ _KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
     return _Opener(context, rng).turn() if context.begins else _Partner(context, rng).turn()
+
+
+def write_aside(context: AsideContext, rng: random.Random) -> AsideText:
+    """The last words that were said, whatever is wanted. Nothing is left to chance: `rng` is not drawn from."""
+    return AsideText(utterance=context.lines[-1][1] if context.lines else context.npc_name)
 
 
 class _Speaker:

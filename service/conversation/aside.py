@@ -1,0 +1,54 @@
+"""Owns what a chat client asks for beside a talk: a summary, a title, its user's next words. Nothing comes of it."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.conversation.prompt import TEMPLATES, data
+from service.llm.chat import Message, Prompt, Role
+from service.llm.prompt import OwnPrompts
+from service.locales import Language
+
+LONGEST = 4000
+"""Most characters of such a text."""
+MOST_LINES, MOST_LETTERS = 20, 1000
+"""So many of the last lines are shown, and so much of each; of what is asked for four times as much."""
+
+
+class AsideText(BaseModel):
+    """What is answered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    utterance: str = Field(min_length=1, max_length=LONGEST)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsideContext:
+    """What somebody asks for who writes such a text: the talk as the client has it, each line with who said it, and
+    what is `asked` for. It holds nothing that a person of the world knows or remembers.
+    """
+
+    language: Language
+    npc_name: str
+    player_name: str
+    asked: str
+    lines: tuple[tuple[str, str], ...] = ()
+    own_prompts: OwnPrompts = ()
+
+
+def aside_prompt(context: AsideContext, role: Role) -> Prompt[AsideText]:
+    """Ask for the text. All that comes from the client is data."""
+    blocks = [TEMPLATES.render("aside", name, context.language, context, context.own_prompts) for name in _BLOCKS]
+    told = f"<context>\n{data(blocks[1])}\n</context>\n\n{blocks[2]}"
+    return Prompt(
+        name="aside",
+        role=role,
+        language=context.language,
+        messages=(Message(role="system", content=blocks[0]), Message(role="user", content=told)),
+        answer=AsideText,
+        given=context,
+    )
+
+
+_BLOCKS = ("system", "context", "asking")

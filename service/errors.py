@@ -32,6 +32,7 @@ KataribeError
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
+├── AnswerFailed            503   what a chat client's user said could not be answered: it may be said again
 ├── Stopping                503   the service stops while a request still waits
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
 ├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
@@ -54,7 +55,7 @@ KataribeError
     └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -281,6 +282,17 @@ class WrongSettings(KataribeError):
 
     def sentence(self, language: Language) -> str:
         return "\n".join(each.sentence(language) for each in self._found)
+
+
+class AnswerFailed(KataribeError):
+    """Facts: `failure`, as it is kept with the conversation (None: it was ended before the answer)."""
+
+    status, slug = 503, "answer-failed"
+
+    def sentence(self, language: Language) -> str:
+        """See KataribeError; where there is a failure, what it was."""
+        failure: Mapping[str, str] | None = self.facts["failure"]
+        return failure[language] if failure is not None else super().sentence(language)
 
 
 class Stopping(KataribeError):

@@ -196,7 +196,9 @@ class Settings(BaseSettings):
 
     `api_key`: what every request must show, once it is set; without it the service listens on loopback only.
     `allowed_hosts`: names the service goes by besides loopback's and `host`. `cors_origins`: sites whose pages may use
-    it. `request_timeout_seconds`: how long a client may take to send a request's head, and then its body.
+    it. `chat_idle_minutes`: so long (of the machine) may the user of an OpenAI client say nothing before the
+    conversation ends and is remembered. `request_timeout_seconds`: how long a client may take to send a request's head,
+    and then its body.
     `keep_prompts`: what models were sent is kept whole, of decisions too, and of conversations that are closed.
     Without it (the default) a conversation's is let go when it is closed, a decision's at once; what it held always
     stays, in a few hundred bytes. A day of eight characters in the sample village takes 2.0 MB, and 3.1 MB with it.
@@ -215,6 +217,7 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = "text"
     max_turns: int = Field(default=10, ge=1, le=50)
     max_turns_with_player: int = Field(default=50, ge=1, le=100)
+    chat_idle_minutes: float = Field(default=30, gt=0)
     keep_prompts: bool = False
     api_key: SecretStr | None = None
     allowed_hosts: list[str] = []

@@ -11,8 +11,8 @@ from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
 
-Nudge = Literal["repeated", "broke_character"]
-"""Why the speaker is asked again: it repeated itself, or stepped out of its role."""
+Nudge = Literal["repeated", "broke_character", "go_on"]
+"""Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
 
 
 class Goal(BaseModel):

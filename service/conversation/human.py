@@ -60,7 +60,7 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     require(row, Phase.RUNNING)
     speaker_id = words.person_id or row.awaits or row.opener_id
     if row.awaits != speaker_id:
-        raise _not_now(world, row, speaker_id)
+        raise not_now(world, row, speaker_id)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)
     turn = TurnRow(
         world_id=row.world_id,
@@ -123,7 +123,8 @@ def _said_before(session: Session, key: ConversationKey, message_id: str | None)
     return session.exec(select(TurnRow).where(*said_in(key), col(TurnRow.message_id) == message_id)).first()
 
 
-def _not_now(world: WorldView, row: ConversationRow, speaker_id: str) -> NotYourTurn:
+def not_now(world: WorldView, row: ConversationRow, speaker_id: str) -> NotYourTurn:
+    """What is said to one whose words nobody waits for."""
     partner_id = row.partner_id if speaker_id == row.opener_id else row.opener_id
     return NotYourTurn(
         person=world.name_of(speaker_id),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from service.conversation.attitude import changed_stance
+from service.conversation.chat import leave_unanswered
 from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import Gathered
@@ -70,8 +71,14 @@ async def speak(
 async def finish(
     deps: ConversationDependencies, row: ConversationRow, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
-    """End it, unless the client did so, or somebody forgot it, in the same moment."""
+    """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
+    not end a chat client's.
+    """
     try:
+        if row.chat_idle_minutes is not None and failure is not None and reason != EndReason.CONTENT_CHANGED:
+            await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure))
+            deps.stream.tell(row.key, Discarded(utterance_id=""))
+            return
         await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure))
     except (WrongPhase, NotFound):
         return
@@ -102,13 +109,14 @@ async def _utter(
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     context = replace(context, reminded=lines_of_it, stance_now=stance_now)
     name = f"{len(said.turns)}.{said.row.attempts}"
-    answer, note = await _ask(deps, said.row, known.records[seat], context, name)
+    answer, note = await _ask(deps, said.row, known.records[seat], context, _listener(deps, said.row, context, name))
     fault = _fault(said.row, context, answer.value.utterance)
     if fault is not None:
         deps.stream.tell(said.row.key, Discarded(utterance_id=name))
         name, spent = f"{name}.again", answer.usage
         try:
-            answer, note = await _ask(deps, said.row, known.records[seat], replace(context, nudge=fault), name)
+            context, listener = replace(context, nudge=fault), _listener(deps, said.row, context, name)
+            answer, note = await _ask(deps, said.row, known.records[seat], context, listener)
         except ModelError as exc:
             exc.usage += spent
             raise
@@ -145,20 +153,36 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
     )
 
 
+async def go_on(
+    deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, on_text: TextListener
+) -> Answer[Any]:
+    """More of the last turn, of the speaker in that seat. Nothing of it is committed.
+
+    Raises:
+        ModelError: the model failed, said nothing, or stepped out of its role.
+    """
+    context = replace(_context_now(known, said, seat), nudge="go_on")
+    answer, _ = await _ask(deps, said.row, known.records[seat], context, on_text)
+    if _fault(said.row, context, answer.value.utterance) == "broke_character":
+        raise _useless(answer, ModelOutOfCharacter(model=answer.model))
+    return answer
+
+
 async def _ask(
-    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, utterance_id: str
+    deps: ConversationDependencies,
+    row: ConversationRow,
+    record: Record,
+    context: PromptContext,
+    on_text: TextListener | None,
 ) -> tuple[Answer[Any], str]:
-    """The answer, and the note before the turn it was asked with. A client's conversation is streamed, for it may
-    begin to listen at any moment; one of the living world where somebody listens.
+    """The answer, and the note before the turn it was asked with.
 
     Raises:
         ModelError: the model failed, or said nothing at all.
     """
     note = render_note(context)
     prompt = replace(speaker_prompt(context, record, note), thread="/".join(row.key))
-    is_heard = row.clock_policy == ClockPolicy.NONE or deps.stream.has_listener(row.key)
-    listener = _listener(deps, row, context, utterance_id) if is_heard else None
-    answer = await deps.models.for_role(prompt.role).complete(prompt, listener)
+    answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer, note
@@ -166,7 +190,12 @@ async def _ask(
 
 def _listener(
     deps: ConversationDependencies, row: ConversationRow, context: PromptContext, utterance_id: str
-) -> TextListener:
+) -> TextListener | None:
+    """Tells who listens. A client's conversation is streamed, for it may begin to listen at any moment; one of the
+    living world where somebody listens (None: nobody does).
+    """
+    if row.clock_policy != ClockPolicy.NONE and not deps.stream.has_listener(row.key):
+        return None
     key, speaker, turn = row.key, context.speaker, len(context.lines)
 
     def on_text(text: str, _: str | None) -> None:

@@ -38,12 +38,15 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
-    """Which player opens a conversation with whom. `place_waived`: wherever the two are."""
+    """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
+    chat client's, see ConversationRow.
+    """
 
     player_id: str
     partner_id: str
     max_turns: int
     place_waived: bool = False
+    chat_idle_minutes: float | None = None
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -97,7 +100,18 @@ def start_with_player(
     else:
         node_id = _stands(session, world, partner.id)
     engaged = pair if wanted.place_waived else ()
-    return _insert(session, world, plain, node_id, models, ClockPolicy.NONE, new_id(), engaged=engaged, human=player.id)
+    return _insert(
+        session,
+        world,
+        plain,
+        node_id,
+        models,
+        ClockPolicy.NONE,
+        new_id(),
+        engaged=engaged,
+        human=player.id,
+        chat_idle_minutes=wanted.chat_idle_minutes,
+    )
 
 
 def start_talk(
@@ -144,6 +158,7 @@ def _insert(
     *,
     engaged: Collection[str],
     human: str | None = None,
+    chat_idle_minutes: float | None = None,
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     pair = (wanted.character_id, wanted.partner_id)
@@ -159,6 +174,7 @@ def _insert(
         success_criteria=wanted.goal.success_criteria if wanted.goal else None,
         goal_given=wanted.goal is not None,
         max_turns=wanted.max_turns,
+        chat_idle_minutes=chat_idle_minutes,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},

@@ -145,7 +145,7 @@ def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
         Spoken(
             seat=row.seat_of(turn.speaker_id),
             goal_achieved=turn.goal_achieved,
-            wants_to_end=turn.wants_to_end,
+            wants_to_end=turn.wants_to_end and row.chat_idle_minutes is None,
         )
         for turn in turns
     ]

@@ -5,7 +5,6 @@ import time
 from sqlmodel import Session, col, or_, select
 
 from service.people.worlds import WorldView
-from service.settings import WorldSettings
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, WorldRow
 
@@ -18,7 +17,7 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
     waits = not isinstance(step, EndReason) and row.participants[step].speaker == Speaker.HUMAN
     row.awaits = row.participants[step].person_id if waits and not isinstance(step, EndReason) else None
     if waits:
-        row.silent_at, row.silent_at_minute = _silent_from(world.settings, world)
+        row.silent_at, row.silent_at_minute = _silent_from(row, world)
         row.runner = None
 
 
@@ -43,9 +42,11 @@ def is_silent(row: ConversationRow, world: WorldView) -> bool:
     return row.awaits is not None and over
 
 
-def _silent_from(settings: WorldSettings, world: WorldView) -> tuple[float, int]:
+def _silent_from(row: ConversationRow, world: WorldView) -> tuple[float, int]:
     """From when on silence is too long, in machine time and in world time; 0: never."""
-    minutes, world_minutes = settings.silence_minutes, settings.silence_world_minutes
+    minutes, world_minutes = world.settings.silence_minutes, world.settings.silence_world_minutes
+    if row.chat_idle_minutes is not None:
+        minutes, world_minutes = row.chat_idle_minutes, 0
     return (
         time.time() + minutes * SECONDS_PER_MINUTE if minutes else 0.0,
         world.now + world_minutes if world_minutes else 0,

@@ -84,10 +84,14 @@ class ConversationRunner:
 
     async def interrupt(self, key: ConversationKey) -> None:
         """Drop the utterance in the making, if any, and carry the conversation on from what is committed."""
+        await self.drop(key)
+        self.submit(key)
+
+    async def drop(self, key: ConversationKey) -> None:
+        """Drop the utterance in the making, if any."""
         task = self._tasks.get(key)
         if task is not None:
             await cancel([task])
-        self.submit(key)
 
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
         """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is

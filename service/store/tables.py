@@ -200,7 +200,8 @@ class ConversationRow(SQLModel, table=True):
     the living world. `lease_until` is machine time (seconds since 1970): until then the runner named in `runner` works
     on it. `awaits`: the person whose words a human is to find next (None: nobody waits for a human); silence
     ends it at `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often
-    somebody set about its next turn.
+    somebody set about its next turn. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
+    conversation/chat.py): so long may its user be silent.
     """
 
     __tablename__ = "conversations"
@@ -235,6 +236,7 @@ class ConversationRow(SQLModel, table=True):
     silent_at: float = 0.0
     silent_at_minute: int = Field(default=0, sa_type=BigInteger)
     attempts: int = 0
+    chat_idle_minutes: float | None = None
     runner: str | None = None
     lease_until: float = 0.0
 

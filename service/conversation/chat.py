@@ -1,0 +1,121 @@
+"""Owns the conversations of chat clients: one for a person and a player, wherever the two are. No word of the person
+ends it: it ends when the client begins another, when it is long enough, or in silence.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from service.conversation.ending import OPENER, PARTNER
+from service.conversation.transcript import held, pay, takes_part, turns_of
+from service.conversation.waiting import let_speak
+from service.llm.chat import Role
+from service.people.worlds import WorldRepository, WorldView
+from service.store.insert import insert_rows
+from service.store.phase import Phase
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.usage import Usage
+
+MOST_TURNS = 60
+"""A conversation of so many turns is ended, and remembered, before the next words: those open another."""
+
+
+def open_chat(session: Session, world: WorldView, player_id: str, partner_id: str) -> ConversationRow | None:
+    """The open conversation of the two; None: there is none. The caller has locked the world."""
+    query = select(ConversationRow).where(
+        ConversationRow.world_id == world.id,
+        ConversationRow.phase == Phase.RUNNING,
+        col(ConversationRow.chat_idle_minutes).is_not(None),
+        takes_part(player_id, OPENER),
+        takes_part(partner_id, PARTNER),
+    )
+    return session.exec(query.with_for_update(of=ConversationRow)).unique().first()
+
+
+def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -> int:
+    """Have the player's last words answered anew in an open conversation that waits for the player: the answer to them,
+    if there is one, was never given. Answers the number of the turn that is to come. The caller commits, and has the
+    conversation carried on.
+    """
+    last = turns_of(session, row.key)[-1]
+    let_speak(row, PARTNER, world)
+    if last.speaker_id == row.opener_id:
+        return last.turn + 1
+    session.delete(last)
+    return last.turn
+
+
+def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, index: int, heard: str) -> None:
+    """The player has heard no more than this of turn `index`, and nobody speaks on: that is all that was said, unless
+    more was said since. The caller commits.
+    """
+    row, world = held(session, worlds, key)
+    last = turns_of(session, key)[-1]
+    if row.phase != Phase.RUNNING or last.turn > index:
+        return
+    if last.turn < index and heard:
+        insert_rows(session, [_heard_turn(world, row, index, heard)])
+    elif last.turn == index and heard:
+        last.text = heard
+    elif last.turn == index:
+        session.delete(last)
+    let_speak(row, OPENER, world)
+
+
+def lengthen(
+    session: Session,
+    worlds: WorldRepository,
+    key: ConversationKey,
+    index: int,
+    begun: int,
+    more: str,
+    role: Role,
+    usage: Usage,
+) -> bool:
+    """Add to turn `index`, which was so many characters long; the caller commits. False: it is no longer the last one,
+    or no longer so long, and stays as it is; what was spent is counted all the same.
+    """
+    row, world = held(session, worlds, key)
+    pay(session, row, world.day, role, usage)
+    last = turns_of(session, key)[-1]
+    if row.phase != Phase.RUNNING or row.awaits is None or (last.turn, len(last.text)) != (index, begun):
+        return False
+    last.text += more
+    last.calls += usage.calls
+    last.prompt_tokens += usage.prompt_tokens
+    last.completion_tokens += usage.completion_tokens
+    last.cached_tokens += usage.cached_tokens
+    let_speak(row, OPENER, world)
+    return True
+
+
+def leave_unanswered(
+    session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any]
+) -> None:
+    """The player's words could not be answered: the conversation goes on with whatever the player says next, also the
+    same again. The caller commits.
+    """
+    row, world = held(session, worlds, key)
+    if row.phase == Phase.RUNNING:
+        row.failure = dict(failure)
+        let_speak(row, OPENER, world)
+
+
+def _heard_turn(world: WorldView, row: ConversationRow, index: int, heard: str) -> TurnRow:
+    role = world.cast.actor(row.partner_id).kind
+    return TurnRow(
+        world_id=row.world_id,
+        conversation_id=row.id,
+        turn=index,
+        speaker_id=row.partner_id,
+        speaker_name=world.name_of(row.partner_id),
+        text=heard,
+        emotion="neutral",
+        at=world.now,
+        model=row.models[role],
+        calls=0,
+        prompt_tokens=0,
+        completion_tokens=0,
+        duration_ms=0,
+    )

@@ -26,6 +26,7 @@ from service.api import (
     world,
     world_list,
 )
+from service.api.chat import router as chat
 from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
@@ -61,8 +62,8 @@ DESCRIPTION = """A life and a memory for a game's characters.
 A world clock moves characters over a map; fixed NPCs stand at their posts. Two language models hold a conversation with
 a goal; afterwards it is remembered, and the next meeting starts from there. All times are world times. The header
 `X-World-Id`, or `world_id` in the query, chooses a world (default `main`). Errors are RFC 9457 problems, in the
-language of `Accept-Language`. Every answer bears an `X-Request-Id`, as problems and the log do: the client's own, where
-it sends one, else a new one.
+language of `Accept-Language`; below `/v1` they have the shape that OpenAI's clients read. Every answer bears an
+`X-Request-Id`, as problems and the log do: the client's own, where it sends one, else a new one.
 
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
 408 (a body that does not arrive), 413 (a body that is too long).
@@ -73,6 +74,7 @@ TAGS = (
     {"name": "conversations", "description": "Two people talk with a goal; what they say can be followed and is kept."},
     {"name": "world", "description": "The clock, the map, what happens, and what it costs."},
     {"name": "people", "description": "Characters and NPCs: where they are, what they do, what they remember."},
+    {"name": "chat clients", "description": "A door for every client of OpenAI's chat completions."},
     {"name": "health", "description": "Whether the service is there, and whether what it needs is."},
 )
 
@@ -100,6 +102,7 @@ ROUTES = tuple(
         actions.router,
         memory_graph.router,
         memories.router,
+        chat.router,
         health.router,
         login,
         pages.router,

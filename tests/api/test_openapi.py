@@ -37,6 +37,9 @@ PROMISED = {
     ("get", "/readyz"),
 }
 
+PROBLEMS = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+OPENAI_ERRORS = {"application/json": {"schema": {"$ref": "#/components/schemas/OpenAIError"}}}
+
 
 @pytest.fixture(scope="module")
 def described(millbrook: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -74,9 +77,9 @@ def test_every_refusal_is_described_as_a_problem(described: dict[str, Any]) -> N
         for status, response in operation["responses"].items():
             assert response["description"], (method, path, status)
             if status.startswith(("4", "5")) and path != "/readyz":
-                assert response["content"] == {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+                assert response["content"] == (OPENAI_ERRORS if path.startswith("/v1/") else PROBLEMS)
         if path not in ("/healthz", "/readyz"):
-            assert {"422", "503"} <= set(operation["responses"]), (method, path)
+            assert {"400" if path.startswith("/v1/") else "422", "503"} <= set(operation["responses"]), (method, path)
         if "{" in path:
             assert "404" in operation["responses"], (method, path)
         if "requestBody" in operation:

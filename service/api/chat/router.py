@@ -1,0 +1,153 @@
+"""Owns /v1, the door for every OpenAI client: whom one can talk to, and the talk itself."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Coroutine
+from functools import partial
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Body, Request, Response
+from fastapi.openapi.models import Example
+from fastapi.responses import JSONResponse
+from fastapi.sse import format_sse_event
+
+from service.api.chat.making import make
+from service.api.chat.request import Begun, Wanted, begin, check, let_in
+from service.api.chat.schemas import (
+    AnswerMessage,
+    ChatIn,
+    ChatUsage,
+    Choice,
+    Completion,
+    ModelList,
+    ModelOut,
+    choice,
+    chunk,
+)
+from service.api.chat.speech import Speech
+from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
+from service.api.problem import describe_openai, language_of, openai_error, problem_of
+from service.api.stream import EventStream
+from service.errors import KataribeError, ModelNotConfigured
+from service.locales import Language
+from service.people.worlds import WorldView
+
+T = TypeVar("T")
+
+router = APIRouter(prefix="/v1", tags=["chat clients"])
+
+_DONE = format_sse_event(data_str="[DONE]")
+_STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+_REQUESTS: dict[str, Example] = {
+    "the first words": {
+        "value": {"model": "npc:npc_taro@ken", "messages": [{"role": "user", "content": "How is the boat?"}]}
+    },
+}
+
+
+@router.get("/models", response_model=ModelList, responses=describe_openai())
+async def list_models(deps: Serving, world_id: WorldId) -> ModelList:
+    """Everybody to talk to, as a chat client lists its models."""
+
+    def people(world: WorldView) -> list[str]:
+        return [*sorted(world.cast.npcs), *sorted(world.cast.characters)]
+
+    return ModelList(data=await deps.read(world_id, lambda _, world: [_model(world, one) for one in people(world)]))
+
+
+@router.get("/models/{model}", response_model=ModelOut, responses=describe_openai(404))
+async def read_model(model: str, deps: Serving, world_id: WorldId) -> ModelOut:
+    """One of those to talk to."""
+    wanted = Wanted.of(model)
+    return await deps.read(world_id, lambda _, world: _model(world, wanted.partner(world)))
+
+
+@router.post("/chat/completions", response_model=Completion, responses=_STREAMED | describe_openai(404, 409))
+async def complete_chat(
+    body: Annotated[ChatIn, Body(openapi_examples=_REQUESTS)],
+    request: Request,
+    deps: Serving,
+    world_id: WorldId,
+    key: IdempotencyKey,
+) -> Response:
+    """Talk to somebody with any client of OpenAI's chat completions.
+
+    `model` is `npc:<id>` or `character:<id>`, with `@<player>` behind it who the user is (`visitor` where nobody is
+    named; who was never there before is made). The service knows what was said: of the client's messages only the last
+    is read. The rest, a system prompt too, is not what the person goes by.
+    """
+    wanted = Wanted.of(body.model)
+    check(body)
+    if deps.conversation.models.for_role("npc").name == "none":
+        raise ModelNotConfigured
+    await let_in(deps, world_id, wanted)
+    begun = await begin(deps, world_id, wanted, body, once_of(world_id, key, "chat", body.model_dump()))
+    speech = Speech(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))
+    if not body.stream:
+        spoken = await _unless_gone(request, speech, speech.spoken())
+        return Response() if spoken is None else _whole(body, begun, spoken.text, ChatUsage.spent(spoken.usage))
+    pieces = speech.pieces()
+    first = await _unless_gone(request, speech, anext(pieces, ""))  # what fails before the first word is no stream yet
+    return EventStream.of(_events(body, begun, speech, first or "", pieces, language_of(request)))
+
+
+def _model(world: WorldView, person_id: str) -> ModelOut:
+    person = world.cast.person(person_id)
+    return ModelOut(id=f"{person.kind}:{person.id}", name=person.name)
+
+
+async def _unless_gone(request: Request, speech: Speech, awaited: Coroutine[Any, Any, T]) -> T | None:
+    """What is awaited; None: the client has left meanwhile, and the speech is broken off."""
+    waiting, leaving = asyncio.ensure_future(awaited), asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait((waiting, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            return waiting.result()
+        return None
+    finally:
+        leaving.cancel()
+        if not waiting.done():
+            waiting.cancel()
+            speech.leave()
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _whole(body: ChatIn, begun: Begun, text: str, usage: ChatUsage) -> JSONResponse:
+    answer = Completion(
+        id=begun.id,
+        created=begun.created,
+        model=body.model,
+        choices=[Choice(message=AnswerMessage(content=text))],
+        usage=usage,
+    )
+    return JSONResponse(answer.model_dump())
+
+
+async def _events(
+    body: ChatIn, begun: Begun, speech: Speech, first: str, pieces: AsyncGenerator[str], language: Language
+) -> AsyncGenerator[bytes]:
+    """The answer as it is spoken. Who leaves in the middle has heard what was sent."""
+    with_usage: dict[str, Any] = {"usage": None} if body.wants_usage else {}
+
+    def event(*choices: dict[str, Any], **more: Any) -> bytes:
+        told = chunk(begun.id, begun.created, body.model, list(choices), **{**with_usage, **more})
+        return format_sse_event(data_str=json.dumps(told))
+
+    try:
+        yield event(choice({"role": "assistant", "content": first}))
+        async for piece in pieces:
+            yield event(choice({"content": piece}))
+        spoken = await speech.spoken()
+    except KataribeError as exc:
+        yield format_sse_event(data_str=openai_error(problem_of(exc, language)).model_dump_json())
+        return
+    finally:
+        speech.leave()
+    yield event(choice({}, "stop"))
+    if body.wants_usage:
+        yield event(usage=ChatUsage.spent(spoken.usage).model_dump())
+    yield _DONE

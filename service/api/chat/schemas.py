@@ -1,0 +1,151 @@
+"""Owns what travels over /v1: the requests of OpenAI clients as they come, and the answers they understand."""
+
+import time
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.api.fields import Out
+from service.usage import Usage
+
+
+class ContentPart(BaseModel):
+    """A part of a message: text, or something else that nobody here can take in."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(description="text; what else there is (image_url, input_audio, file) is refused")
+    text: str | None = Field(default=None, description="the words of a part whose type is text")
+
+
+class ChatMessage(BaseModel):
+    """One message of a client's history. Only the last one counts: what was said before, the service knows itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(description="whose words")
+    content: str | list[ContentPart] | None = Field(default=None, description="the words, whole or in parts")
+
+    @property
+    def text(self) -> str:
+        """Its words; those of several parts in lines."""
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.type == "text" and part.text is not None)
+        return self.content or ""
+
+    @property
+    def foreign(self) -> str | None:
+        """The type of its first part that is no text; None: it is text alone."""
+        parts = self.content if isinstance(self.content, list) else ()
+        return next((part.type for part in parts if part.type != "text" or part.text is None), None)
+
+
+class StreamOptions(BaseModel):
+    """How an answer is streamed."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: bool | None = Field(default=None, description="the last chunk says what the answer cost")
+
+
+class ChatIn(BaseModel):
+    """What an OpenAI client sends. Whatever else it sends (sampling, stop, tools) is taken and not used."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: str = Field(min_length=1, description="whom to talk to: npc:<id>, or npc:<id>@<player>")
+    messages: list[ChatMessage] = Field(min_length=1, description="the client's history, the newest last")
+    stream: bool | None = Field(default=None, description="the answer comes while it is spoken")
+    stream_options: StreamOptions | None = Field(default=None, description="see there")
+
+    @property
+    def wants_usage(self) -> bool:
+        """A streamed answer is to end with its cost."""
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
+
+
+class ModelOut(Out):
+    """Somebody to talk to."""
+
+    id: str = Field(description="what `model` of a request names", examples=["npc:npc_taro"])
+    object: Literal["model"] = Field(default="model", description="always model")
+    created: int = Field(default=0, description="always 0: people have no such date")
+    owned_by: str = Field(default="kataribe", description="always kataribe")
+    name: str = Field(description="what the person is called, in the world's language")
+
+
+class ModelList(Out):
+    """Everybody to talk to."""
+
+    object: Literal["list"] = Field(default="list", description="always list")
+    data: list[ModelOut] = Field(description="everybody, by id")
+
+
+class CachedTokens(Out):
+    """Of the prompt's tokens."""
+
+    cached_tokens: int = Field(description="those the model's provider had in its cache")
+
+
+class ChatUsage(Out):
+    """What the answer cost: the tokens of all model calls that were made for it."""
+
+    prompt_tokens: int = Field(description="tokens that were sent")
+    completion_tokens: int = Field(description="tokens that were answered")
+    total_tokens: int = Field(description="the sum of both")
+    prompt_tokens_details: CachedTokens = Field(description="of the tokens that were sent")
+
+    @classmethod
+    def spent(cls, usage: Usage) -> "ChatUsage":
+        """As OpenAI counts it."""
+        return cls(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.completion_tokens,
+            total_tokens=usage.prompt_tokens + usage.completion_tokens,
+            prompt_tokens_details=CachedTokens(cached_tokens=usage.cached_tokens),
+        )
+
+
+class AnswerMessage(Out):
+    """What was answered."""
+
+    role: Literal["assistant"] = Field(default="assistant", description="always assistant")
+    content: str = Field(description="the words")
+    refusal: None = Field(default=None, description="always null")
+
+
+class Choice(Out):
+    """The one answer there is."""
+
+    index: int = Field(default=0, description="always 0: somebody answers once")
+    message: AnswerMessage = Field(description="the answer")
+    logprobs: None = Field(default=None, description="always null")
+    finish_reason: Literal["stop"] = Field(default="stop", description="always stop")
+
+
+class Completion(Out):
+    """A whole answer."""
+
+    id: str = Field(description="of this answer", examples=["chatcmpl-0f3a"])
+    object: Literal["chat.completion"] = Field(default="chat.completion", description="always chat.completion")
+    created: int = Field(default_factory=lambda: int(time.time()), description="seconds since 1970")
+    model: str = Field(description="as in the request")
+    choices: list[Choice] = Field(description="always one")
+    usage: ChatUsage = Field(description="what it cost")
+
+
+def chunk(answer_id: str, created: int, model: str, choices: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    """One event of a streamed answer."""
+    return {
+        "id": answer_id,
+        "object": "chat.completion.chunk",
+        "created": created,
+        "model": model,
+        "choices": choices,
+        **more,
+    }
+
+
+def choice(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+    """The one choice of an event."""
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}

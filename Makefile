@@ -66,5 +66,5 @@ LOCK = $(UV) pip compile --quiet --universal --generate-hashes --no-header --no-
 lock: .tools/bin/uv
 	$(LOCK) --group dev pyproject.toml -o requirements.lock
 	$(LOCK) -c requirements.lock pyproject.toml -o requirements-runtime.lock
-	echo openapi-python-client | $(LOCK) - -o tests/clients/requirements.lock
+	printf 'llm\nopenapi-python-client\n' | $(LOCK) - -o tests/clients/requirements.lock
 	echo hatchling | $(LOCK) -c requirements.lock - -o requirements-build.lock

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.routing import APIRoute
 from sqlalchemy.exc import OperationalError
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
 from service.api import (
     actions,
@@ -31,6 +31,7 @@ from service.api.dependencies import ApiDependencies
 from service.api.guard import Guard
 from service.api.key import ApiKey
 from service.api.key import router as login
+from service.api.mcp import Checker, McpEndpoint
 from service.api.request_id import HEADER, RequestId
 from service.content.files import bundled_content
 from service.conversation.dependencies import ConversationDependencies
@@ -43,7 +44,7 @@ from service.locales import Phrase
 from service.memory.choose import choose_memory
 from service.memory.store import MemoryStore
 from service.offline.model import OfflineModel
-from service.own_prompts import load_game
+from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
@@ -112,6 +113,12 @@ ROUTES = tuple(
 """What every app answers. `include_router` would make each anew, for every app, at its first request."""
 
 
+def checker(settings: Settings) -> Checker:
+    """Checks the game's content files anew, whenever it is asked."""
+    directory, language = settings.content_dir or bundled_content(), settings.world.language or "en"
+    return lambda: [one.line(language) for one in game_problems(directory)]
+
+
 def create_app(
     settings: Settings, *, models: Models | None = None, memory: Callable[[Database], MemoryStore] | None = None
 ) -> FastAPI:
@@ -166,6 +173,7 @@ def create_app(
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)
+                ending.push_async_callback(tools.stop)
                 yield
 
     key = ApiKey.of(settings)
@@ -186,6 +194,8 @@ def create_app(
     app.state.key = key
     app.state.models_missing = "none" in configured.names().values()
     problem.install(app, keyed=key is not None)
+    tools = McpEndpoint(app, settings.api_key.get_secret_value() if settings.api_key else None, checker(settings))
+    app.router.routes.append(Route("/mcp", tools, include_in_schema=False))
     app.add_middleware(Guard, settings=settings, key=key)
     if settings.cors_origins:  # outside the guard: a page that may ask must be able to read why it is refused
         app.add_middleware(

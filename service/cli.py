@@ -11,12 +11,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
+import httpx
 import typer
 from fastapi import FastAPI
 
+from service.api.mcp import SECONDS, mcp_server
 from service.api.server import Server
-from service.app import create_app
-from service.content.check import examine
+from service.app import checker, create_app
 from service.content.files import bundled_content, small_content
 from service.content.init import init_content
 from service.content.load import load_content
@@ -27,7 +28,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
-from service.own_prompts import check_prompts
+from service.own_prompts import game_problems
 from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.watch import Run
@@ -280,13 +281,28 @@ def check(
 ) -> None:
     """Report every error in a game's content files at once."""
     place = directory or bundled_content()
-    checked = examine(place)
-    problems = [*checked.problems, *check_prompts(checked.own_prompts)]
+    problems = game_problems(place)
     speak = _language(language) or _own_language()
     for problem in problems:
         typer.echo(problem.line(speak))
     typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
+
+
+@cli.command(help=_help("cli.help.mcp"))
+def mcp(
+    url: Annotated[str | None, typer.Option(help=_help("cli.help.mcp_url"))] = None, content: ContentOption = None
+) -> None:
+    """Serve the tools for an author's assistant over standard input and output, of a service that runs."""
+    settings = _settings(content=content)
+    write_logs("text", "warning")  # to standard error: standard output is the assistant's
+    asyncio.run(_serve_tools(url or f"http://{settings.host}:{settings.port}", settings))
+
+
+async def _serve_tools(url: str, settings: Settings) -> None:
+    headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
+    async with httpx.AsyncClient(base_url=url, headers=headers, timeout=SECONDS) as http:
+        await mcp_server(http, checker(settings)).run_stdio_async()
 
 
 def main() -> None:

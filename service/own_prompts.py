@@ -7,6 +7,7 @@ from pathlib import Path
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes
 
 from service import prompt_examples
+from service.content.check import examine
 from service.content.load import Content, ContentRefused, load_content
 from service.content.problem import ContentProblem, hint, problem, quote
 from service.conversation import prompt as speaking
@@ -38,6 +39,12 @@ def load_game(directory: Path) -> Content:
     if problems:
         raise ContentRefused(directory, problems)
     return content
+
+
+def game_problems(directory: Path) -> list[ContentProblem]:
+    """Everything wrong with the content files and the game's own prompts."""
+    checked = examine(directory)
+    return [*checked.problems, *check_prompts(checked.own_prompts)]
 
 
 def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem]:

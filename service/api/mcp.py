@@ -1,0 +1,257 @@
+"""Owns the tools for authors' assistants, by the Model Context Protocol: each is a request or two to the HTTP API.
+
+The SDK is loaded when somebody asks for a tool: it brings 60 MB that a game never needs.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import httpx
+from pydantic import Field
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from mcp.server import MCPServer
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+INSTRUCTIONS = """Kataribe gives a game's people a life and a memory. A world clock moves characters over a map; NPCs
+stand at their posts; everybody remembers what was said to them. Begin with world_state and people. All times are world
+times. Ids are those of the content files."""
+
+SECONDS = 600
+"""How long a tool may take: a tick of a day with a slow model takes minutes."""
+
+World = Annotated[str, Field(description="which world; main if there is only one")]
+PersonId = Annotated[str, Field(description="id of a person, as `people` lists them")]
+Checker = Callable[[], Sequence[str]]
+"""Answers what is wrong in the game's content files, a line each."""
+
+
+class Tools:
+    """The tools, over a client of the HTTP API."""
+
+    def __init__(self, http: httpx.AsyncClient, check: Checker) -> None:
+        self._http = http
+        self._check = check
+
+    async def world_state(self, world: World = "main") -> dict[str, Any]:
+        """The world's clock, what is announced, and the conversations that go on now."""
+        running = await self._ask("GET", "/conversations", world, params={"phase": "running", "limit": "20"})
+        return {"world": await self._ask("GET", "/world", world), "conversations": running["items"]}
+
+    async def people(
+        self,
+        world: World = "main",
+        person_id: Annotated[str, Field(description="one person with its profile; empty: where everybody is")] = "",
+    ) -> Any:
+        """Who there is and where everybody stands; or one person, with its profile."""
+        return await self._ask("GET", f"/people/{person_id}" if person_id else "/world/people", world)
+
+    async def advance(
+        self,
+        minutes: Annotated[int, Field(ge=1, le=10_080, description="world minutes, at most a week")],
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Let the world live on; answers what happened. Characters may ask a model for what they decide."""
+        tick = (await self._ask("GET", "/world", world))["tick_minutes"]
+        done: dict[str, Any] = await self._ask("POST", "/world/tick", world, json={"ticks": -(-minutes // tick)})
+        return done
+
+    async def let_talk(
+        self,
+        character_id: PersonId,
+        partner_id: PersonId,
+        goal: Annotated[str, Field(description="what the character wants of it; empty: it sets itself a goal")] = "",
+        success_criteria: Annotated[str, Field(description="how to tell that it is reached; with a goal")] = "",
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Let a character talk with somebody beside it, to the end; answers what was said and what it changed."""
+        body = {"character_id": character_id, "partner_id": partner_id}
+        if goal:
+            body |= {"goal": goal, "success_criteria": success_criteria}
+        talk: dict[str, Any] = await self._ask("POST", "/conversations/start?wait=true", world, json=body)
+        return talk
+
+    async def say(
+        self,
+        partner_id: PersonId,
+        text: Annotated[str, Field(description="what the player says; empty with end: only take leave")],
+        player_id: Annotated[str, Field(description="id of the player who speaks; made if there is none")] = "visitor",
+        player_name: Annotated[str, Field(description="its name, where it is made now")] = "Visitor",
+        conversation_id: Annotated[str, Field(description="go on with that one; empty: a new one begins")] = "",
+        end: Annotated[bool, Field(description="end the conversation after this; then it is remembered")] = False,
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Speak with somebody as a player; answers the reply and the conversation's id, to go on with."""
+        if not conversation_id:
+            conversation_id = await self._begin(player_id, player_name, partner_id, world)
+        path, said = f"/conversations/{conversation_id}", dict[str, Any]()
+        if text:
+            said = await self._ask("POST", f"{path}/say?wait=true", world, json={"text": text})
+        if end and (said.get("conversation") or {"phase": "running"})["phase"] == "running":
+            said["conversation"] = await self._ask("POST", f"{path}/end", world)
+        answer = said.get("answer")
+        return {"conversation_id": conversation_id, "answer": answer and answer["text"], **_course(said)}
+
+    async def recall(
+        self,
+        person_id: PersonId,
+        query: Annotated[str, Field(description="what to look for, in the words of the world's language")],
+        about: Annotated[str, Field(description="id of whom it is about; empty: anybody")] = "",
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """What a person remembers that bears on the query: ranked, each with where it comes from."""
+        params = {"query": query} | ({"about": about} if about else {})
+        found: dict[str, Any] = await self._ask("GET", f"/people/{person_id}/memory/search", world, params=params)
+        return found
+
+    async def remember(
+        self,
+        person_id: PersonId,
+        statements: Annotated[list[str], Field(min_length=1, max_length=1000, description="one sentence each")],
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Give a person memories, as if it had known them already. The same sentence given again changes nothing."""
+        lines = [{"id": blake2b(one.encode(), digest_size=10).hexdigest(), "statement": one} for one in statements]
+        path = f"/people/{person_id}/memory?by=mcp"
+        given: dict[str, Any] = await self._ask("POST", path, world, json={"statements": lines})
+        return given
+
+    async def amend_memory(
+        self,
+        person_id: PersonId,
+        memory_id: Annotated[str, Field(description="id of the memory, as `recall` answers it")],
+        change: Annotated[Literal["edit", "close", "delete"], Field(description="close: no longer true from now on")],
+        text: Annotated[str, Field(description="what it says from now on; with edit")] = "",
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Edit, close or delete one memory; what was there before stays in the audit."""
+        path = f"/people/{person_id}/memories/{memory_id}"
+        if change == "delete":
+            await self._ask("DELETE", path, world)
+            return {"deleted": memory_id}
+        now = (await self._ask("GET", "/world", world))["now"]
+        amended: dict[str, Any] = await self._ask(
+            "PATCH", path, world, json={"text": text} if change == "edit" else {"valid_to": now}
+        )
+        return amended
+
+    async def check_content(self) -> dict[str, Any]:
+        """Every error in the game's content files, with file and key."""
+        found = await asyncio.to_thread(self._check)
+        return {"errors": list(found), "count": len(found)}
+
+    async def why(
+        self,
+        conversation_id: Annotated[str, Field(description="id of the conversation; empty with event_id")] = "",
+        turn: Annotated[int, Field(ge=0, description="which turn of it")] = 0,
+        event_id: Annotated[int, Field(ge=0, description="instead: id of an event of the world")] = 0,
+        world: World = "main",
+    ) -> dict[str, Any]:
+        """Why somebody said that, or why something happened: memories, attitude, options, model, in words."""
+        path = f"/events/{event_id}/why" if event_id else f"/conversations/{conversation_id}/turns/{turn}/why"
+        reasons: dict[str, Any] = await self._ask("GET", path, world)
+        return reasons
+
+    async def _begin(self, player_id: str, player_name: str, partner_id: str, world: str) -> str:
+        found = await self._http.get(f"/people/{player_id}", headers={"X-World-Id": world})
+        if found.status_code == httpx.codes.NOT_FOUND:
+            made = {"kind": "player", "name": player_name}
+            await self._ask("PUT", f"/people/{player_id}", world, json=made)
+        body = {"mode": "player", "player_id": player_id, "partner_id": partner_id}
+        return str((await self._ask("POST", "/conversations/start", world, json=body))["id"])
+
+    async def _ask(self, method: str, path: str, world: str, **more: Any) -> Any:
+        """The JSON answer. Raises: ToolError: the service's own sentence of what is wrong."""
+        from mcp.server.mcpserver.exceptions import ToolError
+
+        try:
+            answer = await self._http.request(method, path, headers={"X-World-Id": world}, **more)
+        except httpx.TransportError as exc:
+            raise ToolError(
+                f"Nobody answers at {self._http.base_url}: start the service with `kataribe serve`"
+            ) from exc
+        if answer.is_error:
+            problem = answer.json()
+            fields = [f"{wrong['field']}: {wrong['message']}" for wrong in problem.get("errors", ())]
+            raise ToolError(" ".join([problem.get("detail", f"HTTP {answer.status_code}"), *fields]))
+        return answer.json() if answer.content else {}
+
+
+def _course(said: dict[str, Any]) -> dict[str, Any]:
+    conversation = said.get("conversation") or {}
+    return {key: conversation.get(key) for key in ("phase", "end_reason")}
+
+
+def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
+    """A server of the tools, which asks the HTTP API by `http`."""
+    from mcp.server import MCPServer
+
+    tools = Tools(http, check)
+    server = MCPServer("kataribe", version=version("kataribe"), instructions=INSTRUCTIONS, log_level="WARNING")
+    for tool in (
+        tools.world_state,
+        tools.people,
+        tools.advance,
+        tools.let_talk,
+        tools.say,
+        tools.recall,
+        tools.remember,
+        tools.amend_memory,
+        tools.check_content,
+        tools.why,
+    ):
+        server.tool(structured_output=False)(tool)
+    return server
+
+
+class McpEndpoint:
+    """The tools over HTTP, as an ASGI application: streamable HTTP without sessions, so that any replica answers."""
+
+    def __init__(self, app: ASGIApp, key: str | None, check: Checker) -> None:
+        """The tools ask `app` itself, and show it `key`."""
+        self._app = app
+        self._key = key
+        self._check = check
+        self._begun = asyncio.Lock()
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._stopping = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._begun:
+            manager = self._manager or await self._begin()
+        await manager.handle_request(scope, receive, send)
+
+    async def stop(self) -> None:
+        """Answer no more."""
+        self._stopping.set()
+        if self._serving is not None:
+            with suppress(asyncio.CancelledError):
+                await self._serving
+
+    async def _begin(self) -> "StreamableHTTPSessionManager":
+        ready = asyncio.get_running_loop().create_future()
+        self._serving = asyncio.create_task(self._serve(ready))
+        self._manager = await ready
+        return self._manager
+
+    async def _serve(self, ready: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1", headers=headers, timeout=SECONDS
+        ) as http:
+            server = mcp_server(http, self._check)
+            # Who may ask at all, the service's own guard has seen to.
+            open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+            server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+            async with server.session_manager.run():
+                ready.set_result(server.session_manager)
+                await self._stopping.wait()

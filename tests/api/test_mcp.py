@@ -1,0 +1,93 @@
+"""Owns the tests of the tools for authors' assistants, with the official client."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastapi.testclient import TestClient
+from mcp import Client, StdioServerParameters
+from pydantic import SecretStr
+
+from service.app import create_app
+from service.llm.scripted import ScriptedModel
+from tests.api.play import problem, settings_for
+from tests.conversation.talks import FAMILY, HELLO, replies
+from tests.memory.answers import extraction
+
+TOOLS = [
+    "advance",
+    "amend_memory",
+    "check_content",
+    "let_talk",
+    "people",
+    "recall",
+    "remember",
+    "say",
+    "why",
+    "world_state",
+]
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:
+    """What the tool answers; of an error its sentence."""
+    answer = await client.call_tool(tool, arguments)
+    text = "".join(part.text for part in answer.content if part.type == "text")
+    return text if answer.is_error else json.loads(text)
+
+
+def test_an_assistant_plays_and_changes_a_memory_over_http(url: str, script: ScriptedModel) -> None:
+    script.enqueue(replies(FAMILY), extraction("A visitor asked the baker of the family."))
+
+    async def play() -> None:
+        async with Client(f"{url}/mcp") as client:
+            assert sorted(tool.name for tool in (await client.list_tools()).tools) == TOOLS
+            assert (await call(client, "world_state"))["world"]["id"] == "main"
+            assert (await call(client, "people", person_id="baker"))["kind"] == "npc"
+            said = await call(client, "say", partner_id="baker", text=HELLO, end=True)
+            assert (said["answer"], said["phase"]) == (FAMILY, "closing")
+            reasons = await call(client, "why", conversation_id=said["conversation_id"], turn=1)
+            assert reasons["words"]
+            again = {"partner_id": "baker", "text": HELLO, "conversation_id": said["conversation_id"]}
+            assert "this needs running" in await call(client, "say", **again)
+            given = await call(client, "remember", person_id="baker", statements=["The bell hangs at the mill."])
+            assert given["statements"] == 1
+            hits = (await call(client, "recall", person_id="baker", query="bell at the mill"))["hits"]
+            amended = await call(
+                client, "amend_memory", person_id="baker", memory_id=hits[0]["id"], change="edit", text="The bell fell."
+            )
+            assert amended["text"] == "The bell fell."
+            for change in ("close", "delete"):
+                await call(client, "amend_memory", person_id="baker", memory_id=hits[0]["id"], change=change)
+            assert not (await call(client, "recall", person_id="baker", query="bell at the mill"))["found"]
+            assert (await call(client, "advance", minutes=5))["events"] is not None
+            assert await call(client, "check_content") == {"errors": [], "count": 0}
+            assert "nobody" in await call(client, "recall", person_id="nobody", query="bell")
+
+    asyncio.run(play())
+
+
+def test_who_has_no_key_has_no_tools(tmp_path: Path, millbrook: Path) -> None:
+    settings = settings_for(tmp_path, millbrook)
+    settings.api_key = SecretStr("sesame")
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    with TestClient(create_app(settings)) as client:
+        problem(client.post("/mcp", json=asked), 401, "key-missing")
+        told = {"Authorization": "Bearer sesame", "Accept": "application/json, text/event-stream"}
+        assert client.post("/mcp", json=asked, headers=told).status_code == 200
+
+
+def test_an_assistant_plays_over_standard_input_and_output(url: str) -> None:
+    async def play(address: str) -> Any:
+        command = StdioServerParameters(
+            command=str(Path(sys.executable).with_name("kataribe")),
+            args=["mcp", "--url", address],
+            env=dict(os.environ),
+        )
+        async with Client(command) as client:
+            return await call(client, "world_state")
+
+    assert asyncio.run(play(url))["world"]["id"] == "main"
+    assert "kataribe serve" in asyncio.run(play("http://127.0.0.1:9"))

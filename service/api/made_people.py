@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import Serving, WorldId
 from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
@@ -17,7 +17,7 @@ from service.content.made import read_made
 from service.content.profile import Mood, PersonKind
 from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
-from service.runtime.made_people import place_person, put_person, remove_person
+from service.runtime.made_people import place_person, put_person, remove_person, told_of
 from service.runtime.world_session import WorldSession
 from service.store.tables import MadePersonRow
 
@@ -156,7 +156,8 @@ async def remove_person_of_world(
     deps: Serving,
     world_id: WorldId,
     everywhere: Annotated[
-        bool, Query(description="Also what others remember of it, and every word of the conversations it had")
+        bool,
+        Query(description="Also what others remember of it and were told of it, and every word of the talks it had"),
     ] = False,
 ) -> Response:
     """Take a person who was made at run time out of the world, with all that it remembers itself. What others remember
@@ -164,21 +165,17 @@ async def remove_person_of_world(
 
     While it talks, or a talk of it is still being remembered, it is refused (409): end the conversation first.
     """
-    person = await deps.read(world_id, lambda _, world: world.cast.person(person_id))
+    worlds, memory = deps.conversation.worlds, deps.conversation.memory
+    world = await deps.read(world_id, lambda _, world: world)
+    person = world.cast.person(person_id)
+    told = await told_of(memory, world, person_id) if everywhere else None
     await deps.world_runner.command(
         world_id,
-        lambda s, world_session: remove_person(
-            s, deps.conversation.worlds, deps.conversation.memory, world_session, person_id, everywhere=everywhere
-        ),
+        lambda s, world_session: remove_person(s, worlds, memory, world_session, person_id, everywhere=told),
         keeps_decisions=person.kind == "player" and not everywhere,
     )
-    await _let_graph_forget(deps, world_id, person_id, everywhere=everywhere)
+    await deps.runner.forget(world_id, [*world.cast.everybody] if everywhere else [person_id])
     return Response(status_code=204)
-
-
-async def _let_graph_forget(deps: ApiDependencies, world_id: str, person_id: str, *, everywhere: bool) -> None:
-    people = await deps.read(world_id, lambda _, world: list(world.cast.everybody)) if everywhere else []
-    await deps.runner.forget(world_id, [person_id, *people])
 
 
 def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut:

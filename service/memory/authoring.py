@@ -4,6 +4,7 @@ why.
 Only what the person remembers is changed. The record of a conversation that was held here keeps what was said in it.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from sqlmodel import Session, col, select
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.memory.index import key_of
+from service.memory.lexical import normal
 from service.memory.revision import next_epoch, state_of
 from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, MemoryStore
 from service.people.worlds import WorldRepository, WorldView
@@ -257,6 +259,29 @@ def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
         row.text = turn.text
     else:
         session.merge(_correction(group, Kind.TURN, turn.key, turn.text))
+
+
+def telling_of(items: Iterable[Item], person_id: str, name: str) -> list[Item]:
+    """Those that tell of the person, or come from it, and are of a talk with somebody else."""
+    # A name within another word is not meant; where words are not parted, it may stand anywhere.
+    named = re.compile(rf"(?<![a-z0-9]){re.escape(normal(name))}(?![a-z0-9])")
+    return [one for one in items if one.partner_id != person_id and _tells_of(one, person_id, named)]
+
+
+def _tells_of(item: Item, person_id: str, named: re.Pattern[str]) -> bool:
+    if isinstance(item, Fact):
+        said: tuple[str, ...] = (item.subject, item.object, item.statement, item.words)
+        return person_id in item.chain or any(named.search(normal(text)) for text in said)
+    if isinstance(item, HeardTurn):
+        return item.speaker_id == person_id or bool(named.search(normal(item.text)))
+    return bool(named.search(normal(item.summary if isinstance(item, Episode) else item.text)))
+
+
+def delete_memories(session: Session, memory: MemoryStore, group: Group, items: Iterable[Item]) -> None:
+    """Let the person forget these for good; the caller commits."""
+    next_epoch(session, group)
+    for item in items:
+        _delete(session, memory, group, item)
 
 
 def _delete(session: Session, memory: MemoryStore, group: Group, item: Item) -> None:

@@ -1,20 +1,21 @@
 """Owns forgetting: a whole world, all that one character lived through, or a person that leaves the world."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, exists
+from sqlalchemy import ColumnElement, String, cast, delete, exists
 from sqlmodel import Session, col, select
 
 from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
-from service.memory.store import Group, MemoryStore
+from service.memory.authoring import delete_memories
+from service.memory.store import Group, Item, MemoryStore
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Forgot
-from service.store.events import note
+from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     AttitudeChangeRow,
@@ -131,21 +132,54 @@ def forget_character(session: Session, memory: MemoryStore, world_session: World
     note(session, world.id, world.now, Forgot(), character_id)
 
 
-def forget_person(session: Session, memory: MemoryStore, world: WorldView, person_id: str, *, everywhere: bool) -> None:
-    """Remove all that the person lived through; `everywhere`: and what others remember of it, with the talks it had.
-    The caller commits.
+def forget_person(session: Session, memory: MemoryStore, world: WorldView, person_id: str) -> None:
+    """Remove all that the person lived through; what others remember of it is theirs. The caller commits.
 
     Raises:
         WorldInUse: a talk of it is being closed.
     """
-    world_id, others = world.id, list(world.cast.everybody) if everywhere else []
-    _require_quiet(session, world_id, takes_part(person_id))
-    _forget_own(session, memory, world_id, person_id)
-    _let_forget(session, memory, world_id, person_id, others)
+    _require_quiet(session, world.id, takes_part(person_id))
+    _forget_own(session, memory, world.id, person_id)
+    _let_forget(session, memory, world.id, person_id, [])
     for table in (PersonRow, EngagementRow):
-        session.execute(delete(table).where(col(table.world_id) == world_id, col(table.person_id) == person_id))
+        session.execute(delete(table).where(col(table.world_id) == world.id, col(table.person_id) == person_id))
     for life in (LifeRow, MovementRow):
-        session.execute(delete(life).where(col(life.world_id) == world_id, col(life.character_id) == person_id))
+        session.execute(delete(life).where(col(life.world_id) == world.id, col(life.character_id) == person_id))
+
+
+def forget_everywhere(
+    session: Session,
+    memory: MemoryStore,
+    world: WorldView,
+    person_id: str,
+    told: Mapping[Group, Sequence[Item]],
+) -> None:
+    """Let everybody forget the person: every talk it had goes, with what was said, and what the log tells of it. `told`
+    is what others told each other of it (`memory.authoring.telling_of`). The caller commits.
+    """
+    for group, items in told.items():
+        delete_memories(session, memory, group, items)
+    _forget_log(session, world.id, person_id)
+    _let_forget(session, memory, world.id, person_id, list(world.cast.everybody))
+    naming = col(MidTermRow.content).contains(world.name_of(person_id), autoescape=True)
+    session.execute(delete(MidTermRow).where(col(MidTermRow.world_id) == world.id, naming))
+    answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
+    session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
+
+
+def _forget_log(session: Session, world_id: str, person_id: str) -> None:
+    """What the log tells of the person and of its talks. The newest event stays: that it was removed; for ids go on
+    from there.
+    """
+    talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id, takes_part(person_id))
+    newest = last_event(session, world_id)
+    for table in (EventRow, PendingEventRow):
+        data = col(table.data)
+        tells = (col(table.person_id) == person_id) | data["conversation_id"].as_string().in_(talks)
+        for name in ("partner_id", "to_id", "target_id"):
+            tells |= data[name].as_string() == person_id
+        where = [col(table.world_id) == world_id, tells]
+        session.execute(delete(table).where(*where, *([col(EventRow.id) < newest] if table is EventRow else [])))
 
 
 def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id: str) -> None:

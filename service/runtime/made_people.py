@@ -1,6 +1,6 @@
 """Owns how people are made, changed and removed while a world runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlmodel import Session
 
@@ -8,12 +8,13 @@ from service.content.made import Made, check_made, place_of
 from service.content.profile import PersonKind
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
-from service.memory.store import MemoryStore
+from service.memory.authoring import telling_of
+from service.memory.store import Group, Item, MemoryStore
 from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.author_changes import Amendment, amend, require_open_node
 from service.runtime.availability import require_free
-from service.runtime.forget import forget_person
+from service.runtime.forget import forget_everywhere, forget_person
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import PersonMade, PersonPlaced, PersonRemoved
 from service.store.events import note, retract
@@ -76,6 +77,21 @@ def place_person(session: Session, world_session: WorldSession, person_id: str, 
     note(session, world.id, world.now, PersonPlaced(node_id=node_id), person_id)
 
 
+async def told_of(memory: MemoryStore, world: WorldView, person_id: str) -> dict[Group, list[Item]]:
+    """What others remember of the person that they were told by somebody else.
+
+    Raises:
+        GraphUnavailable.
+    """
+    found = dict[Group, list[Item]]()
+    for other_id in world.cast.everybody:
+        if other_id != person_id:
+            group = Group(world_id=world.id, person_id=other_id)
+            items = await memory.items(group, world.now, forgotten=True)
+            found[group] = telling_of(items, person_id, world.name_of(person_id))
+    return {group: items for group, items in found.items() if items}
+
+
 def remove_person(
     session: Session,
     worlds: WorldRepository,
@@ -83,10 +99,10 @@ def remove_person(
     world_session: WorldSession,
     person_id: str,
     *,
-    everywhere: bool,
+    everywhere: Mapping[Group, Sequence[Item]] | None = None,
 ) -> None:
     """Take a person who was made at run time out of the world, with all that it remembers; the caller commits. Its name
-    stays, for who remembers it; `everywhere`: nobody does any more.
+    stays, for who remembers it; with `everywhere` (see `told_of`) nobody does any more.
 
     Raises:
         NotFound: there is no such person.
@@ -103,13 +119,15 @@ def remove_person(
     if person_id in world_session.core.people:
         _turn_back(session, world_session, lambda one: one.claim is not None and one.claim.target_id == person_id)
         world_session.place(person_id, None)
-    forget_person(session, memory, world, person_id, everywhere=everywhere)
-    removed = PersonRemoved(person_kind=row.kind, name=world.name_of(person_id))
-    row.removed = True
-    if everywhere:
+    kind, name = row.kind, world.name_of(person_id) if everywhere is None else person_id
+    note(session, world.id, world.now, PersonRemoved(person_kind=kind, name=name), person_id)
+    forget_person(session, memory, world, person_id)
+    if everywhere is None:
+        row.removed = True
+    else:
+        forget_everywhere(session, memory, world, person_id, everywhere)
         session.delete(row)
-    _composed(session, worlds, world_session, row.kind)
-    note(session, world.id, world.now, removed, person_id)
+    _composed(session, worlds, world_session, kind)
 
 
 def _require_made_here(worlds: WorldRepository, person_id: str) -> None:

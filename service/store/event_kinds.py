@@ -344,7 +344,10 @@ class Forgot(Payload):
 
 class _OfMade(Payload):
     person_kind: PersonKind = Field(description="what it is", examples=["player"])
-    name: str = Field(description="its name, in the world's language", examples=["Mika"])
+    name: str = Field(
+        description="its name, in the world's language; its id where it was removed with all that is known of it",
+        examples=["Mika"],
+    )
 
 
 class PersonMade(_OfMade):

@@ -1,12 +1,15 @@
 """Owns the tests of people who are made, changed and removed while a world runs."""
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from service.app import create_app
 from service.locales import Language
-from tests.api.play import problem
+from tests.api.play import problem, settings_for
 
 MIKA = {"kind": "player", "name": "Mika"}
 
@@ -259,3 +262,57 @@ def test_who_is_somewhere_keeps_an_npc_from_standing_there(client: TestClient) -
 def test_a_person_stays_of_the_kind_it_was_made(client: TestClient) -> None:
     client.put("/people/mika", json=MIKA)
     assert "player" in problem(client.put("/people/mika", json={**YUNA, "name": "Mika"}), 422, "invalid")["detail"]
+
+
+KEN = {"kind": "player", "name": "Kenzaburo"}
+SAID = "I am a glassblower from Minato."
+GOSSIP = {
+    "statements": [{"id": "g", "statement": "Kenzaburo broke the mill wheel.", "about": "kenzaburo"}],
+    "transcripts": [
+        {
+            "conversation": "gossip",
+            "at": "2026-03-01T10:00",
+            "turns": [
+                {"id": "1", "speaker": "Wanderer", "text": "Kenzaburo paid for nothing."},
+                {"id": "2", "speaker": "hermit", "text": "The weather is fine."},
+            ],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_who_is_removed_is_remembered_unless_it_is_removed_everywhere(
+    tmp_path: Path, millbrook: Path, everywhere: bool
+) -> None:
+    settings = settings_for(tmp_path, millbrook)
+    settings.llm.provider = "rehearsal"
+    with TestClient(create_app(settings)) as client:
+        client.put("/people/ken", json=KEN)
+        assert client.post("/people/hermit/memory", json=GOSSIP).status_code == 200
+        start = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
+        for words in (SAID, "Do you know a glassblower?"):
+            talk = client.post("/conversations/start", json=start).json()["id"]
+            assert client.post(f"/conversations/{talk}/say?wait=true", json={"text": words}).status_code == 200
+            client.post(f"/conversations/{talk}/end")
+            client.get(f"/conversations/{talk}/events")
+        told = client.get("/people/baker/memory/search", params={"query": "glassblower from Minato"}).json()
+        assert told["found"]
+        assert client.delete("/people/ken", params={"everywhere": everywhere}).status_code == 204
+        told = client.get("/people/baker/memory/search", params={"query": "glassblower from Minato"}).json()
+        assert told["found"] is not everywhere
+        gossip = client.get("/people/hermit/memory/search", params={"query": "Kenzaburo"}).json()
+        assert gossip["found"] is not everywhere
+        assert client.get("/people/hermit/memories").json()["total"] == (1 if everywhere else 3)
+        assert client.get(f"/conversations/{talk}").status_code == (404 if everywhere else 200)
+        if not everywhere:
+            assert client.get(f"/conversations/{talk}").json()["character_name"] == "Kenzaburo"
+        assert client.get("/people/baker/agenda").json()["items"] == []
+        before = client.get("/world/events").json()["items"]
+        client.put("/people/ken", json=KEN)
+        assert client.get("/people/ken/memories").json()["total"] == 0, "it begins anew"
+        assert client.get("/world/events", params={"after": before[-1]["id"]}).json()["items"]
+        client.delete("/people/ken", params={"everywhere": everywhere})
+    with sqlite3.connect(settings.data_dir / "kataribe.db") as database:
+        kept = "\n".join(line for line in database.iterdump() if line.startswith("INSERT"))
+    assert ("glassblower" in kept, "Kenzaburo" in kept) == (not everywhere, not everywhere)

@@ -64,11 +64,11 @@ async def place(home: House, person_id: str, node_id: str | None) -> None:
     )
 
 
-async def remove(home: House, person_id: str, *, everywhere: bool = False) -> None:
+async def remove(home: House, person_id: str) -> None:
     """Take the person out of the world."""
     room = home.room
     await home.world_runner.command(
-        "main", lambda s, session: remove_person(s, room.worlds, room.memory, session, person_id, everywhere=everywhere)
+        "main", lambda s, session: remove_person(s, room.worlds, room.memory, session, person_id)
     )
 
 

@@ -9,7 +9,10 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.locales import Language
+from service.settings import MemorySettings
 from tests.api.play import problem, settings_for
+from tests.memory.graphiti.test_graph import empty, query
+from tests.servers.neo4j import Neo4jServer
 
 MIKA = {"kind": "player", "name": "Mika"}
 
@@ -281,38 +284,53 @@ GOSSIP = {
 }
 
 
+def said_and_removed(client: TestClient, *, everywhere: bool) -> None:
+    """Ken talks with the baker, the hermit is told of him, and he is removed."""
+    client.put("/people/ken", json=KEN)
+    assert client.post("/people/hermit/memory", json=GOSSIP).status_code == 200
+    start = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
+    for words in (SAID, "Do you know a glassblower?"):
+        talk = client.post("/conversations/start", json=start).json()["id"]
+        assert client.post(f"/conversations/{talk}/say?wait=true", json={"text": words}).status_code == 200
+        client.post(f"/conversations/{talk}/end")
+        client.get(f"/conversations/{talk}/events")
+    asked = {"query": "glassblower from Minato"}
+    assert client.get("/people/baker/memory/search", params=asked).json()["found"]
+    assert client.delete("/people/ken", params={"everywhere": everywhere}).status_code == 204
+    assert client.get("/people/baker/memory/search", params=asked).json()["found"] is not everywhere
+    gossip = client.get("/people/hermit/memory/search", params={"query": "Kenzaburo"}).json()
+    assert gossip["found"] is not everywhere
+    assert client.get("/people/hermit/memories").json()["total"] == (1 if everywhere else 3)
+    assert client.get(f"/conversations/{talk}").status_code == (404 if everywhere else 200)
+    if not everywhere:
+        assert client.get(f"/conversations/{talk}").json()["character_name"] == "Kenzaburo"
+    newest = client.get("/world/events").json()["items"][-1]["id"]
+    client.put("/people/ken", json=KEN)
+    assert client.get("/people/ken/memories").json()["total"] == 0, "it begins anew"
+    assert client.get("/world/events", params={"after": newest}).json()["items"], "no id is given twice"
+    client.delete("/people/ken", params={"everywhere": everywhere})
+
+
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_who_is_removed_is_remembered_unless_it_is_removed_everywhere(
     tmp_path: Path, millbrook: Path, everywhere: bool
 ) -> None:
-    settings = settings_for(tmp_path, millbrook)
-    settings.llm.provider = "rehearsal"
+    settings = settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"})
     with TestClient(create_app(settings)) as client:
-        client.put("/people/ken", json=KEN)
-        assert client.post("/people/hermit/memory", json=GOSSIP).status_code == 200
-        start = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
-        for words in (SAID, "Do you know a glassblower?"):
-            talk = client.post("/conversations/start", json=start).json()["id"]
-            assert client.post(f"/conversations/{talk}/say?wait=true", json={"text": words}).status_code == 200
-            client.post(f"/conversations/{talk}/end")
-            client.get(f"/conversations/{talk}/events")
-        told = client.get("/people/baker/memory/search", params={"query": "glassblower from Minato"}).json()
-        assert told["found"]
-        assert client.delete("/people/ken", params={"everywhere": everywhere}).status_code == 204
-        told = client.get("/people/baker/memory/search", params={"query": "glassblower from Minato"}).json()
-        assert told["found"] is not everywhere
-        gossip = client.get("/people/hermit/memory/search", params={"query": "Kenzaburo"}).json()
-        assert gossip["found"] is not everywhere
-        assert client.get("/people/hermit/memories").json()["total"] == (1 if everywhere else 3)
-        assert client.get(f"/conversations/{talk}").status_code == (404 if everywhere else 200)
-        if not everywhere:
-            assert client.get(f"/conversations/{talk}").json()["character_name"] == "Kenzaburo"
-        assert client.get("/people/baker/agenda").json()["items"] == []
-        before = client.get("/world/events").json()["items"]
-        client.put("/people/ken", json=KEN)
-        assert client.get("/people/ken/memories").json()["total"] == 0, "it begins anew"
-        assert client.get("/world/events", params={"after": before[-1]["id"]}).json()["items"]
-        client.delete("/people/ken", params={"everywhere": everywhere})
+        said_and_removed(client, everywhere=everywhere)
     with sqlite3.connect(settings.data_dir / "kataribe.db") as database:
         kept = "\n".join(line for line in database.iterdump() if line.startswith("INSERT"))
     assert ("glassblower" in kept, "Kenzaburo" in kept) == (not everywhere, not everywhere)
+
+
+@pytest.mark.server
+def test_so_it_is_where_neo4j_remembers(tmp_path: Path, millbrook: Path, neo4j_server: Neo4jServer) -> None:
+    empty(neo4j_server)
+    told = {"neo4j_uri": neo4j_server.uri, "neo4j_user": neo4j_server.user, "neo4j_password": neo4j_server.password}
+    memory = MemorySettings(backend="graphiti", **told)
+    with TestClient(
+        create_app(settings_for(tmp_path, millbrook, llm={"provider": "rehearsal"}, memory=memory))
+    ) as client:
+        said_and_removed(client, everywhere=True)
+    found = query(neo4j_server, "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN properties(n) AS n, properties(r) AS r")
+    assert ("hermit" in str(found), "glassblower" in str(found), "Kenzaburo" in str(found)) == (True, False, False)

@@ -17,7 +17,7 @@ from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 
-MOST_TURNS = 60
+MOST_TURNS = 40
 """A conversation of so many turns is ended, and remembered, before the next words: those open another."""
 
 

@@ -13,6 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.conversation.chat import MOST_TURNS
 from service.errors import ModelServerError
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -268,41 +269,50 @@ def test_a_request_with_a_key_is_answered_once_and_worlds_are_apart(client: Test
     assert script.unused == 0
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "code", "param"),
-    [
-        ({"model": "npc:nobody"}, 404, "model_not_found", "model"),
-        ({"model": "character:baker"}, 404, "model_not_found", "model"),
-        ({"model": "gpt-5"}, 404, "model_not_found", "model"),
-        ({"model": "npc:baker@" + "x" * 65}, 404, "model_not_found", "model"),
-        ({"model": "npc:baker@sora"}, 400, "invalid", "model"),
-        ({"model": 7}, 400, "invalid", "model"),
-        ({"messages": []}, 400, "invalid", "messages"),
-        ({"messages": [{"role": "king", "content": "Hello"}]}, 400, "invalid", "messages.0.role"),
-        ({"messages": [user(" \n")]}, 400, "invalid", "messages.0.content"),
-        ({"messages": [user("Hello\u0000")]}, 400, "invalid", "messages.0.content"),
-        ({"messages": [user("a" * 2001)]}, 400, "invalid", "messages.0.content"),
-        ({"messages": [user("a" * 1_100_000)]}, 413, "body_too_large", None),
-        ({"messages": [{"role": "tool", "content": "42", "tool_call_id": "c"}]}, 400, "invalid", "messages.0.role"),
-        (
-            {"messages": [user([{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "x"}}])]},
-            400,
-            "invalid",
-            "messages.0.content",
-        ),
-    ],
+IMAGE = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]
+REFUSED: tuple[tuple[dict[str, Any], int, str, str | None], ...] = (
+    ({"model": "npc:nobody"}, 404, "model_not_found", "model"),
+    ({"model": "character:baker"}, 404, "model_not_found", "model"),
+    ({"model": "gpt-5"}, 404, "model_not_found", "model"),
+    ({"model": "npc:baker@" + "x" * 65}, 404, "model_not_found", "model"),
+    ({"model": "npc:baker@sora"}, 400, "invalid", "model"),
+    ({"model": 7}, 400, "invalid", "model"),
+    ({"messages": []}, 400, "invalid", "messages"),
+    ({"messages": [{"role": "king", "content": "Hello"}]}, 400, "invalid", "messages.0.role"),
+    ({"messages": [user(" \n")]}, 400, "invalid", "messages.0.content"),
+    ({"messages": [user("Hello\u0000")]}, 400, "invalid", "messages.0.content"),
+    ({"messages": [user("a" * 2001)]}, 400, "invalid", "messages.0.content"),
+    ({"messages": [user("a" * 1_100_000)]}, 413, "body_too_large", None),
+    ({"messages": [{"role": "tool", "content": "42", "tool_call_id": "c"}]}, 400, "invalid", "messages.0.role"),
+    ({"messages": [user(IMAGE)]}, 400, "invalid", "messages.0.content"),
 )
+
+
 def test_what_cannot_be_answered_is_refused_as_openai_would_and_changes_nothing(
-    client: TestClient, script: ScriptedModel, change: dict[str, Any], status: int, code: str, param: str | None
+    client: TestClient, script: ScriptedModel
 ) -> None:
     say(script, "npc", reply("Good day, Ken."), reply("Gone by nine."))
     ask(client, tavern(HELLO))
     held = talks(client)
-    answer = client.post(CHAT, json={**tavern(RYE), **change}, headers={"Accept-Language": "ja"})
-    assert not error_of(answer, status, code, param).isascii()
+    for change, status, code, param in REFUSED:
+        answer = client.post(CHAT, json={**tavern(RYE), **change}, headers={"Accept-Language": "ja"})
+        assert not error_of(answer, status, code, param).isascii()
     assert talks(client) == held
     ask(client, tavern(HELLO, assistant("Good day, Ken."), RYE))
     assert len(talks(client)[0]["turns"]) == 4
+
+
+def test_a_talk_that_is_long_enough_is_closed_before_the_next_words(client: TestClient, script: ScriptedModel) -> None:
+    history, most = [], MOST_TURNS // 2
+    say(script, "npc", *(reply(f"Answer {i}.") for i in range(most + 1)))
+    say(script, "closing", recollection())
+    for i in range(most + 1):
+        history.append(user(f"Question {i}?"))
+        history.append(assistant(ask(client, webui(*history))))
+    first, second = talks(client)
+    assert len(first["turns"]) == MOST_TURNS
+    assert lines(second) == [("ken", f"Question {most}?"), ("baker", f"Answer {most}.")]
+    until(client, first["id"], "closed")
 
 
 def test_anothers_markup_and_parts_of_text_are_only_words(client: TestClient, script: ScriptedModel) -> None:

@@ -89,14 +89,15 @@ def test_what_is_exported_is_imported_into_a_fresh_world_and_found_the_same(tmp_
             "turn": 1,
         },
     ]
+    lines.append({"id": "i", "insight": said, "at": "2020-01-03", "importance": 4, "evidence": ["talk:c"]})
     first = tmp_path / "first.jsonl"
     first.write_text("".join(json.dumps({"person": "aoi", **line}) + "\n" for line in lines), encoding="utf-8")
     settings = {name: in_world(tmp_path / name, language) for name in ("one", "two")}
     done = asyncio.run(import_memory(settings["one"], "main", first))
-    assert (done.statements, done.turns, done.summaries, done.known) == (3, 2, 1, 0)
-    assert asyncio.run(import_memory(settings["one"], "main", first)).known == 6
+    assert (done.statements, done.turns, done.summaries, done.insights, done.known) == (3, 2, 1, 1, 0)
+    assert asyncio.run(import_memory(settings["one"], "main", first)).known == 7
     exported = io.BytesIO()
-    assert asyncio.run(export_memory(settings["one"], "main", None, exported)) == 6
+    assert asyncio.run(export_memory(settings["one"], "main", None, exported)) == 7
     (again := tmp_path / "again.jsonl").write_bytes(exported.getvalue())
     assert asyncio.run(import_memory(settings["two"], "main", again)).known == 0
     found, same = (asyncio.run(hits(settings[name], query)) for name in ("one", "two"))

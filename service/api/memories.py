@@ -97,11 +97,11 @@ _CHANGES: dict[str, Example] = {
 async def give_past(
     person_id: Slug, request: Request, deps: Serving, world_id: WorldId, by: By = "", reason: Reason = ""
 ) -> SeededOut:
-    """Give a person a past: statements, and talks with who said what and when. At most 10,000 lines a call, no model is
-    asked, and what is answered is found by its words.
+    """Give a person a past: statements, talks with who said what and when, insights. At most 10,000 lines a call, no
+    model is asked, and what is answered is found by its words.
 
     As `application/json` one object, or as `application/x-ndjson` a line each (a `statement`, a `text` that was said,
-    or the `summary` of a talk), which is read as it comes:
+    the `summary` of a talk, or an `insight`), which is read as it comes:
 
         {"id": "s1", "statement": "Taro's brother drowned in the bay.", "about": "taro"}
         {"id": "f1", "conversation": "feast", "speaker": "Sato", "text": "Did you hear it?", "at": "2025-10-12T20:00"}

@@ -22,6 +22,7 @@ class SeededOut(Out):
     statements: int = Field(description="how many statements became memories")
     turns: int = Field(description="how many turns of talks became memories")
     summaries: int = Field(description="how many summaries of talks became memories")
+    insights: int = Field(description="how many insights became memories")
     known: int = Field(description="how many lines had been given before, and changed nothing")
     waiting: int = Field(
         description="how many entries of this person the memory graph has yet to be given; 0 where memory is in SQL"
@@ -123,7 +124,7 @@ class MemoryIn(Change):
         default=None, description="what it says: of a fact the sentence, told as one from then on"
     )
     importance: MayBeLeftOut[OneToTen] = Field(
-        default=None, description="of a fact: from 1, small talk, to 10, what changes a life"
+        default=None, description="of a fact or an insight: from 1, small talk, to 10, what changes a life"
     )
     valid_to: Annotated[str, Field(max_length=19)] | None = Field(
         default=None, description="of a fact: the world time from which it is no longer true; null: it holds again"

@@ -15,7 +15,7 @@ from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
-from service.api.schemas import CharacterOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
+from service.api.schemas import CharacterOut, InsightOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
 from service.content.profile import Mood
 from service.locales import Language
 from service.memory.mid_term import mid_term_memories
@@ -226,6 +226,7 @@ async def _remembered(
         last_meeting=views.last_meeting(recent.last_summary, world) if recent.last_summary else None,
         facts=[views.fact(found, world) for found in facts],
         turns=[views.heard_turn(found, world) for found in memory.turns],
+        insights=[InsightOut.of(one, ago=views.ago_in(one.at, world)) for one in memory.insights],
         next=following,
         mid_term=recent.mid_term,
         today=[views.today(row, world) for row in recent.today],

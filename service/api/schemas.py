@@ -653,6 +653,19 @@ class HeardTurnOut(Out):
     )
 
 
+class InsightOut(Out):
+    """What the person has come to think, and what for; a conclusion, never a fact."""
+
+    id: str = Field(description="id of the insight")
+    text: str = Field(description="what it thinks")
+    evidence: list[str] = Field(
+        description="the talks and facts that it was drawn from", examples=[["talk:6f1c0a94d2b7"]]
+    )
+    importance: int = Field(description="from 1, small talk, to 10, what changes a life")
+    at: WorldTimeText = Field(description="the world time since which it thinks so")
+    ago: str = Field(description="the world time since then, in the world's language")
+
+
 class RelationOut(Out):
     """How the two stand."""
 
@@ -690,6 +703,10 @@ class PersonMemoryOut(Page):
     facts: list[FactOut] = Field(description="remembered facts, the ones that fit best first")
     turns: list[HeardTurnOut] = Field(
         description="with a query: what was said that answers it and no fact tells, the best first; at most ten"
+    )
+    insights: list[InsightOut] = Field(
+        description="what it has come to think: with a query of what bears on it, with `about` of what names that one; "
+        "at most ten"
     )
     mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
     today: list[TodayOut] = Field(description="its conversations of the current day")

@@ -45,8 +45,8 @@ class RememberedOut(Out):
     """A memory that stood in a prompt, as it reads today."""
 
     kind: MemoryKind = Field(
-        description="fact: something heard; turn: of a conversation; talk: the summary of one; mid_term: what affects "
-        "the next days, and promises; own: what it told about itself"
+        description="fact: something heard; turn: of a conversation; talk: the summary of one; insight: what "
+        "it has come to think; mid_term: what affects the next days, and promises; own: what it told about itself"
     )
     id: str = Field(description="id of the memory; of a turn its conversation, a slash and its number")
     text: str | None = Field(description="the memory in words; null: it is not there any more")
@@ -143,6 +143,7 @@ class EventWhyOut(Out):
         "recorded"
     )
     source: SourceOut | None = Field(description="the conversation it comes of; null: of none")
+    evidence: list[RememberedOut] = Field(description="of insights: what they were drawn from")
 
 
 @router.get(
@@ -182,7 +183,7 @@ async def why_happened(
 ) -> EventWhyOut:
     """Why something happened. A decision, or a plan: what was offered, what was not possible and why, what the model
     thought. What somebody does: the decision it follows from. What comes of a conversation: that one, and its turn.
-    What nobody decided says so.
+    What somebody came to think: the evidence it drew on. What nobody decided says so.
     """
     world = await _told_in(deps, world_id, language)
     why = await events.why_happened(deps.conversation, world, event_id)
@@ -192,6 +193,7 @@ async def why_happened(
         led_by=why.led.id if why.led else None,
         question=_question(why.question) if why.question else None,
         source=_source(why),
+        evidence=[RememberedOut.model_validate(one) for _, evidence in why.drawn for one in evidence],
     )
 
 

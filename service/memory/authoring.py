@@ -211,12 +211,17 @@ def _together(item: Item, items: Iterable[Item]) -> list[Item]:
 
 
 def _changed(item: Item, change: Change, now: WorldTime) -> Item:
-    """Raises: Invalid: only facts end, and are more or less important; nothing ends before it begins."""
+    """Raises: Invalid: only facts end, only they and insights are more or less important; nothing ends before it
+    begins.
+    """
     if isinstance(item, Fact):
         return _changed_fact(item, change, now)
-    name = "importance" if change.importance is not None else "valid_to"
-    if change.importance is not None or change.ends:
-        raise Invalid(field=name, reason=Phrase("answers.invalid_fields.only_of_facts"))
+    if change.ends:
+        raise Invalid(field="valid_to", reason=Phrase("answers.invalid_fields.only_of_facts"))
+    if isinstance(item, Insight):
+        return replace(item, text=change.text or item.text, importance=change.importance or item.importance)
+    if change.importance is not None:
+        raise Invalid(field="importance", reason=Phrase("answers.invalid_fields.only_of_facts_and_insights"))
     if change.text is None:
         return item
     if isinstance(item, Episode):
@@ -244,12 +249,13 @@ def _write(session: Session, memory: MemoryStore, group: Group, item: Item) -> N
         _write_turn(session, group, item)
         return
     if isinstance(item, Insight):
-        session.get_one(InsightRow, (group.world_id, group.person_id, item.id)).text = item.text
+        row = session.get_one(InsightRow, (group.world_id, group.person_id, item.id))
+        row.text, row.importance = item.text, item.importance
         return
     if isinstance(item, Episode):
-        row = session.get(SummaryRow, (group.world_id, group.person_id, item.conversation_id))
-        if row is not None:
-            row.summary = item.summary
+        talk = session.get(SummaryRow, (group.world_id, group.person_id, item.conversation_id))
+        if talk is not None:
+            talk.summary = item.summary
     memory.replace(session, group, item)
 
 

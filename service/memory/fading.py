@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Executable
 from sqlmodel import Session, col, func, select
 
-from service.memory.store import Fact, Group, Insight, Item
+from service.memory.store import Fact, Group, Insight, Item, Kind
 from service.store.tables import (
     ConversationRow,
     DecisionRow,
@@ -19,6 +19,7 @@ from service.store.tables import (
     MemoryAuditRow,
     ParticipantRow,
     PromptRow,
+    SeedRow,
     SummaryRow,
     TurnRow,
 )
@@ -199,5 +200,8 @@ def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict
 def _insights(session: Session, group: Group, since: int) -> dict[str, int]:
     row = InsightRow
     mine = (row.world_id == group.world_id, row.person_id == group.person_id)
-    old = select(row.id, row.at).where(*mine, row.at < since, row.importance < MATTERS)
-    return dict(session.exec(old).all())
+    given = select(SeedRow.memory_id).where(
+        SeedRow.world_id == group.world_id, SeedRow.person_id == group.person_id, SeedRow.kind == Kind.INSIGHT
+    )
+    own = col(row.id).not_in(given)
+    return dict(session.exec(select(row.id, row.at).where(*mine, own, row.at < since, row.importance < MATTERS)).all())

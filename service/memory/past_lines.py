@@ -11,12 +11,11 @@ from world.time import WorldTime, iso
 
 def past_lines(items: Iterable[Item], given: Mapping[str, SeedRow]) -> Iterator[dict[str, Any]]:
     """A line for each, oldest first, a talk's turns in their order. `given`: the lines some came of, by `memory_id`:
-    those keep the caller's ids, the others are called as they are here. Insights are left out: they are the person's
-    own thoughts over what it remembers.
+    those keep the caller's ids, the others are called as they are here.
     """
-    lasting = [item for item in items if not isinstance(item, Insight)]
-    talks = {item.conversation_id: row.conversation for item in lasting if (row := given.get(memory_id(item)))}
-    for item in sorted(lasting, key=_order):
+    items = sorted(items, key=_order)
+    talks = {item.conversation_id: row.conversation for item in items if (row := given.get(memory_id(item)))}
+    for item in items:
         name = memory_id(item)
         line = {
             "id": given[name].id if name in given else name,
@@ -27,13 +26,16 @@ def past_lines(items: Iterable[Item], given: Mapping[str, SeedRow]) -> Iterator[
         yield {key: value for key, value in line.items() if value not in (None, "", [])}
 
 
-def _order(item: Fact | HeardTurn | Episode) -> tuple[WorldTime, str]:
+def _order(item: Item) -> tuple[WorldTime, str]:
     return item.created_at if isinstance(item, Fact) else item.at, memory_id(item)
 
 
-def _said(item: Fact | HeardTurn | Episode) -> dict[str, Any]:
+def _said(item: Item) -> dict[str, Any]:
     if isinstance(item, Episode):
         return {"summary": item.summary, "topics": list(item.topics), "at": iso(item.at)}
+    if isinstance(item, Insight):
+        told = {"insight": item.text, "importance": item.importance, "evidence": list(item.evidence)}
+        return {**told, "at": iso(item.at)}
     if isinstance(item, HeardTurn):
         speaker = item.speaker_id or item.speaker_name
         return {"speaker": speaker, "text": item.text, "turn": item.turn, "at": iso(item.at)}

@@ -37,6 +37,9 @@ _ONE, _OTHER, _LAST = aliased(ParticipantRow), aliased(ParticipantRow), aliased(
 MOST_TURNS = 10
 """How many turns answer beside facts."""
 
+MOST_INSIGHTS = 10
+"""The same of insights."""
+
 UNSETTLED_LINES = 6
 """How many last lines of a talk that is not yet remembered a speaker is reminded of."""
 
@@ -63,13 +66,15 @@ class RecentMemory:
 class PersonMemory:
     """What a person remembers about a partner, or about anything.
 
-    `found`: something of it bears on what was asked. `turns` were said and bear on it, and no fact tells them.
+    `found`: something of it bears on what was asked. `turns` were said and bear on it, and no fact tells them;
+    `insights` are what it has come to think of it.
     `unavailable`: the store could not be asked, so there are none of these.
     """
 
     recent: RecentMemory
     facts: tuple[Recalled, ...]
     turns: tuple[Recalled, ...] = ()
+    insights: tuple[Insight, ...] = ()
     found: bool = True
     unavailable: GraphUnavailable | None = None
 
@@ -107,15 +112,18 @@ async def recall(
         return tuple(found)
 
     try:
-        facts, heard = await asyncio.gather(
-            ask(FACTS, limit), ask({Kind.FACT, Kind.TURN}, MOST_TURNS if query.strip() else 0)
+        facts, heard, thought = await asyncio.gather(
+            ask(FACTS, limit),
+            ask({Kind.FACT, Kind.TURN}, MOST_TURNS if query.strip() else 0),
+            ask({Kind.INSIGHT}, MOST_INSIGHTS),
         )
     except GraphUnavailable as exc:
         return PersonMemory(recent=recent, facts=(), found=False, unavailable=exc)
     met = recent.last_summary is not None and not query.strip()
     bears = any(one.bears for one in (*facts, *heard))
     turns = tuple(one for one in heard if isinstance(one.item, HeardTurn) and bears)
-    return PersonMemory(recent=recent, facts=facts, turns=turns, found=met or bears)
+    insights = tuple(one.item for one in thought if one.bears and isinstance(one.item, Insight))
+    return PersonMemory(recent=recent, facts=facts, turns=turns, insights=insights, found=met or bears)
 
 
 async def remembered(

@@ -1,11 +1,11 @@
-"""Owns the lines in which a past is given to a person: statements, turns of talks, summaries of talks; and how they are
-read. Pure.
+"""Owns the lines in which a past is given to a person: statements, turns of talks, summaries of talks, insights; and
+how they are read. Pure.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
@@ -107,7 +107,22 @@ class Summary(_Line):
     topics: list[Name] = Field(default_factory=list, max_length=20, description="what it was about, in a few words")
 
 
-Line = Statement | Turn | Summary
+class Thought(_Line):
+    """What the person has come to think."""
+
+    id: _Id
+    insight: Said = Field(description="what it thinks, as a sentence", examples=["Taro hides his grief."])
+    at: Time = Field(description="the world time since which it thinks so")
+    importance: int = Field(
+        default=DEFAULT_IMPORTANCE, ge=1, le=10, description="from 1, small talk, to 10, what changes a life"
+    )
+    evidence: list[Key] = Field(
+        default_factory=list, max_length=10, description="what it was drawn from: `talk:` or `fact:` and an id"
+    )
+    conversation: ClassVar[None] = None
+
+
+Line = Statement | Turn | Summary | Thought
 
 
 class TurnOfTranscript(_Line):
@@ -143,6 +158,9 @@ class Past(_Line):
     transcripts: list[Transcript] = Field(
         default_factory=list, max_length=MOST_LINES, description="talks that the person heard"
     )
+    insights: list[Thought] = Field(
+        default_factory=list, max_length=MOST_LINES, description="what the person has come to think"
+    )
 
 
 _PAST = TypeAdapter(Past)
@@ -160,6 +178,8 @@ class Given:
         """What it becomes."""
         if isinstance(self.line, Statement):
             return Kind.FACT
+        if isinstance(self.line, Thought):
+            return Kind.INSIGHT
         return Kind.TURN if isinstance(self.line, Turn) else Kind.SUMMARY
 
     @property
@@ -172,8 +192,8 @@ class Given:
 
 
 def read_lines(numbered: Iterable[tuple[int, bytes]]) -> list[Given | WrongLine]:
-    """Lines of JSON by their numbers, each known by what it has: a `statement`, a `text` or a `summary`. An error a
-    field is told of those that cannot be read.
+    """Lines of JSON by their numbers, each known by what it has: a `statement`, a `text`, a `summary` or an `insight`.
+    An error a field is told of those that cannot be read.
     """
     return [one for number, text in numbered for one in _read_line(f"line {number}", text)]
 
@@ -229,13 +249,16 @@ def _lines_of(past: Past) -> Iterable[Given]:
                 topics=talk.topics,
             )
             yield Given(where=where, line=about)
+    for number, thought in enumerate(past.insights):
+        yield Given(where=f"insights.{number}", line=thought)
 
 
-def _model_of(found: object) -> type[Statement | Turn | Summary] | None:
-    kinds: tuple[tuple[Literal["statement", "text", "summary"], type[Statement | Turn | Summary]], ...] = (
+def _model_of(found: object) -> type[Line] | None:
+    kinds: tuple[tuple[str, type[Line]], ...] = (
         ("statement", Statement),
         ("text", Turn),
         ("summary", Summary),
+        ("insight", Thought),
     )
     if not isinstance(found, dict):
         return None

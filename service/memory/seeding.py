@@ -16,11 +16,11 @@ from sqlmodel import Session, SQLModel, col, select
 from service.errors import LinesWrong, WrongLine
 from service.locales import Phrase
 from service.memory.authoring import Author, audit
-from service.memory.seed_lines import Given, Line, Statement, Summary, Turn
+from service.memory.seed_lines import Given, Line, Statement, Summary, Thought, Turn
 from service.memory.store import Episode, Fact, Group, Kind, MemoryStore, turn_key
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
-from service.store.tables import PastTurnRow, SeedRow
+from service.store.tables import InsightRow, PastTurnRow, SeedRow
 from world.errors import BadWorldTime
 from world.time import WorldTime, iso, parse_time
 
@@ -35,6 +35,7 @@ class Seeded:
     statements: int
     turns: int
     summaries: int
+    insights: int
     known: int
 
 
@@ -62,10 +63,17 @@ def seed(
         past.take(one)
     if past.wrong:
         raise LinesWrong(past.wrong)
-    done = Seeded(statements=len(past.facts), turns=len(past.turns), summaries=len(past.episodes), known=past.known)
+    done = Seeded(
+        statements=len(past.facts),
+        turns=len(past.turns),
+        summaries=len(past.episodes),
+        insights=len(past.insights),
+        known=past.known,
+    )
     if past.seeds:
         revision = memory.add(session, group, past.facts, past.episodes)
         _insert(session, PastTurnRow, [{**row, "revision": revision} for row in past.turns])
+        _insert(session, InsightRow, [{**row, "revision": revision} for row in past.insights])
         _insert(session, SeedRow, past.seeds)
         audit(session, world, person_id, author, "seeded", after=asdict(done))
     return done
@@ -94,6 +102,7 @@ class _Past:
         self.facts: list[Fact] = []
         self.episodes: list[Episode] = []
         self.turns: list[dict[str, Any]] = []
+        self.insights: list[dict[str, Any]] = []
         self.seeds: list[dict[str, Any]] = []
         self.wrong: list[WrongLine] = []
         self.known = 0
@@ -157,6 +166,9 @@ class _Past:
         if isinstance(line, Turn):
             self.turns.append(row := self._turn(line))
             return turn_key(row["conversation_id"], row["turn"]), row["partner_id"]
+        if isinstance(line, Thought):
+            self.insights.append(thought := self._insight(line))
+            return thought["id"], ""
         self.episodes.append(episode := self._episode(line))
         return episode.conversation_id, episode.partner_id
 
@@ -208,6 +220,18 @@ class _Past:
             "text": line.text,
             "partner_id": self._partner(line.partner) or self._partners.get(line.conversation, ""),
             "at": at,
+        }
+
+    def _insight(self, line: Thought) -> dict[str, Any]:
+        return {
+            "world_id": self._group.world_id,
+            "person_id": self._group.person_id,
+            "id": derived_id(self._group.person_id, "insight", line.id),
+            "text": line.insight,
+            "evidence": list(line.evidence),
+            "partner_ids": [],
+            "importance": line.importance,
+            "at": self._past_time("at", line.at),
         }
 
     def _episode(self, line: Summary) -> Episode:

@@ -13,7 +13,9 @@ from service.decision.basis import Basis
 from service.decision.descriptions import action_name, clock_of, need_name, option_line, refusal_lines
 from service.errors import NotFound
 from service.locales import Listed, Phrase
+from service.memory.reflections import read_insights
 from service.memory.refs import Remembered, look_up, remembered_line
+from service.memory.store import Group
 from service.people.commitments import told_kept_in
 from service.people.worlds import WorldView
 from service.store.event_kinds import (
@@ -41,6 +43,7 @@ from service.store.event_kinds import (
     PersonPlaced,
     PersonRemoved,
     Planned,
+    Reflected,
     Slept,
     WeatherSet,
 )
@@ -77,6 +80,7 @@ class Question:
 class EventWhy:
     """Why an event happened: the question that was asked for it, or for the decision that `led` to it; the conversation
     it comes of; that which said (`told_in`) that a promise was kept. What is None is not recorded, or there is none.
+    `drawn` are the insights that somebody came to, each with its evidence.
     """
 
     event: EventRow
@@ -86,6 +90,7 @@ class EventWhy:
     source: Source | None = None
     promise: CommitmentRow | None = None
     told_in: str | None = None
+    drawn: tuple[tuple[str, tuple[Remembered, ...]], ...] = ()
 
 
 async def why_happened(deps: ConversationDependencies, world: WorldView, event_id: int) -> EventWhy:
@@ -96,11 +101,28 @@ async def why_happened(deps: ConversationDependencies, world: WorldView, event_i
         GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
     why = await deps.database.read(lambda s: _read(s, world.id, event_id))
+    if isinstance(why.payload, Reflected):
+        return replace(why, drawn=await _drawn(deps, world, why.event))
     if why.question is None:
         return why
     row, basis = why.question.row, why.question.basis
     memories = await look_up(deps.database, deps.memory, world, row.person_id, basis.memories)
     return replace(why, question=replace(why.question, memories=memories))
+
+
+async def _drawn(
+    deps: ConversationDependencies, world: WorldView, event: EventRow
+) -> tuple[tuple[str, tuple[Remembered, ...]], ...]:
+    person_id = event.person_id or ""
+    group = Group(world_id=world.id, person_id=person_id)
+    known = await deps.database.read(lambda s: read_insights(s, group))
+    return tuple(
+        [
+            (one.text, await look_up(deps.database, deps.memory, world, person_id, one.evidence))
+            for one in known
+            if one.at == event.at
+        ]
+    )
 
 
 def _read(session: Session, world_id: str, event_id: int) -> EventWhy:
@@ -204,6 +226,9 @@ def _of_event(world: WorldView, why: EventWhy) -> Iterator[str]:
     if why.source is not None:
         yield from _of_source(world, why.source, payload)
     yield from _of_promise(world, why)
+    for insight, evidence in why.drawn:
+        yield world.say("why.drawn", name=name, insight=insight)
+        yield from (remembered_line(world, one, WorldTime(event.at)) for one in evidence)
     if isinstance(payload, FactRejected):
         yield world.say("why.rejected", reason=Phrase(f"web.reason_{payload.reason}"))
     if isinstance(payload, _BY_AUTHORS):

@@ -84,6 +84,7 @@ def test_a_given_past_is_found_by_its_words_with_the_callers_ids(client: TestCli
         "statements": 2,
         "turns": 2,
         "summaries": 1,
+        "insights": 0,
         "known": 0,
         "waiting": 0,
         "pending_vectors": 0,
@@ -397,6 +398,37 @@ def test_a_given_past_is_part_of_the_memory_graph(client: TestClient) -> None:
     graph = client.get("/characters/sora/memory/graph").json()
     assert {fact["statement"] for fact in graph["facts"]} == {one["statement"] for one in STATEMENTS}
     assert [episode["summary"] for episode in graph["episodes"]] == [NIGHT["summary"]]
+
+
+def test_an_insight_is_given_shown_with_its_evidence_changed_and_deleted_like_other_memories(
+    client: TestClient,
+) -> None:
+    thought = {"id": "i1", "insight": "The baker hides her grief for Emil.", "at": "2026-01-01", "evidence": ["fact:x"]}
+    assert give(client, {**PAST, "insights": [thought]}, by="mika")["insights"] == 1
+    assert give_lines(client, [thought]).json()["known"] == 1
+    refused = problem(give_lines(client, [{**thought, "id": "i2", "at": "2099-01-01"}]), 422)
+    assert [wrong["field"] for wrong in refused["errors"]] == ["line 1.at"]
+    (shown,) = client.get("/people/sora/memory", params={"query": "grief"}).json()["insights"]
+    assert (shown["text"], shown["evidence"], shown["importance"]) == (thought["insight"], ["fact:x"], 5)
+    assert client.get("/people/sora/memory", params={"query": "lamp oil"}).json()["insights"] == []
+    assert [one["text"] for one in client.get("/people/sora/memory").json()["insights"]] == [thought["insight"]]
+    (item,) = listed(client, kinds="insight")
+    assert (item["given_id"], item["evidence"]) == ("i1", ["fact:x"])
+    path = f"/people/sora/memories/{item['id']}"
+    changed = client.patch(path, json={"text": "The baker mourns Emil.", "importance": 8}).json()
+    assert (changed["text"], changed["importance"]) == ("The baker mourns Emil.", 8)
+    assert hits(client, "mourns", kinds="insight") == ["The baker mourns Emil."]
+    assert problem(client.patch(path, json={"valid_to": "2026-02-01"}), 422)["facts"]["field"] == "valid_to"
+    turn = id_of(client, NIGHT["turns"][1]["text"])
+    unfit = problem(client.patch(f"/people/sora/memories/{turn}", json={"importance": 3}), 422)
+    assert "only facts and insights" in unfit["detail"]
+    client.delete(path).raise_for_status()
+    assert (listed(client, kinds="insight"), hits(client, "mourns", kinds="insight")) == ([], [])
+    assert [one["action"] for one in client.get("/people/sora/memory/audit").json()["items"]] == [
+        "deleted",
+        "edited",
+        "seeded",
+    ]
 
 
 def test_what_has_faded_is_shown_where_it_is_asked_for_and_remembered_again_when_an_author_changes_it(

@@ -57,6 +57,7 @@ def test_who_has_not_met_remembers_nothing(client: TestClient) -> None:
         "last_meeting": None,
         "facts": [],
         "turns": [],
+        "insights": [],
         "mid_term": [],
         "today": [],
         "long_term_available": True,

@@ -25,6 +25,7 @@ from service.offline.model import HANDLERS, OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.client_actions import sleep
 from service.runtime.reflections import Reflections
+from service.runtime.why import in_words, why_happened
 from service.settings import Settings
 from service.store.tables import InsightRow, ReflectionRow, SummaryRow
 from service.store.usage import usage_rows
@@ -82,6 +83,13 @@ def test_a_night_makes_insights_of_the_day_by_one_call_known_an_hour_later(
         "insights": [FOND["text"]],
         "dropped": [{"text": INVENTED["text"], "reason": "not_in_evidence"}],
     }
+    why = asyncio.run(why_happened(room, room.database.read_now(lambda s: room.worlds.open(s, "main")), told.id))
+    ((text, (evidence,)),) = why.drawn
+    words = in_words(room.database.read_now(lambda s: room.worlds.open(s, "main")), why)
+    assert (text, evidence.kind) == (FOND["text"], "talk")
+    assert words[0] == f'Aoi came to think so ("{text}") of this:'
+    assert evidence.text is not None
+    assert evidence.text in words[1]
     (insight,) = rows(room, InsightRow)
     assert (insight["evidence"][0].partition(":")[0], insight["partner_ids"]) == ("talk", ["npc_taro"])
     assert insight["at"] == due["known_at"]

@@ -6,6 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 Mood = Literal["happy", "neutral", "angry"]
+Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
+"""How somebody shows itself while it says something."""
 Importance = Literal["low", "medium", "high"]
 PersonKind = Literal["character", "npc", "player"]
 Decides = Literal["model", "routine"]

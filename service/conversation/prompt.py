@@ -10,10 +10,11 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.content.profile import Emotion
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.llm.chat import Message, Prompt
@@ -23,7 +24,6 @@ from service.store.tables import ConversationKey, PromptRow
 TEMPLATES = Templates(__file__)
 _TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
 
-Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
 Utterance = Annotated[str, Field(min_length=1, max_length=400)]
 
 

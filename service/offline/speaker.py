@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable
 from functools import reduce
 
+from service.content.profile import Emotion
 from service.conversation.aside import AsideContext, AsideText
 from service.conversation.context import PromptContext
-from service.conversation.prompt import CharacterTurn, Emotion, NpcTurn, OpeningTurn
+from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
 from service.memory.utterance import is_question
 from service.memory.words import quoted_in
 from service.offline.goals import set_goal, topic_of

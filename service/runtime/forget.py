@@ -19,6 +19,8 @@ from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     AttitudeChangeRow,
+    ClientEventCountRow,
+    ClientEventRow,
     CommitmentRow,
     ConversationRow,
     CorrectionRow,
@@ -73,6 +75,8 @@ _MINE = (
 _REST = (
     AttitudeChangeRow,
     CommitmentRow,
+    ClientEventCountRow,
+    ClientEventRow,
     ConversationRow,
     DecisionRow,
     PersonRow,

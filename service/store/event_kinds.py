@@ -2,7 +2,7 @@
 feed, exports and docs/events.md share them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -430,18 +430,18 @@ def payload_of(kind: str, data: Mapping[str, Any]) -> Payload:
     return _BY_KIND[kind].model_validate(data)
 
 
-def for_every_kind(envelope: type[Envelope]) -> dict[str, type[Envelope]]:
+def for_every_kind(envelope: type[Envelope], payloads: Sequence[type[Payload]] = PAYLOADS) -> dict[str, type[Envelope]]:
     """By kind: the model of what an event is told in, its `kind` that word and its `data` that payload, both described
     as the envelope describes them.
     """
     told = {name: envelope.model_fields[name].description for name in ("kind", "data")}
     return {
-        kind: create_model(
+        payload.kind: create_model(
             payload.__name__ + envelope.__name__,
             __base__=envelope,
             __doc__=payload.__doc__,
-            kind=(Literal[kind], Field(description=told["kind"])),  # type: ignore[arg-type]
+            kind=(Literal[payload.kind], Field(description=told["kind"])),  # type: ignore[arg-type]
             data=(payload, Field(description=told["data"])),
         )
-        for kind, payload in _BY_KIND.items()
+        for payload in payloads
     }

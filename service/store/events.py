@@ -36,7 +36,7 @@ _KNOWN_BEFORE = _RANKS[ActivityEnded]
 
 def note(session: Session, world_id: str, at: WorldTime, payload: Payload, person_id: str | None = None) -> None:
     """Add an event to the log, numbered as it is inserted."""
-    _hold_log(session, world_id)
+    hold_log(session, world_id)
     told = {"world_id": world_id, "at": at, "kind": payload.kind, "person_id": person_id, "data": payload.stored()}
     session.execute(insert(EventRow).values(id=_newest(world_id).scalar_subquery() + 1, **told))
 
@@ -83,7 +83,7 @@ def retract(session: Session, world_id: str, person_id: str, since: WorldTime) -
 def flush_due(session: Session, world_id: str, now: WorldTime) -> None:
     """Tell what was scheduled and has happened when the clock shows `now`, in the order of the story."""
     session.flush()
-    _hold_log(session, world_id)
+    hold_log(session, world_id)
     past = (
         col(PendingEventRow.world_id) == world_id,
         (col(PendingEventRow.at) < now)
@@ -144,7 +144,8 @@ def _newest(world_id: str) -> SelectOfScalar[int]:
     return select(func.coalesce(func.max(EventRow.id), 0)).where(EventRow.world_id == world_id)
 
 
-def _hold_log(session: Session, world_id: str) -> None:
+def hold_log(session: Session, world_id: str) -> None:
+    """Let nobody else add to the world's log until the transaction ends."""
     if session.get_bind().dialect.name == "postgresql":
         # Whoever commits first must have the smaller id, or a reader that asks for what comes after the last id it
         # saw misses the other; and no two may have the same.

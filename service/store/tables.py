@@ -775,6 +775,32 @@ class EventRow(SQLModel, table=True):
     data: dict[str, Any] = _json()
 
 
+class ClientEventRow(SQLModel, table=True):
+    """Something that games are told of a conversation with a human; `seq` is its number in the world."""
+
+    __tablename__ = "client_events"
+    __table_args__ = (
+        _of_conversation(),
+        Index("ix_client_events_conversation", "world_id", "conversation_id", "seq"),
+    )
+
+    world_id: str = Field(primary_key=True)
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    conversation_id: str
+    at: int = Field(sa_type=BigInteger)
+    kind: str
+    data: dict[str, Any] = _json()
+
+
+class ClientEventCountRow(SQLModel, table=True):
+    """The newest number that a client event of the world was given."""
+
+    __tablename__ = "client_event_counts"
+
+    world_id: str = Field(primary_key=True)
+    newest: int = Field(sa_type=BigInteger)
+
+
 class UsageRow(SQLModel, table=True):
     """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
 

@@ -32,23 +32,37 @@ that one are told at once, when an author or the service acts.
 
 def page() -> str:
     """The whole page."""
-    parts = [_HEAD.format(last=IN_A_MINUTE[-1].kind), *("\n".join(_section(payload)) + "\n" for payload in PAYLOADS)]
+    parts = [_HEAD.format(last=IN_A_MINUTE[-1].kind), *(section(payload, example(payload)) for payload in PAYLOADS)]
     return "\n".join(parts)
 
 
 def example(payload: type[Payload]) -> dict[str, Any]:
     """An event as it travels, made of its fields' examples."""
+    return {
+        "id": 42,
+        "at": "2026-04-01T07:30",
+        "kind": payload.kind,
+        "person_id": _person(payload),
+        "data": example_data(payload),
+    }
+
+
+def example_data(payload: type[Payload]) -> dict[str, Any]:
+    """What an event tells, made of its fields' examples."""
     schema = payload.model_json_schema(mode="serialization")
-    fields = schema.get("properties", {})
-    data = {name: _example(schema, field) for name, field in fields.items()}
-    return {"id": 42, "at": "2026-04-01T07:30", "kind": payload.kind, "person_id": _person(payload), "data": data}
+    return {name: _example(schema, field) for name, field in schema.get("properties", {}).items()}
+
+
+def section(payload: type[Payload], shown: Mapping[str, Any]) -> str:
+    """What the page says of one kind."""
+    return "\n".join(_section(payload, shown)) + "\n"
 
 
 def _person(payload: type[Payload]) -> str | None:
     return None if "Nobody's event." in (payload.__doc__ or "") else "aoi"
 
 
-def _section(payload: type[Payload]) -> Iterator[str]:
+def _section(payload: type[Payload], shown: Mapping[str, Any]) -> Iterator[str]:
     schema = payload.model_json_schema(mode="serialization")
     yield f"## {payload.kind}\n"
     yield " ".join((payload.__doc__ or "").split()) + "\n"
@@ -57,7 +71,7 @@ def _section(payload: type[Payload]) -> Iterator[str]:
         for name, field in fields.items():
             yield f"| `{name}` | {_type(schema, field)} | {_meaning(schema, name, field)} |"
         yield ""
-    yield "```json\n" + json.dumps(example(payload), ensure_ascii=False) + "\n```"
+    yield "```json\n" + json.dumps(shown, ensure_ascii=False) + "\n```"
 
 
 def _meaning(schema: Mapping[str, Any], name: str, field: Mapping[str, Any]) -> str:
@@ -73,6 +87,8 @@ def _type(schema: Mapping[str, Any], field: Mapping[str, Any]) -> str:
         return " or ".join(_type(schema, one) for one in given)
     if words := field.get("enum") or ([field["const"]] if "const" in field else []):
         return ", ".join(f"`{word}`" for word in words)
+    if "type" not in field:
+        return "any value"
     if field["type"] == "array":
         return f"list of {_type(schema, field['items'])}"
     if "properties" in field:

@@ -7,8 +7,7 @@ from typing import get_args
 
 from service.api.life_schemas import How
 from service.api.world_list import WorldState
-from service.content.profile import Importance, Mood
-from service.conversation.prompt import Emotion
+from service.content.profile import Emotion, Importance, Mood
 from service.locales import room
 from service.store.event_kinds import PAYLOADS, RejectionReason, Stopped
 from service.store.phase import EndReason, Phase

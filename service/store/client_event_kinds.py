@@ -1,0 +1,213 @@
+"""Owns what a game is told of conversations in which a human speaks: a class for every kind of client event, with what
+is told of it. Streams, the API and docs/client-events.md share them.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from service.content.profile import Emotion, Mood
+from service.store.event_kinds import Payload
+from service.store.phase import EndReason
+
+UtteranceId = Annotated[
+    str,
+    Field(
+        description="which attempt to speak which turn: `<conversation>.<turn>.<attempt>`",
+        examples=["6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"],
+    ),
+]
+PersonId = Annotated[str, Field(description="whose it is", examples=["npc_taro"])]
+SpeakerId = Annotated[str, Field(description="who says it", examples=["npc_taro"])]
+SpeakerName = Annotated[str, Field(description="name of who says it", examples=["Taro"])]
+TurnNumber = Annotated[int, Field(description="its place in the conversation, from 0", examples=[1])]
+CharStart = Annotated[int, Field(description="where it begins in the utterance, in Unicode code points", examples=[0])]
+SpokenLanguage = Annotated[str, Field(description="the language it is said in", examples=["en"])]
+Voice = Annotated[
+    JsonValue,
+    Field(description="`voice` of the speaker's file, as it was written; null: none was", examples=["harbour-old-man"]),
+]
+
+
+class Talker(BaseModel):
+    """Somebody who takes part."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    person_id: str = Field(description="the person's id", examples=["npc_taro"])
+    name: str = Field(description="the person's name", examples=["Taro"])
+    speaker: Literal["model", "human"] = Field(description="who finds its words", examples=["model"])
+
+
+class SentenceEmotion(BaseModel):
+    """How a sentence is said."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: Emotion = Field(description="how the speaker shows itself", examples=["happy"])
+    strength: float = Field(
+        description="0 to 1, from the sentence's own marks: 0.3 it trails off, 0.5, 0.8 with an exclamation mark, 1 "
+        "with several",
+        examples=[0.5],
+    )
+
+
+class TalkStarted(Payload):
+    """A conversation with a human begins; or in one that runs it changes who finds whose words."""
+
+    kind = "conversation.started"
+    people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
+    turns: int = Field(description="how many turns were said before", examples=[0])
+
+
+class NpcThinking(Payload):
+    """A model is to find the person's next words."""
+
+    kind = "npc.thinking"
+    person_id: PersonId
+
+
+class UtteranceStarted(Payload):
+    """Somebody sets about a turn. What follows with the same `utterance_id` is of this attempt."""
+
+    kind = "utterance.started"
+    utterance_id: UtteranceId
+    turn: TurnNumber
+    speaker_id: SpeakerId
+    speaker_name: SpeakerName
+    language: SpokenLanguage
+    voice: Voice
+
+
+class UtteranceDelta(Payload):
+    """More of an utterance in the making. Not numbered and not stored."""
+
+    kind = "utterance.delta"
+    utterance_id: UtteranceId
+    char_start: CharStart
+    text: str = Field(description="what comes there", examples=["Good morn"])
+
+
+class UtteranceSentence(Payload):
+    """A sentence that is ready for speech. Not numbered and not stored; `utterance_id` and `index` name it."""
+
+    kind = "utterance.sentence"
+    utterance_id: UtteranceId
+    index: int = Field(description="its place in the utterance, from 0", examples=[0])
+    final: bool = Field(description="the utterance ends with it", examples=[False])
+    speaker_id: SpeakerId
+    text: str = Field(
+        description="what is to be spoken, without stage directions; empty: there is a gesture only",
+        examples=["Good morning, Mr. Smith."],
+    )
+    char_start: CharStart
+    char_end: int = Field(description="where it ends in the utterance: before this code point", examples=[35])
+    language: SpokenLanguage
+    voice: Voice
+    emotion: SentenceEmotion | None = Field(
+        description="how it is said; null: the model has not told yet, see `utterance.completed`",
+        examples=[{"label": "happy", "strength": 0.5}],
+    )
+    gesture: str | None = Field(
+        description="stage directions at its edges, in *asterisks* or (parentheses); null: none", examples=["smiles"]
+    )
+
+
+class UtteranceCompleted(Payload):
+    """An utterance is said, by whomever, and stands in the transcript. It comes once more, `interrupted`, where only a
+    part of it was heard.
+    """
+
+    kind = "utterance.completed"
+    utterance_id: UtteranceId
+    turn: TurnNumber
+    speaker_id: SpeakerId
+    speaker_name: SpeakerName
+    text: str = Field(description="all of it, as the transcript has it", examples=["(smiles) Good morning, Mr. Smith."])
+    emotion: Emotion = Field(description="how the speaker shows itself", examples=["happy"])
+    interrupted: bool = Field(description="only so much of it was heard", examples=[False])
+    message_id: str | None = Field(
+        description="the client's own name for what a human said; null: none was given", examples=["m-17"]
+    )
+
+
+class UtteranceDiscarded(Payload):
+    """What was told of an utterance counts no more: another attempt follows, or the conversation ends."""
+
+    kind = "utterance.discarded"
+    utterance_id: UtteranceId
+    spoken_sentences: int | None = Field(
+        description="how many sentences of it had been told; null: unknown, the service that told them is gone",
+        examples=[1],
+    )
+
+
+class AffinityChanged(Payload):
+    """A conversation has changed how the person likes another."""
+
+    kind = "affinity.changed"
+    person_id: PersonId
+    other_id: str = Field(description="whom it likes more or less", examples=["ken"])
+    before: int = Field(description="-100..100, as it was", examples=[4])
+    after: int = Field(description="-100..100, as it is", examples=[12])
+
+
+class MoodChanged(Payload):
+    """A conversation has changed the person's mood."""
+
+    kind = "mood.changed"
+    person_id: PersonId
+    before: Mood = Field(description="as it was", examples=["neutral"])
+    after: Mood = Field(description="as it is", examples=["happy"])
+
+
+class MemoryChanged(Payload):
+    """The person remembers the conversation."""
+
+    kind = "memory.changed"
+    person_id: PersonId
+    facts: int = Field(description="how many things it keeps for long", examples=[2])
+    mid_term: int = Field(description="how many things it keeps in mind for some days", examples=[1])
+
+
+class TalkEnded(Payload):
+    """Nothing more is said; what is remembered of it comes next."""
+
+    kind = "conversation.ended"
+    reason: EndReason = Field(description="why it ended", examples=["wants_to_end"])
+
+
+class TalkFailed(Payload):
+    """Something went wrong. Where it was a turn, the conversation ends; where it was the closing, nothing is remembered
+    until it is closed again.
+    """
+
+    kind = "error"
+    type: str = Field(
+        description="the last part of the `type` of the problem, as problems of the API have it",
+        examples=["model-timeout"],
+    )
+    detail: str = Field(
+        description="what is wrong, in the conversation's language",
+        examples=["The language model gpt-4.1-mini did not answer within 60 seconds."],
+    )
+
+
+CLIENT_PAYLOADS: tuple[type[Payload], ...] = (
+    TalkStarted,
+    NpcThinking,
+    UtteranceStarted,
+    UtteranceDelta,
+    UtteranceSentence,
+    UtteranceCompleted,
+    UtteranceDiscarded,
+    TalkEnded,
+    AffinityChanged,
+    MoodChanged,
+    MemoryChanged,
+    TalkFailed,
+)
+"""Every kind of client event, in the order in which a conversation tells them."""
+
+PASSING = (UtteranceDelta, UtteranceSentence)
+"""What is told while it happens, and neither numbered nor stored."""

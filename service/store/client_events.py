@@ -1,0 +1,114 @@
+"""Owns the log of what games are told of conversations with humans, numbered within each world."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import update
+from sqlalchemy.sql import ColumnElement
+from sqlmodel import Session, col, func, select
+
+from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
+from service.store.event_kinds import Payload
+from service.store.events import hold_log
+from service.store.insert import insert_rows
+from service.store.phase import Phase
+from service.store.tables import (
+    ClientEventCountRow,
+    ClientEventRow,
+    ConversationKey,
+    ConversationRow,
+    ParticipantRow,
+)
+from world.time import WorldTime
+
+_OF_AN_UTTERANCE = (UtteranceStarted.kind, UtteranceCompleted.kind, UtteranceDiscarded.kind)
+
+
+def tell_clients(session: Session, key: ConversationKey, at: WorldTime, told: Sequence[Payload]) -> None:
+    """Add events of a conversation to the log; the caller commits.
+
+    A number is never given twice, whatever becomes of its event.
+    """
+    hold_log(session, key.world_id)
+    counted = (
+        update(ClientEventCountRow)
+        .where(col(ClientEventCountRow.world_id) == key.world_id)
+        .values(newest=col(ClientEventCountRow.newest) + len(told))
+        .returning(col(ClientEventCountRow.newest))
+    )
+    newest = session.execute(counted).scalar()
+    if newest is None:
+        newest = len(told)
+        insert_rows(session, [ClientEventCountRow(world_id=key.world_id, newest=newest)])
+    first = newest - len(told) + 1
+    insert_rows(
+        session,
+        [
+            ClientEventRow(**key._asdict(), seq=seq, at=at, kind=payload.kind, data=payload.stored())
+            for seq, payload in enumerate(told, first)
+        ],
+    )
+
+
+def newest_client_event(session: Session, world_id: str) -> int:
+    """The number of the newest event of the world; 0: none was told."""
+    count = session.get(ClientEventCountRow, world_id)
+    return 0 if count is None else count.newest
+
+
+def client_events_after(
+    session: Session, world_id: str, seq: int, limit: int, of: Sequence[ColumnElement[bool]]
+) -> list[ClientEventRow]:
+    """Events with a number above `seq`, in order. `of`: see `of_conversation`, `of_person`."""
+    query = select(ClientEventRow).where(ClientEventRow.world_id == world_id, col(ClientEventRow.seq) > seq, *of)
+    return list(session.exec(query.order_by(col(ClientEventRow.seq)).limit(limit)))
+
+
+def last_of_an_utterance(session: Session, key: ConversationKey) -> ClientEventRow | None:
+    """What was told last of how an utterance of the conversation began or ended."""
+    query = select(ClientEventRow).where(
+        ClientEventRow.world_id == key.world_id,
+        ClientEventRow.conversation_id == key.conversation_id,
+        col(ClientEventRow.kind).in_(_OF_AN_UTTERANCE),
+    )
+    return session.exec(query.order_by(col(ClientEventRow.seq).desc()).limit(1)).first()
+
+
+def utterances_open(
+    session: Session, world_id: str, seq: int, of: Sequence[ColumnElement[bool]]
+) -> list[ClientEventRow]:
+    """The utterances that somebody had set about when event `seq` was told, and that nobody had said or dropped."""
+    last = (
+        select(func.max(col(ClientEventRow.seq)))
+        .join(
+            ConversationRow,
+            (col(ConversationRow.world_id) == ClientEventRow.world_id)
+            & (col(ConversationRow.id) == ClientEventRow.conversation_id),
+        )
+        .where(
+            ClientEventRow.world_id == world_id,
+            col(ClientEventRow.seq) <= seq,
+            col(ClientEventRow.kind).in_(_OF_AN_UTTERANCE),
+            ConversationRow.phase == Phase.RUNNING,
+            *of,
+        )
+        .group_by(col(ClientEventRow.conversation_id))
+    )
+    query = select(ClientEventRow).where(
+        ClientEventRow.world_id == world_id,
+        col(ClientEventRow.seq).in_(last),
+        ClientEventRow.kind == UtteranceStarted.kind,
+    )
+    return list(session.exec(query.order_by(col(ClientEventRow.seq))))
+
+
+def of_conversation(conversation_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of client events: those of the conversation."""
+    return (col(ClientEventRow.conversation_id) == conversation_id,)
+
+
+def of_person(world_id: str, person_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of client events: those of every conversation in which the person takes part."""
+    part = select(ParticipantRow.conversation_id).where(
+        ParticipantRow.world_id == world_id, ParticipantRow.person_id == person_id
+    )
+    return (col(ClientEventRow.conversation_id).in_(part),)

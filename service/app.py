@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from service.api import (
     actions,
+    client_events,
     commitments,
     conversations,
     events,
@@ -93,6 +94,7 @@ ROUTES = tuple(
     for router in (
         conversations.router,
         player.router,
+        client_events.router,
         world.router,
         world_list.router,
         events.router,

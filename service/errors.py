@@ -9,6 +9,7 @@ KataribeError
 ├── TooManyLines            413   a past of more lines than one call may give
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
 ├── Invalid                 422   an input that parses but cannot be meant
+│   ├── NeverTold           422   a stream is to go on after an event that was never told
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
 │   ├── LinesWrong          422   lines of a past that cannot be taken; nothing of it was written
 │   │   └── ProfileWrong    422   keys of a profile that cannot be taken; nobody was made or changed
@@ -22,6 +23,7 @@ KataribeError
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
 │   ├── NotYourTurn               it is not for the human to speak now
+│   ├── NotSpeaking               the utterance that is to be cut short is over, or never was
 │   ├── Walking                   the person is on the way
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
 │   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
@@ -134,6 +136,12 @@ class Invalid(KataribeError):
     status, slug = 422, "invalid"
 
 
+class NeverTold(Invalid):
+    """Facts: `seq`, `newest`."""
+
+    slug = "never-told"
+
+
 class KeyReused(Invalid):
     """Facts: `key`."""
 
@@ -222,6 +230,12 @@ class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
 
     slug = "not-your-turn"
+
+
+class NotSpeaking(Conflict):
+    """Facts: `conversation_id`, `utterance_id`."""
+
+    slug = "not-speaking"
 
 
 class Walking(Conflict):

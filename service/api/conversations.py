@@ -92,6 +92,7 @@ async def start_conversation(
 
     conversation_id = await deps.world_runner.command(world_id, work, keeps_decisions=True)
     deps.runner.submit(ConversationKey(world_id, conversation_id))
+    deps.conversation.stream.tell_people(world_id, filter(None, (body.player_id, body.character_id)))
     return await _answer(deps, world_id, conversation_id, response, wait=wait)
 
 
@@ -144,8 +145,9 @@ async def end_conversation(conversation_id: Slug, deps: Serving, world_id: World
     One that the living world holds is remembered when the world's clock goes on.
     """
     key = ConversationKey(world_id, conversation_id)
+    told = deps.conversation.stream.sentences_told(key)
     await deps.conversation.database.write(
-        lambda s: end(s, deps.conversation.worlds, world_id, conversation_id, EndReason.ENDED_BY_CLIENT)
+        lambda s: end(s, deps.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
     )
     deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
     await deps.runner.interrupt(key)

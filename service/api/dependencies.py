@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Depends, Header, Query
 from sqlmodel import Session
+from starlette.requests import HTTPConnection
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import Invalid
@@ -38,7 +39,7 @@ class ApiDependencies:
         return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
 
 
-def _deps(request: Request) -> ApiDependencies:
+def _deps(request: HTTPConnection) -> ApiDependencies:
     deps: ApiDependencies = request.app.state.deps
     return deps
 

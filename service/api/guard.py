@@ -47,20 +47,20 @@ class Guard:
         self._body_seconds = settings.request_timeout_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
+        headers, method = Headers(scope=scope), scope.get("method")  # a WebSocket has none
         try:
             self._hosts.check(headers)
-            if scope["method"] not in _SAFE:
+            if method not in _SAFE:  # and any page may open a WebSocket: no browser asks for another site's leave
                 self._check_site(headers)
             self._check_key(scope)
-            past = scope["method"] == "POST" and PAST.fullmatch(scope["path"]) is not None
+            past = method == "POST" and PAST.fullmatch(scope["path"]) is not None
             most = max(self._max_body_bytes, PAST_BYTES) if past else self._max_body_bytes
             if past and media_type(headers) in JSON_LINES:
                 receive = self._in_pieces(most, receive)
-            else:
+            elif method is not None:
                 receive = await self._whole_body(headers, most, receive)
         except KataribeError as exc:
             await _refusal(scope, headers, exc)(scope, receive, send)
@@ -165,7 +165,7 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _refusal(scope: Scope, headers: Headers, error: KataribeError) -> Response:
-    if isinstance(error, KeyMissing) and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+    if isinstance(error, KeyMissing) and scope.get("method") == "GET" and "text/html" in headers.get("accept", ""):
         answer: Response = to_login(HTTPConnection(scope))
     else:
         answer = problem.answer(scope, error)

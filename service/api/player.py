@@ -10,9 +10,9 @@ from service.api.conversations import Wait
 from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.problem import describe
-from service.api.schemas import ConversationDetail, SaidOut, SayIn, SpeakerIn, TurnOut
-from service.conversation.human import Words, hand_over, say
-from service.conversation.stream import Ended, Listener, Said, Stopped
+from service.api.schemas import ConversationDetail, InterruptIn, PlaybackIn, SaidOut, SayIn, SpeakerIn, TurnOut
+from service.conversation.human import Heard, Words, hand_over, interrupt, keep_listening, say
+from service.conversation.stream import Ended, Listener, Said, Stopped, Stored
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
@@ -25,6 +25,15 @@ _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description
 
 _WORDS: dict[str, Example] = {
     "a question": {"value": {"text": "How is the boat coming along?", "message_id": "m-17"}},
+}
+
+_HEARD: dict[str, Example] = {
+    "by characters": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17}},
+    "by words": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_text": "Good morning, Mr."}},
+}
+
+_PLAYED: dict[str, Example] = {
+    "still playing": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}},
 }
 
 _SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
@@ -51,7 +60,7 @@ async def say_in_conversation(
     """
     key = ConversationKey(world_id, conversation_id)
     words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id)
-    with deps.conversation.stream.listen(key) as listener:
+    with deps.conversation.stream.listen(key, to_words=False) as listener:
         turn = await deps.conversation.database.write(lambda s: say(s, deps.conversation.worlds, key, words))
         deps.conversation.stream.tell(key, Said(row=turn))
         deps.runner.carry_on(key)
@@ -61,6 +70,36 @@ async def say_in_conversation(
     detail = await views.read_conversation(deps, world_id, conversation_id)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
     return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, conversation=detail)
+
+
+@router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
+async def interrupt_conversation(
+    conversation_id: Slug,
+    body: Annotated[InterruptIn, Body(openapi_examples=_HEARD)],
+    deps: Serving,
+    world_id: WorldId,
+) -> ConversationDetail:
+    """Cut short what the other is saying, or has just said: only what was heard stays in the transcript and is
+    remembered, and it is the human's turn. Where nothing was heard, nothing was said.
+    """
+    key, stream = ConversationKey(world_id, conversation_id), deps.conversation.stream
+    heard = Heard(utterance_id=body.utterance_id, chars=body.heard_chars, text=body.heard_text)
+    spoken = stream.words(key)
+    await deps.conversation.database.write(lambda s: interrupt(s, deps.conversation.worlds, key, heard, spoken))
+    await deps.runner.interrupt(key)
+    stream.tell(key, Stored())
+    return await views.read_conversation(deps, *key)
+
+
+@router.post("/{conversation_id}/playback", status_code=204, responses=describe(400, 404, 409))
+async def report_playback(
+    conversation_id: Slug, body: Annotated[PlaybackIn, Body(openapi_examples=_PLAYED)], deps: Serving, world_id: WorldId
+) -> None:
+    """What was said is still being played to the human: its silence, which may end the conversation, begins now."""
+    key = ConversationKey(world_id, conversation_id)
+    await deps.conversation.database.write(
+        lambda s: keep_listening(s, deps.conversation.worlds, key, body.utterance_id)
+    )
 
 
 @router.post("/{conversation_id}/take-over", response_model=ConversationDetail, responses=describe(400, 404, 409))
@@ -88,8 +127,11 @@ async def hand_back_speaker(
 async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:
     """An utterance of the person in the making is dropped."""
     worlds = deps.conversation.worlds
-    await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker))
+    told = deps.conversation.stream.sentences_told(key)
+    row = await deps.conversation.database.write(lambda s: hand_over(s, worlds, key, person_id, speaker, told))
     await deps.runner.interrupt(key)
+    deps.conversation.stream.tell(key, Stored())
+    deps.conversation.stream.tell_people(key.world_id, row.person_ids)
     return await views.read_conversation(deps, *key)
 
 

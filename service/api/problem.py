@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_jsonable_python
 from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from service.api.request_id import HEADER
@@ -100,7 +101,7 @@ def describe_openai(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {**told, "content": content} for status, told in described.items()}
 
 
-def language_of(request: Request) -> Language:
+def language_of(request: HTTPConnection) -> Language:
     """The language that the client's Accept-Language asks for first, else English."""
     return language_accepted(request.headers.get("accept-language")) or "en"
 
@@ -109,6 +110,7 @@ def install(app: FastAPI, *, keyed: bool) -> None:
     """Make every error of the app a problem, and describe what a problem is; and, where it is `keyed`, the key."""
     app.add_exception_handler(KataribeError, _ours)
     app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(WebSocketRequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(OperationalError, _store)
     app.add_exception_handler(Exception, _bug)
@@ -159,10 +161,10 @@ def problem_of(error: KataribeError, language: Language) -> Problem:
 
 def answer(scope: Scope, error: KataribeError) -> JSONResponse:
     """The answer to a request that is refused before, or let go after, the app has it."""
-    return _answer(scope, problem_of(error, language_of(Request(scope))))
+    return _answer(scope, problem_of(error, language_of(HTTPConnection(scope))))
 
 
-async def _ours(request: Request, error: Exception) -> JSONResponse:
+async def _ours(request: HTTPConnection, error: Exception) -> JSONResponse:
     assert isinstance(error, KataribeError)  # noqa: S101 - registered for this class
     headers = {}
     if error.facts.get("retry_after_seconds") is not None:
@@ -170,8 +172,8 @@ async def _ours(request: Request, error: Exception) -> JSONResponse:
     return _answer(request.scope, problem_of(error, language_of(request)), headers)
 
 
-async def _validation(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class
+async def _validation(request: HTTPConnection, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)  # noqa: S101 - registered for these
     found, language = error.errors(), language_of(request)
     problem = Problem(
         type=TYPE_PREFIX + "invalid",

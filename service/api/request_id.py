@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.logs import REQUEST_ID
 
 HEADER = "X-Request-Id"
+_BEGINNINGS = ("http.response.start", "websocket.accept", "websocket.http.response.start")
 _SANE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -19,7 +20,7 @@ class RequestId:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(HEADER, "")
@@ -27,7 +28,7 @@ class RequestId:
         REQUEST_ID.set(request_id)
 
         async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in _BEGINNINGS:
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 

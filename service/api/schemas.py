@@ -1,14 +1,14 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, Self, Union, get_args
 
-from pydantic import BeforeValidator, Field, computed_field
+from pydantic import BeforeValidator, Field, computed_field, model_validator
+from pydantic_core import PydanticCustomError
 
 from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
-from service.content.profile import Decides, Importance, Mood, PersonKind
+from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
 from service.conversation.human import WORDS_MAX
-from service.conversation.prompt import Emotion
 from service.locales import Language
 from service.memory.extraction import Mode
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
@@ -56,6 +56,34 @@ class SayIn(In):
     )
     person_id: Slug | None = Field(
         default=None, description="for whom the human speaks; left out: the one whose words are awaited"
+    )
+
+
+class InterruptIn(In):
+    """Where a human cuts in: how much was heard of an utterance, in one of two ways."""
+
+    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        description="as the conversation's events name it"
+    )
+    heard_chars: Annotated[Whole, Field(ge=0, le=100_000)] | None = Field(
+        default=None, description="how many Unicode code points of it were heard", examples=[17]
+    )
+    heard_text: Annotated[str, Field(max_length=WORDS_MAX)] | None = Field(
+        default=None, description="the words of it that were heard", examples=["Good morning, Mr."]
+    )
+
+    @model_validator(mode="after")
+    def _heard_once(self) -> Self:
+        if (self.heard_chars is None) == (self.heard_text is None):
+            raise PydanticCustomError("heard_one", "exactly one of heard_chars and heard_text")
+        return self
+
+
+class PlaybackIn(In):
+    """What is being played to the human."""
+
+    utterance_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        description="as the conversation's events name it"
     )
 
 

@@ -15,6 +15,9 @@ from service.api.guard import is_loopback
 from service.errors import Misconfigured, Stopping
 from service.locales import Phrase
 
+MESSAGE_BYTES = 65_536
+"""How long a message of a WebSocket's client may be: none of them is read."""
+
 
 class Server(uvicorn.Server):
     """Serves one app. When it stops, requests under way have `grace_seconds` to end."""
@@ -34,6 +37,8 @@ class Server(uvicorn.Server):
             raise Misconfigured(setting="KATARIBE_API_KEY", reason=Phrase("settings.key_missing", host=host))
         config = uvicorn.Config(
             _Releasing(app),
+            ws="websockets-sansio",
+            ws_max_size=MESSAGE_BYTES,
             http=type("Protocol", (_Impatient,), {"head_seconds": app.state.settings.request_timeout_seconds}),
             host=host,
             port=port,

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlmodel import Session, col, select
 
+from service.conversation.client_events import drop_utterance, tell_failed, tell_next, tell_said, tell_unheard
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.transcript import held, pay, takes_part, turns_of
 from service.conversation.waiting import let_speak
@@ -40,10 +41,12 @@ def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -
     """
     last = turns_of(session, row.key)[-1]
     let_speak(row, PARTNER, world)
-    if last.speaker_id == row.opener_id:
-        return last.turn + 1
-    session.delete(last)
-    return last.turn
+    is_answered = last.speaker_id != row.opener_id
+    if is_answered:
+        session.delete(last)
+        tell_unheard(session, row, world)
+    tell_next(session, row, world, PARTNER)
+    return last.turn if is_answered else last.turn + 1
 
 
 def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, index: int, heard: str) -> None:
@@ -55,11 +58,16 @@ def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, i
     if row.phase != Phase.RUNNING or last.turn > index:
         return
     if last.turn < index and heard:
-        insert_rows(session, [_heard_turn(world, row, index, heard)])
+        last = _heard_turn(world, row, index, heard)
+        insert_rows(session, [last])
     elif last.turn == index and heard:
         last.text = heard
     elif last.turn == index:
         session.delete(last)
+    if heard:
+        tell_said(session, row, world, last, cut_short=True)
+    else:
+        tell_unheard(session, row, world)
     let_speak(row, OPENER, world)
 
 
@@ -86,19 +94,22 @@ def lengthen(
     last.prompt_tokens += usage.prompt_tokens
     last.completion_tokens += usage.completion_tokens
     last.cached_tokens += usage.cached_tokens
+    tell_said(session, row, world, last)
     let_speak(row, OPENER, world)
     return True
 
 
 def leave_unanswered(
-    session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any]
+    session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any], spoken_sentences: int
 ) -> None:
     """The player's words could not be answered: the conversation goes on with whatever the player says next, also the
-    same again. The caller commits.
+    same again. Of the answer so many sentences were told. The caller commits.
     """
     row, world = held(session, worlds, key)
     if row.phase == Phase.RUNNING:
         row.failure = dict(failure)
+        drop_utterance(session, row, world, spoken_sentences)
+        tell_failed(session, row, world, failure)
         let_speak(row, OPENER, world)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from service.conversation.client_events import tell_closed, tell_failed
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import (
     Transcript,
@@ -90,6 +91,7 @@ async def fail(
         row.failure = failure_of(error, "closing")
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
         publish(session, row, _no_earlier(world, row), failed, row.opener_id)
+        tell_failed(session, row, clock, row.failure)
         return row
 
     return await deps.database.write(work)
@@ -200,6 +202,7 @@ def _settle(
         conversation_id=row.id, partner_id=row.partner_id, attitudes=_attitudes(row, row.changes)
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
+    tell_closed(session, row, clock, row.changes)
     if not deps.settings.keep_prompts:
         drop_prompts(session, key, extracted.turns)
     return row

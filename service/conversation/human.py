@@ -5,6 +5,15 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
+from service.conversation.client_events import (
+    drop_utterance,
+    tell_next,
+    tell_said,
+    tell_started,
+    tell_unheard,
+    utterance_begun,
+)
+from service.conversation.stream import Speaking
 from service.conversation.transcript import (
     Transcript,
     commit_words,
@@ -13,10 +22,12 @@ from service.conversation.transcript import (
     require,
     turns_of,
 )
-from service.conversation.waiting import is_silent, let_speak
-from service.errors import Invalid, NotYourTurn
+from service.conversation.waiting import is_silent, keep_waiting, let_speak
+from service.errors import Invalid, NotSpeaking, NotYourTurn
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
+from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
+from service.store.client_events import last_of_an_utterance
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
@@ -82,11 +93,125 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     return turn
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """How much was heard of an utterance when a human cut in: so many characters (code points), or the words."""
+
+    utterance_id: str
+    chars: int | None = None
+    text: str | None = None
+
+    def of(self, text: str) -> str:
+        """What was heard of `text`. Raises: Invalid: these words do not stand in it."""
+        if self.text is None:
+            return text[: self.chars].strip()
+        begins = text.find(self.text.strip())
+        if begins < 0:
+            raise Invalid(field="heard_text", reason=Phrase("answers.invalid_fields.not_said"))
+        return text[: begins + len(self.text.strip())].strip()
+
+
+def interrupt(
+    session: Session, worlds: WorldRepository, key: ConversationKey, heard: Heard, spoken: Speaking | None
+) -> ConversationRow:
+    """Cut short what a model says, or has just said: only what was heard stands in the transcript, and it is the
+    human's turn. `spoken` are the words so far that are being spoken in this process. The caller commits.
+
+    Raises:
+        NotFound: no such conversation.
+        WrongPhase: it is over.
+        NotSpeaking: nobody is saying that utterance, and it is not the last one either.
+        Invalid: the words that were heard were not said.
+    """
+    row, world = held(session, worlds, key)
+    require(row, Phase.RUNNING)
+    turns = turns_of(session, key)
+    begun = utterance_begun(session, row)
+    if begun is not None and begun.utterance_id == heard.utterance_id:
+        _cut_in(session, world, Transcript(row=row, turns=turns, world=world), begun, heard, spoken)
+    elif turns and turns[-1].model != _HUMAN and _last(session, row) == heard.utterance_id:
+        _cut_back(session, row, world, turns[-1], heard)
+    else:
+        raise NotSpeaking(conversation_id=row.id, utterance_id=heard.utterance_id)
+    return row
+
+
+def _cut_in(
+    session: Session,
+    world: WorldView,
+    said: Transcript,
+    begun: UtteranceStarted,
+    heard: Heard,
+    spoken: Speaking | None,
+) -> None:
+    """Of an utterance in the making. Words that another process speaks are known by those that were heard alone."""
+    row = said.row
+    known = spoken if spoken is not None and spoken.utterance_id == begun.utterance_id else None
+    text = heard.of(known.text) if known is not None else (heard.text or "").strip()
+    if known is None and text == "" and heard.chars:
+        raise Invalid(field="heard_chars", reason=Phrase("answers.invalid_fields.heard_elsewhere"))
+    if text:
+        turn = TurnRow(
+            **row.key._asdict(),
+            turn=begun.turn,
+            speaker_id=begun.speaker_id,
+            speaker_name=begun.speaker_name,
+            text=text,
+            emotion=(known and known.emotion) or "neutral",
+            at=world.now,
+            model=row.models[world.cast.person(begun.speaker_id).kind],
+            calls=0,
+            prompt_tokens=0,
+            completion_tokens=0,
+            duration_ms=0,
+        )
+        commit_words(session, world, said, turn, cut_short=True)
+    else:
+        drop_utterance(session, row, world, 0)
+        let_speak(row, next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN), world)
+
+
+def _cut_back(session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, heard: Heard) -> None:
+    """Of what was said already, and was still being played."""
+    text = heard.of(turn.text)
+    if text == turn.text:
+        return
+    turn.goal_achieved = turn.wants_to_end = False
+    if text:
+        turn.text = text
+        tell_said(session, row, world, turn, cut_short=True)
+    else:
+        session.delete(turn)
+        tell_unheard(session, row, world)
+
+
+def keep_listening(session: Session, worlds: WorldRepository, key: ConversationKey, utterance_id: str) -> None:
+    """The utterance that was said last, or is being said, is still being played: the human's silence begins now. The
+    caller commits.
+
+    Raises:
+        NotFound: no such conversation.
+        WrongPhase: it is over.
+        NotSpeaking: it is another utterance.
+    """
+    row, world = held(session, worlds, key)
+    require(row, Phase.RUNNING)
+    last = last_of_an_utterance(session, key)
+    if last is None or last.data["utterance_id"] != utterance_id:
+        raise NotSpeaking(conversation_id=row.id, utterance_id=utterance_id)
+    keep_waiting(row, world)
+
+
 def hand_over(
-    session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, speaker: Speaker
+    session: Session,
+    worlds: WorldRepository,
+    key: ConversationKey,
+    person_id: str,
+    speaker: Speaker,
+    spoken_sentences: int = 0,
 ) -> ConversationRow:
     """From now on a human, or a model, finds the words of one who takes part; the caller commits, and has it carried
-    on. Doing it twice changes nothing.
+    on. Doing it twice changes nothing. Of an utterance in the making so many sentences were told.
 
     Raises:
         NotFound: no such conversation.
@@ -101,10 +226,15 @@ def hand_over(
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.living_talk"))
     if person_id in world.cast.players and speaker == Speaker.MODEL:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.model_for_player"))
-    row.participants[row.seat_of(person_id)].speaker = speaker
-    step = Transcript(row=row, turns=turns_of(session, key), world=world).next_step
-    if not isinstance(step, EndReason):
-        let_speak(row, step, world)
+    was, row.participants[row.seat_of(person_id)].speaker = row.participants[row.seat_of(person_id)].speaker, speaker
+    said = Transcript(row=row, turns=turns_of(session, key), world=world)
+    step = said.next_step
+    if was == speaker or isinstance(step, EndReason):
+        return row
+    drop_utterance(session, row, world, spoken_sentences)
+    tell_started(session, row, world, turns=len(said.turns))
+    let_speak(row, step, world)
+    tell_next(session, row, world, step)
     return row
 
 
@@ -115,6 +245,12 @@ def leave_in_silence(session: Session, worlds: WorldRepository, key: Conversatio
         return False
     end(session, worlds, key.world_id, key.conversation_id, EndReason.SILENCE)
     return True
+
+
+def _last(session: Session, row: ConversationRow) -> str | None:
+    """The utterance that was said last."""
+    last = last_of_an_utterance(session, row.key)
+    return last.data["utterance_id"] if last is not None and last.kind == UtteranceCompleted.kind else None
 
 
 def _said_before(session: Session, key: ConversationKey, message_id: str | None) -> TurnRow | None:

@@ -13,7 +13,8 @@ from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
-from service.conversation.stream import Discarded, Ended, Said, Speaking
+from service.conversation.speech import Speech
+from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role, TextListener
@@ -74,12 +75,13 @@ async def finish(
     """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
     not end a chat client's.
     """
+    told = deps.stream.sentences_told(row.key)
     try:
         if row.chat_idle_minutes is not None and failure is not None and reason != EndReason.CONTENT_CHANGED:
-            await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure))
+            await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
-        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure))
+        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure, spoken_sentences=told))
     except (WrongPhase, NotFound):
         return
     deps.stream.tell(row.key, Ended(reason=reason))
@@ -108,26 +110,35 @@ async def _utter(
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     context = replace(context, reminded=lines_of_it, stance_now=stance_now)
-    name = f"{len(said.turns)}.{said.row.attempts}"
-    answer, note = await _ask(deps, said.row, known.records[seat], context, _listener(deps, said.row, context, name))
-    fault = _fault(said.row, context, answer.value.utterance)
+    speech = Speech(deps, said, context.speaker)
+    try:
+        answer, note = await _accepted(deps, said.row, known.records[seat], context, speech)
+    finally:
+        await speech.leave()
+    spent_ms = round((time.perf_counter() - begun) * 1000)
+    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
+
+
+async def _accepted(
+    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
+) -> tuple[Answer[Any], str]:
+    """See `_utter`; with the note it was asked with."""
+    answer, note = await _attempt(deps, row, record, context, speech)
+    fault = _fault(row, context, answer.value.utterance)
     if fault is not None:
-        deps.stream.tell(said.row.key, Discarded(utterance_id=name))
-        name, spent = f"{name}.again", answer.usage
+        spent = answer.usage
         try:
-            context, listener = replace(context, nudge=fault), _listener(deps, said.row, context, name)
-            answer, note = await _ask(deps, said.row, known.records[seat], context, listener)
+            answer, note = await _attempt(deps, row, record, replace(context, nudge=fault), speech)
         except ModelError as exc:
             exc.usage += spent
             raise
         answer = replace(answer, usage=spent + answer.usage)
-        fault = _fault(said.row, context, answer.value.utterance)
+        fault = _fault(row, context, answer.value.utterance)
     if fault == "repeated":
         raise Stalled(answer.usage)
     if fault == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
-    spent_ms = round((time.perf_counter() - begun) * 1000)
-    return _Utterance(id=name, answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
+    return answer, note
 
 
 def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
@@ -151,6 +162,20 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
         clock=said.world.label if said.world.now - since >= TIME_PASSES_MINUTES else "",
         news=tuple(text for text in said.world.announced if not was_told(record, notes, text)),
     )
+
+
+async def _attempt(
+    deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
+) -> tuple[Answer[Any], str]:
+    """See `_ask`. It is streamed where somebody listens; and where a client lets two models talk, for it can only begin
+    to listen when they have begun.
+    """
+    may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
+    await speech.begin()
+    is_heard = may_come or deps.stream.has_listener(row.key)
+    found = await _ask(deps, row, record, context, speech if is_heard else None)
+    await speech.settle()
+    return found
 
 
 async def go_on(
@@ -186,25 +211,6 @@ async def _ask(
     if not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer, note
-
-
-def _listener(
-    deps: ConversationDependencies, row: ConversationRow, context: PromptContext, utterance_id: str
-) -> TextListener | None:
-    """Tells who listens. A client's conversation is streamed, for it may begin to listen at any moment; one of the
-    living world where somebody listens (None: nobody does).
-    """
-    if row.clock_policy != ClockPolicy.NONE and not deps.stream.has_listener(row.key):
-        return None
-    key, speaker, turn = row.key, context.speaker, len(context.lines)
-
-    def on_text(text: str, _: str | None) -> None:
-        speaking = Speaking(
-            utterance_id=utterance_id, turn=turn, speaker_id=speaker.id, speaker_name=speaker.name, text=text
-        )
-        deps.stream.tell(key, speaking)
-
-    return on_text
 
 
 def _fault(row: ConversationRow, context: PromptContext, utterance: str) -> Nudge | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, delete, select
 
+from service.conversation.client_events import tell_started
 from service.conversation.context import Goal
 from service.conversation.ending import OPENER
 from service.conversation.waiting import let_speak
@@ -199,6 +200,7 @@ def _insert(
     insert_rows(session, [row, *row.participants, *engagements])
     began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=node_id)
     publish(session, row, world.now, began, row.opener_id)
+    tell_started(session, row, world, turns=0)
     return row
 
 

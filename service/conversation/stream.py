@@ -5,10 +5,14 @@ Only what is committed is durable; a listener that comes late reads that from th
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
+from typing import TypeVar
 
+from service.content.profile import Emotion
+from service.conversation.sentences import cut
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey, TurnRow
 
@@ -16,7 +20,7 @@ from service.store.tables import ConversationKey, TurnRow
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Speaking:
     """An utterance in the making: `text` is all of it so far, and replaces what was told of this turn before.
-    `utterance_id` names the attempt to speak the turn.
+    `utterance_id` names the attempt to speak the turn, `emotion` is how it is said (None: that is not known yet).
     """
 
     utterance_id: str
@@ -24,6 +28,7 @@ class Speaking:
     speaker_id: str
     speaker_name: str
     text: str
+    emotion: Emotion | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +65,12 @@ class Stopped:
     """The service stops: nothing more is told in this process."""
 
 
-Moment = Speaking | Discarded | Said | Ended | Settled | Stopped
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stored:
+    """Something was committed that clients are told."""
+
+
+Moment = Speaking | Discarded | Said | Ended | Settled | Stopped | Stored
 
 QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
@@ -71,7 +81,11 @@ class Stream:
 
     def __init__(self) -> None:
         self._listeners: defaultdict[ConversationKey, set[asyncio.Queue[Moment]]] = defaultdict(set)
+        self._deaf: set[asyncio.Queue[Moment]] = set()
         self._hear_all: set[asyncio.Queue[tuple[ConversationKey, Moment]]] = set()
+        self._boxes: defaultdict[ConversationKey, set[Mailbox]] = defaultdict(set)
+        self._boxes_of: defaultdict[tuple[str, str], set[Mailbox]] = defaultdict(set)
+        self._words: dict[ConversationKey, Speaking] = {}
         self._stopped = False
 
     def stop(self) -> None:
@@ -79,19 +93,72 @@ class Stream:
         self._stopped = True
         for key in self._listeners:
             self.tell(key, Stopped())
+        for box in chain(*self._boxes.values(), *self._boxes_of.values()):
+            box.put(None, Stopped())
 
     def tell(self, key: ConversationKey, moment: Moment) -> None:
         """Tell everybody who listens now."""
         for queue in self._listeners.get(key, ()):
-            if not isinstance(moment, Speaking) or queue.qsize() < QUEUE_LIMIT:
+            if not isinstance(moment, Speaking) or (queue not in self._deaf and queue.qsize() < QUEUE_LIMIT):
                 queue.put_nowait(moment)
         for everything in self._hear_all:
             if not isinstance(moment, Speaking) or everything.qsize() < QUEUE_LIMIT:
                 everything.put_nowait((key, moment))
+        if isinstance(moment, Speaking):
+            self._words[key] = moment
+        elif not isinstance(moment, Stored):
+            self._words.pop(key, None)
+        for box in tuple(self._boxes.get(key, ())):
+            box.put(key, moment)
+            if isinstance(moment, Settled):
+                self._leave(box, key)
+
+    def tell_people(self, world_id: str, person_ids: Iterable[str]) -> None:
+        """Tell those who follow one of these people that something new of it is in the store."""
+        for person_id in person_ids:
+            for box in self._boxes_of.get((world_id, person_id), ()):
+                box.put(None, Stored())
+
+    def follow(self, box: "Mailbox", key: ConversationKey) -> None:
+        """Put into the box what is told of the conversation from now on, and the words that are being spoken."""
+        if box not in self._boxes[key]:
+            self._boxes[key].add(box)
+            box.keys.add(key)
+            if key in self._words:
+                box.put(key, self._words[key])
+
+    @contextmanager
+    def mailbox(self, world_id: str, person_id: str | None = None) -> Iterator["Mailbox"]:
+        """A mailbox, for the conversations it is told to follow, and for what a person begins."""
+        box = Mailbox()
+        if self._stopped:
+            box.put(None, Stopped())
+        if person_id is not None:
+            self._boxes_of[world_id, person_id].add(box)
+        try:
+            yield box
+        finally:
+            for key in tuple(box.keys):
+                self._leave(box, key)
+            if person_id is not None:
+                _drop(self._boxes_of, (world_id, person_id), box)
+
+    def _leave(self, box: "Mailbox", key: ConversationKey) -> None:
+        box.keys.discard(key)
+        _drop(self._boxes, key, box)
+
+    def sentences_told(self, key: ConversationKey) -> int:
+        """How many sentences of the utterance in the making were told."""
+        words = self._words.get(key)
+        return len(cut(words.text, is_whole=False)) if words is not None and self.has_listener(key) else 0
+
+    def words(self, key: ConversationKey) -> Speaking | None:
+        """What is being spoken in this process."""
+        return self._words.get(key)
 
     def has_listener(self, key: ConversationKey) -> bool:
-        """Whether anybody here is told what happens in the conversation."""
-        return bool(self._hear_all) or key in self._listeners
+        """Whether anybody here is told the words of the conversation while they are spoken."""
+        return bool(self._hear_all or self._listeners.get(key, set()) - self._deaf) or key in self._boxes
 
     @contextmanager
     def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[ConversationKey, Moment]]]:
@@ -104,15 +171,18 @@ class Stream:
             self._hear_all.discard(queue)
 
     @contextmanager
-    def listen(self, key: ConversationKey) -> Iterator["Listener"]:
-        """Hear all that is told from now on."""
+    def listen(self, key: ConversationKey, *, to_words: bool = True) -> Iterator["Listener"]:
+        """Hear all that is told from now on; without `to_words`, utterances when they are said."""
         queue: asyncio.Queue[Moment] = asyncio.Queue()
+        if not to_words:
+            self._deaf.add(queue)
         if self._stopped:
             queue.put_nowait(Stopped())
         self._listeners[key].add(queue)
         try:
             yield Listener(queue)
         finally:
+            self._deaf.discard(queue)
             self._listeners[key].discard(queue)
             if not self._listeners[key]:
                 del self._listeners[key]
@@ -130,3 +200,46 @@ class Listener:
             return await asyncio.wait_for(self._queue.get(), timeout_seconds)
         except TimeoutError:
             return None
+
+
+class Mailbox:
+    """What a client that follows committed events has not taken yet: whether something new is in the store, and of each
+    utterance in the making its newest words. However slow the client is, it holds no more.
+    """
+
+    def __init__(self) -> None:
+        self.keys: set[ConversationKey] = set()
+        self.is_stopped = False
+        self._news = asyncio.Event()
+        self._has_stored = False
+        self._words: dict[ConversationKey, Speaking] = {}
+
+    def put(self, key: ConversationKey | None, moment: Moment) -> None:
+        """Take note of what is told; of no conversation in particular where `key` is None."""
+        if key is not None and isinstance(moment, Speaking):
+            self._words[key] = moment
+        else:
+            self._has_stored = True
+            self.is_stopped = self.is_stopped or isinstance(moment, Stopped)
+        self._news.set()
+
+    async def wait(self, timeout_seconds: float) -> None:
+        """Return when there is something to take, or after so long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), timeout_seconds)
+
+    def take(self) -> tuple[bool, dict[ConversationKey, Speaking]]:
+        """Whether something new is in the store, and the newest words; the box is empty then."""
+        taken = self._has_stored, self._words
+        self._news.clear()
+        self._has_stored, self._words = False, {}
+        return taken
+
+
+_K = TypeVar("_K")
+
+
+def _drop(boxes: defaultdict[_K, set[Mailbox]], key: _K, box: Mailbox) -> None:
+    boxes[key].discard(box)
+    if not boxes[key]:
+        del boxes[key]

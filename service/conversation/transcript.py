@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Executable, bindparam, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from service.conversation.client_events import tell_ended, tell_next, tell_said
 from service.conversation.context import Goal, Line
 from service.conversation.ending import OPENER, Spoken, next_step
 from service.conversation.prompt import Record, messages
@@ -62,6 +63,16 @@ def takes_part(person_id: str, seat: int | None = None) -> ColumnElement[bool]:
         ParticipantRow.person_id == person_id,
     )
     return (part if seat is None else part.where(ParticipantRow.seat == seat)).exists()
+
+
+def conversations_open(session: Session, world_id: str, person_id: str) -> list[ConversationKey]:
+    """Those of the person that run, or are being closed."""
+    query = select(ConversationRow.id).where(
+        ConversationRow.world_id == world_id,
+        col(ConversationRow.phase).in_((Phase.RUNNING, Phase.CLOSING)),
+        takes_part(person_id),
+    )
+    return [ConversationKey(world_id, found) for found in session.exec(query)]
 
 
 def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
@@ -214,16 +225,17 @@ def commit_turn(
     `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompts` are how
     everybody's begin, with the first turn.
 
-    None, and nothing said, when the conversation was ended meanwhile: the cost is counted all the same.
+    None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in: the cost is
+    counted all the same.
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
     then = world_of(row, world, at)
-    was_running = row.phase == Phase.RUNNING
-    if was_running:  # before the row is changed, so that what is changed is written once
+    is_due = row.phase == Phase.RUNNING and row.awaits is None
+    if is_due:  # before the row is changed, so that what is changed is written once
         turn.at = then.now
         insert_rows(session, [turn, *prompts])
     pay(session, row, then.day, role, usage)
-    if not was_running:
+    if not is_due:
         return None
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
@@ -231,20 +243,30 @@ def commit_turn(
     return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then))
 
 
-def commit_words(session: Session, world: WorldView, said: Transcript, turn: TurnRow) -> None:
-    """Add a turn whose words a human found; `said` is held until the transaction ends."""
+def commit_words(
+    session: Session, world: WorldView, said: Transcript, turn: TurnRow, *, cut_short: bool = False
+) -> None:
+    """Add a turn whose words a human found, or what was heard of an utterance that was cut short; `said` is held until
+    the transaction ends.
+    """
     turn.at = world.now
     insert_rows(session, [turn])
-    _go_on(session, said.row, world, Transcript(row=said.row, turns=[*said.turns, turn], world=world))
+    _go_on(
+        session, said.row, world, Transcript(row=said.row, turns=[*said.turns, turn], world=world), cut_short=cut_short
+    )
 
 
-def _go_on(session: Session, row: ConversationRow, world: WorldView, now_said: Transcript) -> Transcript:
+def _go_on(
+    session: Session, row: ConversationRow, world: WorldView, now_said: Transcript, *, cut_short: bool = False
+) -> Transcript:
     """After a turn: the conversation ends, or the next one is to speak."""
+    tell_said(session, row, world, now_said.turns[-1], cut_short=cut_short)
     step = now_said.next_step
     if isinstance(step, EndReason):
         _end(session, row, world, step, said=len(now_said.turns))
     else:
         let_speak(row, step, world)
+        tell_next(session, row, world, step)
     return now_said
 
 
@@ -265,8 +287,11 @@ def end(
     conversation_id: str,
     reason: EndReason,
     failure: dict[str, Any] | None = None,
+    *,
+    spoken_sentences: int | None = None,
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
+    Of an utterance in the making so many sentences were told.
 
     Raises:
         NotFound: this world has no such conversation.
@@ -275,7 +300,7 @@ def end(
     row, world = held(session, worlds, ConversationKey(world_id, conversation_id))
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
-    _end(session, row, world, reason, said=said, failure=failure)
+    _end(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
     return row
 
 
@@ -287,6 +312,7 @@ def _end(
     *,
     said: int,
     failure: dict[str, Any] | None = None,
+    spoken_sentences: int | None = None,
 ) -> None:
     """End it after so many turns; `world` is as its clock stands.
 
@@ -308,6 +334,7 @@ def _end(
         conversation_id=row.id, partner_id=row.partner_id, reason=reason, goal_achieved=row.goal_achieved
     )
     publish(session, row, world.now, ended, row.opener_id)
+    tell_ended(session, row, world, reason, failure, spoken_sentences)
 
 
 def _standing(

@@ -21,6 +21,12 @@ def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> 
         row.runner = None
 
 
+def keep_waiting(row: ConversationRow, world: WorldView) -> None:
+    """The human whose words are awaited still listens: its silence begins now."""
+    if row.awaits is not None:
+        row.silent_at, row.silent_at_minute = _silent_from(row, world)
+
+
 def silent(session: Session) -> list[ConversationKey]:
     """Conversations in which a human has said nothing for too long."""
     by_machine, by_world = col(ConversationRow.silent_at), col(ConversationRow.silent_at_minute)

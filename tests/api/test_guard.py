@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from fastapi.testclient import TestClient
+from starlette.datastructures import Headers
+from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
 from service.settings import Settings
@@ -364,3 +366,28 @@ def test_a_slow_answer_is_not_given_up(tmp_path: Path, millbrook: Path) -> None:
                     break
             else:
                 raise AssertionError("the stream ended")
+
+
+# --- WebSockets ---
+
+
+@pytest.mark.parametrize(
+    ("headers", "slug"),
+    [
+        ({"origin": "https://evil.example"}, "cross-site"),
+        ({"origin": "null"}, "cross-site"),
+        ({"host": "evil.example", "origin": "http://evil.example"}, "host-not-allowed"),
+        ({"host": "evil.example"}, "host-not-allowed"),
+    ],
+)
+def test_a_page_of_another_site_opens_no_websocket(client: TestClient, headers: dict[str, str], slug: str) -> None:
+    with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect("/people/sora/ws", headers=headers):
+        pass
+    problem(caught.value, 403, slug)
+
+
+@pytest.mark.parametrize("origin", [None, FRIEND, "http://testserver"])
+def test_a_game_our_own_pages_and_those_of_friends_open_websockets(client: TestClient, origin: str | None) -> None:
+    headers = {} if origin is None else {"origin": origin}
+    with client.websocket_connect("/people/sora/ws", headers=headers) as socket:
+        assert "x-request-id" in dict(Headers(raw=socket.extra_headers or []))

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
+from starlette.testclient import WebSocketDenialResponse
 
 from service.api.server import Server
 from service.app import create_app
@@ -212,3 +213,14 @@ def test_a_key_that_no_header_can_carry_is_refused_at_the_start(tmp_path: Path, 
         create_app(settings_for(tmp_path, millbrook, api_key=SecretStr(key)))
     assert "KATARIBE_API_KEY: expected ASCII" in refused.value.sentence("en")
     assert "空白を含まない" in refused.value.sentence("ja")
+
+
+def test_a_websocket_is_opened_with_the_key_or_by_a_browser_that_has_logged_in(client: TestClient) -> None:
+    with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect("/people/sora/ws"):
+        pass
+    problem(caught.value, 401, "key-missing")
+    with client.websocket_connect("/people/sora/ws", headers=BEARER):
+        pass
+    client.post("/login", data={"key": KEY}, follow_redirects=False)
+    with client.websocket_connect("/people/sora/ws"):
+        pass

@@ -1,0 +1,164 @@
+"""Owns what games are told of a conversation with a human, each in the transaction of what it tells. Where no human
+speaks, nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlmodel import Session
+
+from service.content.profile import Profile
+from service.people.worlds import WorldView
+from service.store.client_event_kinds import (
+    AffinityChanged,
+    MemoryChanged,
+    MoodChanged,
+    NpcThinking,
+    TalkEnded,
+    Talker,
+    TalkFailed,
+    TalkStarted,
+    UtteranceCompleted,
+    UtteranceDiscarded,
+    UtteranceStarted,
+)
+from service.store.client_events import last_of_an_utterance, tell_clients
+from service.store.event_kinds import Payload
+from service.store.phase import EndReason, Phase, Speaker
+from service.store.tables import ConversationRow, TurnRow
+
+
+def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
+    """So they speak from now on, after so many turns."""
+    people = tuple(
+        Talker(person_id=one.person_id, name=world.name_of(one.person_id), speaker=Speaker(one.speaker).value)
+        for one in row.participants
+    )
+    _tell(session, row, world, TalkStarted(people=people, turns=turns))
+
+
+def tell_next(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
+    """Whoever sits there is to speak; a human knows by itself."""
+    if row.participants[seat].speaker == Speaker.MODEL:
+        _tell(session, row, world, NpcThinking(person_id=row.participants[seat].person_id))
+
+
+def begin_utterance(
+    session: Session, row: ConversationRow, world: WorldView, turn: int, speaker: Profile, spoken_sentences: int | None
+) -> str:
+    """Somebody sets about the turn; what was told of an attempt before counts no more, of which so many sentences were
+    told (None: by a process that is gone). Answers the attempt's name.
+    """
+    begun = UtteranceStarted(
+        utterance_id=_new_name(session, row, turn),
+        turn=turn,
+        speaker_id=speaker.id,
+        speaker_name=speaker.name,
+        language=row.language,
+        voice=speaker.voice,
+    )
+    if row.phase == Phase.RUNNING and row.awaits is None:  # else somebody has ended it, or cut in, in the same moment
+        drop_utterance(session, row, world, spoken_sentences)
+        _tell(session, row, world, begun)
+    return begun.utterance_id
+
+
+def drop_utterance(session: Session, row: ConversationRow, world: WorldView, spoken_sentences: int | None) -> None:
+    """What was told of the utterance in the making, if there is one, counts no more."""
+    begun = utterance_begun(session, row)
+    if begun is not None:
+        dropped = UtteranceDiscarded(utterance_id=begun.utterance_id, spoken_sentences=spoken_sentences)
+        _tell(session, row, world, dropped)
+
+
+def utterance_begun(session: Session, row: ConversationRow) -> UtteranceStarted | None:
+    """The utterance in the making; None: nobody speaks."""
+    last = last_of_an_utterance(session, row.key) if row.has_human else None
+    return UtteranceStarted.model_validate(last.data) if last and last.kind == UtteranceStarted.kind else None
+
+
+def tell_unheard(session: Session, row: ConversationRow, world: WorldView) -> None:
+    """Nothing was heard of the utterance that is being said, or was said last."""
+    last = last_of_an_utterance(session, row.key)
+    if last is not None and last.kind != UtteranceDiscarded.kind:
+        unheard = UtteranceDiscarded(utterance_id=last.data["utterance_id"], spoken_sentences=0)
+        _tell(session, row, world, unheard)
+
+
+def tell_said(
+    session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, *, cut_short: bool = False
+) -> None:
+    """A turn was said; `cut_short`: only a part of it was heard, whether it was being said or was said last."""
+    if not row.has_human:
+        return
+    last = last_of_an_utterance(session, row.key)
+    is_it = (
+        last is not None and last.data.get("turn") == turn.turn and (cut_short or last.kind == UtteranceStarted.kind)
+    )
+    named = last.data["utterance_id"] if last is not None and is_it else _new_name(session, row, turn.turn)
+    _tell(
+        session,
+        row,
+        world,
+        UtteranceCompleted(
+            utterance_id=named,
+            turn=turn.turn,
+            speaker_id=turn.speaker_id,
+            speaker_name=turn.speaker_name,
+            text=turn.text,
+            emotion=turn.emotion,
+            interrupted=cut_short,
+            message_id=turn.message_id,
+        ),
+    )
+
+
+def tell_ended(
+    session: Session,
+    row: ConversationRow,
+    world: WorldView,
+    reason: EndReason,
+    failure: Mapping[str, Any] | None,
+    spoken_sentences: int | None,
+) -> None:
+    """Nothing more is said; of an utterance in the making so many sentences were told."""
+    drop_utterance(session, row, world, spoken_sentences)
+    if failure is not None:
+        tell_failed(session, row, world, failure)
+    _tell(session, row, world, TalkEnded(reason=reason))
+
+
+def tell_failed(session: Session, row: ConversationRow, world: WorldView, failure: Mapping[str, Any]) -> None:
+    """Something went wrong (see `transcript.failure_of`)."""
+    _tell(session, row, world, TalkFailed(type=failure["type"], detail=failure[row.language]))
+
+
+def tell_closed(session: Session, row: ConversationRow, world: WorldView, changes: Mapping[str, Any]) -> None:
+    """It is remembered; `changes` are as the conversation's row has them. What a player feels is its own."""
+    sides = (
+        (row.opener_id, row.partner_id, changes["partner"], changes),
+        (row.partner_id, row.opener_id, changes, changes["partner"]),
+    )
+    told: list[Payload] = []
+    for person_id, other_id, felt, kept in sides:
+        if person_id in world.cast.players:
+            continue
+        if felt["affinity"]["before"] != felt["affinity"]["after"]:
+            told.append(AffinityChanged(person_id=person_id, other_id=other_id, **felt["affinity"]))
+        if felt["mood"]["before"] != felt["mood"]["after"]:
+            told.append(MoodChanged(person_id=person_id, **felt["mood"]))
+        told.append(MemoryChanged(person_id=person_id, facts=len(kept["facts"]), mid_term=len(kept["mid_term"])))
+    _tell(session, row, world, *told)
+
+
+def _new_name(session: Session, row: ConversationRow, turn: int) -> str:
+    """The name of the next attempt at the turn."""
+    last = last_of_an_utterance(session, row.key)
+    before = last.data["utterance_id"] if last is not None else ""
+    tried = int(before.rsplit(".", 1)[1]) + 1 if before.startswith(f"{row.id}.{turn}.") else 0
+    return f"{row.id}.{turn}.{tried}"
+
+
+def _tell(session: Session, row: ConversationRow, world: WorldView, *payloads: Payload) -> None:
+    if row.has_human and payloads:
+        tell_clients(session, row.key, world.now, payloads)

@@ -1,0 +1,389 @@
+"""What games are told of conversations with humans, over each of the three transports."""
+
+import socket
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from starlette.testclient import WebSocketDenialResponse
+
+from service.errors import ModelServerError
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.llm.scripted import ScriptedModel
+from service.store.client_event_kinds import NpcThinking
+from service.store.client_events import tell_clients
+from service.store.tables import ConversationKey
+from tests.api.conftest import Connect
+from tests.api.followers import WAYS as FOLLOW
+from tests.api.followers import Event, Follower, by_asking, by_stream, kinds, of
+from tests.api.play import problem
+from tests.api.test_player import begin, say
+from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
+from tests.memory.answers import extraction
+from world.time import WorldTime
+
+PLACES = ("/conversations/{}", "/people/{}")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("way", ["stream", "updates"])
+def test_what_is_not_there_cannot_be_followed(client: TestClient, place: str, way: str) -> None:
+    problem(client.get(f"{place.format('nobody')}/{way}"), 404, "not-found")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_not_there_opens_no_websocket(client: TestClient, place: str) -> None:
+    refused(client, f"{place.format('nobody')}/ws", 404, "not-found")
+
+
+def test_a_number_that_was_never_told_is_a_problem_that_says_what_to_do(client: TestClient) -> None:
+    answers = [client.get(f"/people/sora/{way}?after=7", headers={"Accept-Language": "ja"}) for way in WAYS]
+    for answer in answers:
+        told = problem(answer, 422, "never-told")
+        assert told["facts"] == {"seq": 7, "newest": 0}
+        assert "0" in told["detail"]
+    assert refused(client, "/people/sora/ws?after=7", 422, "never-told")["facts"]["newest"] == 0
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1.2", "1.2.3.4", "9" * 30, ""])
+def test_what_is_no_position_is_a_problem(client: TestClient, after: str) -> None:
+    for way in WAYS:
+        problem(client.get(f"/people/sora/{way}", params={"after": after}), 422, "invalid")
+    problem(client.get("/people/sora/stream", headers={"Last-Event-ID": after or "x"}), 422, "invalid")
+    refused(client, f"/people/sora/ws?after={after}", 422, "invalid")
+
+
+WAYS = ("stream", "updates")
+
+
+def refused(client: TestClient, path: str, status: int, slug: str) -> dict[str, Any]:
+    """The problem with which a WebSocket is refused."""
+    with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect(path):
+        pass
+    return problem(caught.value, status, slug)
+
+
+# --- a conversation, from its beginning to what is remembered ---
+
+TALK = [
+    "conversation.started",
+    "utterance.completed",
+    "npc.thinking",
+    "utterance.started",
+    "utterance.completed",
+    "utterance.completed",
+    "npc.thinking",
+    "utterance.started",
+    "utterance.completed",
+    "conversation.ended",
+    "mood.changed",
+    "memory.changed",
+]
+"""What is numbered of a talk in which the player speaks twice, and the NPC takes its leave."""
+
+
+class Noted(ScriptedModel):
+    """Says its script, and remembers of each utterance whether somebody listened. `broken` is told first, once, as by
+    a connection that breaks in the middle.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streamed: list[bool] = []
+        self.broken = ""
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        if prompt.name == "speaker":
+            self.streamed.append(on_text is not None)
+        if self.broken and on_text is not None:
+            on_text(self.broken, "sad")
+            self.broken = ""
+        return await super().complete(prompt, on_text)
+
+
+@pytest.fixture
+def script() -> Noted:
+    """Who speaks for everybody."""
+    return Noted()
+
+
+def script_talk(script: ScriptedModel) -> None:
+    script.enqueue(replies(FAMILY), replies(FAREWELL, leaves=True), extraction("Ken asked the baker of the family."))
+
+
+def test_the_three_transports_tell_the_same_while_it_happens(url: str, connect: Connect, script: Noted) -> None:
+    client = connect()
+    client.put("/people/ken", json={"kind": "player", "name": "Ken"})
+    last = lambda event: event["kind"] == "memory.changed"  # noqa: E731
+    script.latency_seconds = 0.3
+    followers = {way: Follower(follow(url, "/people/ken", "0"), last) for way, follow in FOLLOW.items()}
+    script_talk(script)
+    conversation_id = begin(client)
+    for follower in followers.values():
+        follower.wait_for(lambda events: events)
+    one = f"/conversations/{conversation_id}"
+    followers |= {f"one {way}": Follower(follow(url, one, "0")) for way, follow in FOLLOW.items()}
+    say(client, conversation_id, HELLO, message_id="m1")
+    say(client, conversation_id, THANKS)
+    told = {way: follower.join() for way, follower in followers.items()}
+    for way, events in told.items():
+        assert kinds(events) == TALK, way
+        assert committed(events) == committed(told["stream"])
+        assert of(events, "utterance.sentence") == of(told["stream"], "utterance.sentence")
+        for whole in of(events, "utterance.completed"):
+            deltas = [one for one in of(events, "utterance.delta") if one["utterance_id"] == whole["utterance_id"]]
+            assert whole["text"].startswith("".join(one["text"] for one in deltas))
+            assert [one["char_start"] for one in deltas] == sorted({one["char_start"] for one in deltas})
+    events = told["stream"]
+    seqs = [event["seq"] for event in events if event["seq"] is not None]
+    assert seqs == list(range(1, len(TALK) + 1))
+    assert len(of(events, "utterance.delta")) > 4
+    said = of(events, "utterance.completed")
+    assert [(one["speaker_id"], one["text"], one["message_id"]) for one in said] == [
+        ("ken", HELLO, "m1"),
+        ("baker", FAMILY, None),
+        ("ken", THANKS, None),
+        ("baker", FAREWELL, None),
+    ]
+    spoken = of(events, "utterance.sentence")
+    assert " ".join(one["text"] for one in spoken) == f"{FAMILY} {FAREWELL}"
+    assert {str(one["emotion"]) for one in spoken} == {str({"label": "happy", "strength": 0.5})}
+    assert script.streamed == [True, True]
+
+
+def test_a_model_is_streamed_only_where_somebody_listens(url: str, connect: Connect, script: Noted) -> None:
+    client = connect()
+    script_talk(script)
+    conversation_id = begin(client)
+    say(client, conversation_id, HELLO)
+    assert script.streamed == [False]
+    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
+    follower.wait_for(lambda events: len(kinds(events)) == 5)
+    assert of(follower.events, "utterance.delta") == []
+    say(client, conversation_id, THANKS)
+    assert script.streamed == [False, True]
+    follower.join()
+
+
+def test_who_comes_back_in_the_middle_of_an_utterance_goes_on_where_it_was(
+    url: str, connect: Connect, script: Noted
+) -> None:
+    client = connect()
+    script.latency_seconds = 1.5
+    script.enqueue(replies(f"{FAMILY} {FAREWELL}", leaves=True), extraction("They talked."))
+    conversation_id = begin(client)
+    path = f"/conversations/{conversation_id}"
+    whole = Follower(by_stream(url, path))
+    whole.wait_for(lambda events: events)
+    client.post(f"{path}/say", json={"text": HELLO})
+    first = Follower(by_stream(url, path), lambda event: event["kind"] == "utterance.sentence").join()
+    place = first[-1]["position"]
+    later = Follower(by_stream(url, path, place.partition(".")[0]))
+    again = Follower(by_stream(url, path, place)).join()
+    assert committed([*first, *again]) == committed(whole.join())
+    assert of([*first, *again], "utterance.sentence") == of(whole.events, "utterance.sentence")
+    assert of(later.join(), "utterance.delta")[0]["char_start"] == 0
+
+
+def committed(events: list[Event]) -> list[Event]:
+    """What is numbered, as it travels."""
+    return [{**event, "position": None} for event in events if event["seq"] is not None]
+
+
+# --- attempts ---
+
+
+def test_a_line_out_of_character_is_taken_back_and_asked_once_more(url: str, connect: Connect, script: Noted) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
+    follower.wait_for(lambda events: events)
+    script.latency_seconds = 0.2
+    script.enqueue(replies("Good morning to you. I am an AI, so I cannot know. Ask somebody else."), replies(FAMILY))
+    say(client, conversation_id, HELLO)
+    events = follower.wait_for(lambda events: len(of(events, "utterance.completed")) == 2)
+    first, second = (one["utterance_id"] for one in of(events, "utterance.started"))
+    assert (first, second) == (f"{conversation_id}.1.0", f"{conversation_id}.1.1")
+    assert of(events, "utterance.discarded") == [{"utterance_id": first, "spoken_sentences": 2}]
+    assert [one["index"] for one in of(events, "utterance.sentence") if one["utterance_id"] == first] == [0, 1]
+    assert of(events, "utterance.completed")[1]["utterance_id"] == second
+    assert of(events, "utterance.completed")[1]["text"] == FAMILY
+
+
+def test_an_answer_that_broke_off_is_taken_back_before_it_begins_anew(
+    url: str, connect: Connect, script: Noted
+) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
+    follower.wait_for(lambda events: events)
+    script.latency_seconds = 0.3
+    script.broken = "Good morning. I was ab"
+    script.enqueue(replies(FAMILY))
+    say(client, conversation_id, HELLO)
+    events = follower.wait_for(lambda events: len(of(events, "utterance.completed")) == 2)
+    assert of(events, "utterance.discarded") == [{"utterance_id": f"{conversation_id}.1.0", "spoken_sentences": 1}]
+    deltas = [one for one in of(events, "utterance.delta") if one["utterance_id"].endswith(".1.1")]
+    assert deltas[0]["char_start"] == 0
+    assert FAMILY.startswith("".join(one["text"] for one in deltas))
+    assert of(events, "utterance.completed")[1]["utterance_id"] == f"{conversation_id}.1.1"
+
+
+def test_a_model_that_fails_is_told_and_ends_the_conversation(url: str, connect: Connect, script: Noted) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), extraction("Nothing."))
+    say(client, conversation_id, HELLO)
+    events = Follower(by_asking(url, f"/conversations/{conversation_id}")).join()
+    assert kinds(events)[3:7] == ["utterance.started", "utterance.discarded", "error", "conversation.ended"]
+    (failed,) = of(events, "error")
+    assert failed["type"] == "model-server-error"
+    assert "out of order" in failed["detail"]
+
+
+# --- a human cuts in ---
+
+
+def interrupt(client: httpx.Client, conversation_id: str, utterance_id: str, **heard: Any) -> httpx.Response:
+    return client.post(f"/conversations/{conversation_id}/interrupt", json={"utterance_id": utterance_id, **heard})
+
+
+def texts(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [turn["text"] for turn in answer.json()["turns"]]
+
+
+@pytest.mark.parametrize("heard", [{"heard_chars": 13}, {"heard_text": "I have a wife"}])
+def test_of_an_utterance_that_is_cut_short_only_what_was_heard_is_said_and_remembered(
+    url: str, connect: Connect, script: Noted, heard: dict[str, Any]
+) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
+    follower.wait_for(lambda events: events)
+    script.latency_seconds = 3
+    script.enqueue(replies(FAMILY))
+    client.post(f"/conversations/{conversation_id}/say", json={"text": HELLO})
+    events = follower.wait_for(lambda events: sum(len(one["text"]) for one in of(events, "utterance.delta")) > 20)
+    (speaking,) = of(events, "utterance.started")
+    answer = interrupt(client, conversation_id, speaking["utterance_id"], **heard)
+    assert texts(answer) == [HELLO, "I have a wife"]
+    assert answer.json()["awaits"] == "ken"
+    script.latency_seconds = 0
+    script.enqueue(replies(FAREWELL, leaves=True), extraction("They were cut short."))
+    assert say(client, conversation_id, THANKS)["answer"]["text"] == FAREWELL
+    events = follower.join()
+    said = of(events, "utterance.completed")
+    assert [(one["text"], one["interrupted"]) for one in said] == [
+        (HELLO, False),
+        ("I have a wife", True),
+        (THANKS, False),
+        (FAREWELL, False),
+    ]
+    assert said[1]["utterance_id"] == speaking["utterance_id"]
+    closing = next(prompt for prompt in script.history if prompt.name == "closing")
+    assert "I have a wife" in closing.messages[-1].content
+    assert "Harue" not in closing.messages[-1].content
+
+
+def test_what_was_said_already_is_cut_back_to_what_was_heard(connect: Connect, script: Noted, url: str) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    script.enqueue(replies(FAMILY))
+    say(client, conversation_id, HELLO)
+    named = f"{conversation_id}.1.0"
+    assert texts(interrupt(client, conversation_id, named, heard_chars=5000)) == [HELLO, FAMILY]
+    assert texts(interrupt(client, conversation_id, named, heard_chars=13)) == [HELLO, "I have a wife"]
+    problem(interrupt(client, conversation_id, named, heard_text="three dogs"), 422, "invalid")
+    assert texts(interrupt(client, conversation_id, named, heard_chars=0)) == [HELLO]
+    script.enqueue(replies(FAREWELL))
+    assert say(client, conversation_id, THANKS)["answer"]["turn"] == 2
+    answer = client.get(f"/conversations/{conversation_id}/updates?wait=0").json()["items"]
+    assert [one["interrupted"] for one in of(answer, "utterance.completed")] == [False, False, True, False, False]
+    assert of(answer, "utterance.discarded") == [{"utterance_id": named, "spoken_sentences": 0}]
+    ids = [one["utterance_id"] for one in of(answer, "utterance.completed")]
+    assert ids == [f"{conversation_id}.0.0", named, named, f"{conversation_id}.1.1", f"{conversation_id}.2.0"]
+
+
+def test_where_nothing_was_heard_nothing_was_said(url: str, connect: Connect, script: Noted) -> None:
+    client = connect()
+    conversation_id = begin(client)
+    follower = Follower(by_stream(url, f"/conversations/{conversation_id}"))
+    follower.wait_for(lambda events: events)
+    script.latency_seconds = 3
+    script.enqueue(replies(FAMILY))
+    client.post(f"/conversations/{conversation_id}/say", json={"text": HELLO})
+    events = follower.wait_for(lambda events: of(events, "utterance.delta"))
+    named = of(events, "utterance.started")[0]["utterance_id"]
+    assert texts(interrupt(client, conversation_id, named, heard_chars=0)) == [HELLO]
+    script.latency_seconds = 0
+    script.enqueue(replies(FAREWELL))
+    say(client, conversation_id, THANKS)
+    assert texts(client.get(f"/conversations/{conversation_id}")) == [HELLO, THANKS, FAREWELL]
+    events = follower.wait_for(lambda events: len(of(events, "utterance.completed")) == 3)
+    assert of(events, "utterance.discarded") == [{"utterance_id": named, "spoken_sentences": 0}]
+
+
+def test_an_interruption_of_nothing_is_a_problem_and_changes_nothing(client: TestClient, script: Noted) -> None:
+    conversation_id = begin(client)
+    script.enqueue(replies(FAMILY))
+    say(client, conversation_id, HELLO)
+    path = f"/conversations/{conversation_id}"
+    for name, status, slug, heard in (
+        (f"{conversation_id}.0.0", 409, "not-speaking", {"heard_chars": 3}),
+        ("nothing", 409, "not-speaking", {"heard_chars": 3}),
+        (f"{conversation_id}.1.0", 422, "invalid", {}),
+        (f"{conversation_id}.1.0", 422, "invalid", {"heard_chars": 3, "heard_text": "I"}),
+        (f"{conversation_id}.1.0", 422, "invalid", {"heard_chars": -1}),
+    ):
+        problem(client.post(f"{path}/interrupt", json={"utterance_id": name, **heard}), status, slug)
+    problem(client.post(f"{path}/playback", json={"utterance_id": "nothing"}), 409, "not-speaking")
+    assert client.post(f"{path}/playback", json={"utterance_id": f"{conversation_id}.1.0"}).status_code == 204
+    assert [turn["text"] for turn in client.get(path).json()["turns"]] == [HELLO, FAMILY]
+
+
+# --- clients that are slow, and many events ---
+
+
+@pytest.mark.parametrize("way", FOLLOW)
+def test_of_a_thousand_events_nothing_is_lost_and_nothing_comes_twice_whoever_never_reads(
+    url: str, connect: Connect, app: FastAPI, way: str
+) -> None:
+    client = connect()
+    key = ConversationKey("main", begin(client))
+    path = f"/conversations/{key.conversation_id}"
+    deaf = [never_reading(url, f"{path}/{kind}") for kind in ("stream", "ws")]
+    database = app.state.deps.conversation.database
+    follower = Follower(FOLLOW[way](url, path, "0"), lambda event: event["seq"] == 1001)
+    begun = time.monotonic()
+    for _ in range(100):
+        database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [NpcThinking(person_id="baker")] * 10))
+    assert client.get(path).status_code == 200
+    app.state.deps.conversation.stream.tell_people("main", ["ken"])
+    events = follower.wait_for(lambda events: len(events) >= 1001, seconds=40)
+    assert [event["seq"] for event in events] == list(range(1, 1002))
+    assert time.monotonic() - begun < 40
+    cut = Follower(FOLLOW[way](url, path, "700"), lambda event: event["seq"] == 1001).join()
+    assert [event["seq"] for event in cut] == list(range(701, 1002))
+    for one in deaf:
+        one.close()
+
+
+def never_reading(url: str, path: str) -> socket.socket:
+    """A client that asks and never reads the answer."""
+    place = urlsplit(url)
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    one.connect((place.hostname, place.port))
+    upgrade = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        if path.endswith("ws")
+        else ""
+    )
+    one.sendall(f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{upgrade}\r\n".encode())
+    return one

@@ -1,0 +1,79 @@
+"""Owns docs/client-events.md, made from the events' own classes. `python -m tests.docs.client_events` writes it."""
+
+from pathlib import Path
+from typing import Any
+
+from service.store.client_event_kinds import CLIENT_PAYLOADS, PASSING
+from service.store.event_kinds import Payload
+from tests.docs.events import example_data, section
+
+FILE = Path(__file__).parents[2] / "docs" / "client-events.md"
+
+_HEAD = """# Client events
+
+What a game is told of conversations in which a human speaks, while they happen. Three transports tell the same:
+
+| | of one conversation | of all of one person, those to come included |
+|---|---|---|
+| server-sent events | `GET /conversations/{id}/stream` | `GET /people/{id}/stream` |
+| WebSocket (a text message of JSON for each event) | `/conversations/{id}/ws` | `/people/{id}/ws` |
+| asking again and again, for engines without streams | `GET /conversations/{id}/updates?after=0&wait=25` | \
+`GET /people/{id}/updates?after=0&wait=25` |
+
+The world is chosen by `X-World-Id` or `?world_id=`, the key is shown as everywhere (`Authorization: Bearer …`, or the
+cookie of a browser that has logged in). A WebSocket of a page of another site is let in only where
+`KATARIBE_CORS_ORIGINS` names that site; what is sent over it is not read.
+
+Each event is an object:
+
+| field | type | meaning |
+|---|---|---|
+| `seq` | integer or null | grows within a world, with gaps; null for `utterance.delta` and `utterance.sentence` |
+| `at` | string | the world time, `YYYY-MM-DDTHH:MM` |
+| `conversation_id` | string | in which conversation |
+| `kind` | string | one of those below; it says what `data` is. It is the name of a server-sent event |
+| `data` | object | the fields below |
+
+**Going on.** What has a number is committed: it is told to everybody in the same order, once, also after a crash. Go on
+with `after=` the last number you have. `utterance.delta` and `utterance.sentence` pass: they are told while the model
+speaks, and are not stored. Who comes back in the middle of an utterance is told it again from its beginning, unless
+it also says how much it has: `next` of `…/updates`, and the `id` of a server-sent event (which a browser sends by
+itself), are such positions, as `57.120.3` (after event 57, 120 characters and 3 sentences of what is being spoken).
+A number that was never told is refused (422 `never-told`), and the answer says what the newest is.
+
+**Speaking.** `utterance.started` begins an attempt at a turn; what bears its `utterance_id` belongs to it.
+`utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon
+as the sentence is certain, all of them before `utterance.completed`. Positions count Unicode code points. A client
+that is slow gets fewer and longer deltas; nothing waits for it. Where another replica of the service speaks, you are
+told the sentences when the utterance is completed. `utterance.discarded` takes an attempt back: the service has
+crashed, the model's answer broke off, or stepped out of its role; what follows is another attempt, with another id.
+
+**Answering.** `POST /conversations/{id}/interrupt {utterance_id, heard_chars | heard_text}` when the player cuts in:
+only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while
+it is being played: the player's silence is counted from then.
+
+`/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has failed.
+
+Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page
+says something else.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([_HEAD, *(section(payload, example(payload)) for payload in CLIENT_PAYLOADS)])
+
+
+def example(payload: type[Payload]) -> dict[str, Any]:
+    """An event as it travels, made of its fields' examples."""
+    return {
+        "seq": None if payload in PASSING else 57,
+        "at": "2026-04-01T07:30",
+        "conversation_id": "6f1c0a94d2b75c0e9a41b3d8e7f2",
+        "kind": payload.kind,
+        "data": example_data(payload),
+    }
+
+
+if __name__ == "__main__":
+    FILE.write_text(page(), encoding="utf-8")

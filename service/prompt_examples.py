@@ -61,6 +61,8 @@ def _context(**told: Any) -> PromptContext:
 
 _FULL: dict[str, Any] = {
     "notices": ("A feast.",),
+    "told": ("Rain.",),
+    "told_now": ("hp: 3",),
     "last_meeting": LastMeeting(summary="They spoke.", ago="yesterday"),
     "times_met": 2,
     "acquainted": True,

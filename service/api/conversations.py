@@ -240,7 +240,7 @@ def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerS
     if body.goal is not None or body.success_criteria is not None:
         raise Invalid(field="body.goal", reason=Phrase("answers.invalid_fields.goal_of_player"))
     most = body.max_turns or deps.conversation.settings.max_turns_with_player
-    return PlayerStart(player_id=player_id, partner_id=partner_id, max_turns=most)
+    return PlayerStart(player_id=player_id, partner_id=partner_id, max_turns=most, told=_told(body))
 
 
 def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
@@ -257,7 +257,12 @@ def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
         partner_id=partner_id,
         goal=goal,
         max_turns=body.max_turns or deps.conversation.settings.max_turns,
+        told=_told(body),
     )
+
+
+def _told(body: StartIn) -> tuple[str, ...]:
+    return body.context.told if body.context else ()
 
 
 async def _answer(

@@ -1,10 +1,12 @@
 """Owns the kinds of fields that travel over HTTP, and what every body a client sends has in common."""
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from service.content.fields import Flag
 from world.ids import SLUG, SLUG_MAX
 from world.time import WorldTime, iso
 
@@ -33,6 +35,41 @@ Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 
 OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(_whole)]
 """The same, from 1 to 10."""
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MARKUP = re.compile(r"</?\s*context\s*>|<\|[^|<>]{1,40}\|>|\[/?INST\]|<</?SYS>>", re.IGNORECASE)
+"""What frames prompts, here or in the templates of models."""
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        if control := _CONTROL.search(value):
+            raise PydanticCustomError("control_character", "control character", {"code": f"U+{ord(control[0]):04X}"})
+        if markup := _MARKUP.search(value):
+            raise PydanticCustomError("prompt_markup", "markup of prompts", {"markup": markup[0]})
+        return " ".join(value.split())
+    return value
+
+
+PLAIN = BeforeValidator(_plain)
+"""Of a text that a game tells, for prompts: one line, without control characters and without the markup of prompts."""
+
+_FLAG_CHARACTERS, _LARGEST_FLAG = 100, 1e15
+
+
+def _flag(value: object) -> object:
+    value = _whole(_plain(value))
+    is_number = isinstance(value, int | float) and abs(value) <= _LARGEST_FLAG
+    if isinstance(value, bool) or is_number or (isinstance(value, str) and len(value) <= _FLAG_CHARACTERS):
+        return value
+    raise PydanticCustomError("flag", "true, false, a number or a short text", {"most": _FLAG_CHARACTERS})
+
+
+FlagIn = Annotated[
+    Flag, PlainValidator(_flag), WithJsonSchema({"anyOf": [{"type": one} for one in ("boolean", "number", "string")]})
+]
+"""True, false, a number, or a short text; ``5.0`` is 5."""
 
 
 class Out(BaseModel):

@@ -59,7 +59,8 @@ async def say_in_conversation(
     in the answer (200). The same `message_id` sent again says nothing new.
     """
     key = ConversationKey(world_id, conversation_id)
-    words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id)
+    told = body.context.told if body.context else ()
+    words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id, told=told)
     with deps.conversation.stream.listen(key, to_words=False) as listener:
         turn = await deps.conversation.database.write(lambda s: say(s, deps.conversation.worlds, key, words))
         deps.conversation.stream.tell(key, Said(row=turn))

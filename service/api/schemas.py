@@ -1,11 +1,12 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Literal, Self, Union, get_args
 
 from pydantic import BeforeValidator, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.api.fields import Change, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
+from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
 from service.conversation.human import WORDS_MAX
@@ -17,6 +18,38 @@ from service.store.phase import EndReason, Phase
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
 Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
 Weather = Annotated[str, Field(max_length=80, pattern=r"^[^\u0000]*$")]
+
+
+DataName = Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")]
+CONTEXT_MAX = 500
+"""Most characters of what a game says is going on."""
+
+
+class ContextIn(In):
+    """What the game says is going on: it stands in the prompts of this conversation as data, is never an order to a
+    model, and is not remembered.
+    """
+
+    text: Annotated[str, Field(max_length=300), PLAIN] = Field(
+        default="", description="in words", examples=["Ken is wounded and carries the blue jar."]
+    )
+    data: Annotated[dict[DataName, FlagIn], Field(max_length=10)] = Field(
+        default_factory=dict, description="and as values, each under a name", examples=[{"hp": 3, "night": True}]
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        most = sum(map(len, self.told))
+        if most > CONTEXT_MAX:
+            raise PydanticCustomError("context_too_long", "too long", {"count": most, "most": CONTEXT_MAX})
+        return self
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Line by line."""
+        shown = (value if isinstance(value, str) else json.dumps(value) for value in self.data.values())
+        values = ", ".join(f"{name}: {value}" for name, value in zip(self.data, shown, strict=True))
+        return tuple(filter(None, (self.text, values)))
 
 
 class StartIn(In):
@@ -45,6 +78,7 @@ class StartIn(In):
         default=None,
         description="after so many turns the talk ends at the latest; left out: as the service's settings say",
     )
+    context: ContextIn | None = Field(default=None, description="what is going on when they begin to talk")
 
 
 class SayIn(In):
@@ -57,6 +91,7 @@ class SayIn(In):
     person_id: Slug | None = Field(
         default=None, description="for whom the human speaks; left out: the one whose words are awaited"
     )
+    context: ContextIn | None = Field(default=None, description="what is going on now: told before the next turn")
 
 
 class InterruptIn(In):
@@ -200,8 +235,8 @@ class MidTermOut(Out):
     )
     kind: str = Field(
         default="conversation",
-        description="what it came of: a conversation, or a commitment",
-        examples=["conversation", "commitment"],
+        description="what it came of: a conversation, a commitment, or what it has seen",
+        examples=["conversation", "commitment", "seen"],
     )
 
     @computed_field(description="an older name of `partner_id`")  # type: ignore[prop-decorator]

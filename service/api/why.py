@@ -88,6 +88,7 @@ class TurnWhyOut(AnswerCostOut):
     mood: Mood | None = Field(description="how it felt; null: nothing is recorded")
     memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory, when the two met")
     reminded: list[RememberedOut] = Field(description="what came to its mind with this turn")
+    told: list[str] = Field(description="what the game had said was going on, line by line")
     messages: Messages
 
 
@@ -173,6 +174,7 @@ async def why_said(
         mood=knew.mood if knew else None,
         memories=_remembered(why.memories),
         reminded=_remembered(why.reminded),
+        told=list(why.told),
         messages=why.messages,
     )
 

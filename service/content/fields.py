@@ -34,6 +34,11 @@ def refusal(kind: str) -> PydanticCustomError:
     return PydanticCustomError(kind, kind)
 
 
+def same_flag(one: object, other: object) -> bool:
+    """Whether the two values of a flag are the same: true is not 1."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
+
+
 def _slug(value: object) -> object:
     if isinstance(value, str) and is_slug(value):
         return value
@@ -96,6 +101,8 @@ Moment = Annotated[
     WorldTime, PlainValidator(_moment), WithJsonSchema({"type": "string", "examples": ["2026-04-01T07:00"]})
 ]
 OpenHours = Annotated[Hours, PlainValidator(_hours), WithJsonSchema({"type": "string", "examples": ["06:00-12:00"]})]
+Flag = bool | int | float | str
+"""What a game says of its world under a name."""
 ListOf = Annotated[tuple[T, ...], Strict(False)]
 NonEmpty = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
 """At least one."""

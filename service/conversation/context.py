@@ -49,7 +49,8 @@ class LastMeeting:
 class PromptContext:
     """What a person knows when it speaks, whoever it is.
 
-    As it was when they met: `now` is date, time and weather, `notices` are announced. `last_meeting`, `known` (each
+    As it was when they met: `now` is date, time and weather, `notices` are announced, `told` is what the game said was
+    going on. `last_meeting`, `known` (each
     with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
     word the two knew each other before the story began. `secrets` are those that the partner may be told. `heard` is
     what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
@@ -60,8 +61,8 @@ class PromptContext:
     `items` what it carries; `doing` what it did when they met.
 
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
-    was announced, and `reminded` what the last lines remind the speaker of; `stance_now` is its stance by now, where it
-    was told another one before. `begins`: it opened the conversation.
+    was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
+    `stance_now` is its stance by now, where it was told another one before. `begins`: it opened the conversation.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
@@ -73,6 +74,7 @@ class PromptContext:
     place: str
     now: str
     notices: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
     last_meeting: LastMeeting | None = None
     times_met: int = 0
     acquainted: bool = False
@@ -99,6 +101,7 @@ class PromptContext:
     turns_left: int = 10
     clock: str = ""
     news: tuple[str, ...] = ()
+    told_now: tuple[str, ...] = ()
     reminded: tuple[str, ...] = ()
     stance_now: str = ""
     nudge: Nudge | None = None

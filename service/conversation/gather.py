@@ -187,6 +187,7 @@ def _context(
         place=world.map.label(conversation.node_id),
         now=world.sky,
         notices=world.announced,
+        told=tuple(conversation.told or ()),
         last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,
         times_met=recent.attitude.times_met,
         acquainted=world.cast.are_acquainted(person_id, partner_id),

@@ -41,12 +41,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Words:
     """What a human says, for whom (None: the one whose words are awaited), under a name of the client's own: said twice
-    under one name, it is said once.
+    under one name, it is said once. `told` is what the game says is going on then, line by line.
     """
 
     text: str
     message_id: str | None = None
     person_id: str | None = None
+    told: tuple[str, ...] = ()
 
 
 def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: Words) -> TurnRow:
@@ -88,6 +89,7 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
         completion_tokens=0,
         duration_ms=0,
         message_id=words.message_id,
+        told=list(words.told) or None,
     )
     commit_words(session, world, said, turn)
     return turn

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -154,6 +155,7 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
     )
     if row.clock_policy != ClockPolicy.NONE or not turns:
         return now
+    now = replace(now, told_now=_told_now(row, turns, context.speaker.id))
     own = [turn for turn in turns if turn.speaker_id == context.speaker.id]
     since = own[-1].at if own else known.world.now
     record, notes = known.records[seat], [turn.note for turn in own]
@@ -191,6 +193,14 @@ async def go_on(
     if _fault(said.row, context, answer.value.utterance) == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     return answer
+
+
+def _told_now(row: ConversationRow, turns: Sequence[TurnRow], speaker_id: str) -> tuple[str, ...]:
+    """What the game has said since the speaker's last turn, without what it had said last before that."""
+    spoke = max((turn.turn for turn in turns if turn.speaker_id == speaker_id), default=-1)
+    before = next((turn.told for turn in reversed(turns[: spoke + 1]) if turn.told), row.told) or []
+    since = next((turn.told for turn in reversed(turns[spoke + 1 :]) if turn.told), None) or []
+    return tuple(line for line in since if line not in before)
 
 
 async def _ask(

@@ -29,18 +29,21 @@ from world.time import iso
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Start:
-    """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth."""
+    """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth. `told`
+    is what the game says is going on, line by line.
+    """
 
     character_id: str
     partner_id: str
     goal: Goal | None = None
     max_turns: int
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
     """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
-    chat client's, see ConversationRow.
+    chat client's, see ConversationRow. `told`: see `Start`.
     """
 
     player_id: str
@@ -48,6 +51,7 @@ class PlayerStart:
     max_turns: int
     place_waived: bool = False
     chat_idle_minutes: float | None = None
+    told: tuple[str, ...] = ()
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -90,7 +94,7 @@ def start_with_player(
     if wanted.partner_id == player.id:
         raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
     partner = world.cast.actor(wanted.partner_id)
-    plain = Start(character_id=player.id, partner_id=partner.id, max_turns=wanted.max_turns)
+    plain = Start(character_id=player.id, partner_id=partner.id, max_turns=wanted.max_turns, told=wanted.told)
     pair = (player.id, partner.id)
     if not wanted.place_waived:
         require_free(session, world, *pair)
@@ -179,6 +183,7 @@ def _insert(
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
+        told=list(wanted.told) or None,
     )
     row.participants = [
         ParticipantRow(

@@ -14,7 +14,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.knowledge import Knowledge
 from service.conversation.prompt import Record
-from service.conversation.transcript import conversation_of, goal_of, prompt_messages, turn_of
+from service.conversation.transcript import conversation_of, goal_of, prompt_messages, turn_of, turns_of
 from service.llm.chat import Message
 from service.memory.refs import Remembered, look_up, remembered_line
 from service.people.attitude import stance
@@ -26,7 +26,8 @@ from world.time import WorldTime
 @dataclass(frozen=True, kw_only=True)
 class TurnWhy:
     """Why a turn was said. `goal` is the opener's own (None: its speaker did not open). `knew` is None where nothing is
-    recorded: the conversation was read in. `messages` are None where they were not kept.
+    recorded: the conversation was read in. `told` is what the game had said was going on, up to then. `messages` are
+    None where they were not kept.
     """
 
     turn: TurnRow
@@ -35,6 +36,7 @@ class TurnWhy:
     knew: Knowledge | None
     memories: tuple[Remembered, ...]
     reminded: tuple[Remembered, ...]
+    told: tuple[str, ...]
     messages: tuple[Message, ...] | None
 
 
@@ -46,7 +48,9 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         GraphUnavailable: the long-term memory, in which it is written what was remembered, is away.
     """
 
-    def work(session: Session) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[Message, ...] | None]:
+    def work(
+        session: Session,
+    ) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[str, ...], tuple[Message, ...] | None]:
         row = conversation_of(session, world.id, conversation_id)
         turn = turn_of(session, row, index)
         kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
@@ -54,9 +58,11 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew = Knowledge.model_validate(kept.knew) if kept else None
         if knew and (judged := stance(judged_until(session, row, turn), world.language)):
             knew = knew.model_copy(update={"stance": judged})
-        return row, turn, knew, prompt_messages(session, row, turn, record) if record else None
+        said = [row.told, *(one.told for one in turns_of(session, row.key)[: turn.turn])]
+        told = tuple(line for lines in said for line in lines or ())
+        return row, turn, knew, told, prompt_messages(session, row, turn, record) if record else None
 
-    row, turn, knew, messages = await deps.database.read(work)
+    row, turn, knew, told, messages = await deps.database.read(work)
     refs = [*(knew.memories if knew else ()), *turn.reminded]
     found = await look_up(deps.database, deps.memory, world, turn.speaker_id, refs)
     known = len(refs) - len(turn.reminded)
@@ -67,6 +73,7 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew=knew,
         memories=found[:known],
         reminded=found[known:],
+        told=told,
         messages=messages,
     )
 
@@ -95,6 +102,9 @@ def _sentences(world: WorldView, why: TurnWhy) -> Iterator[str]:
     if why.reminded:
         yield world.say("why.reminded", name=name)
         yield from (remembered_line(world, one, then) for one in why.reminded)
+    if why.told:
+        yield world.say("why.told")
+        yield from why.told
     yield world.say(
         "why.model",
         model=turn.model,

@@ -9,12 +9,14 @@ from pydantic import ValidationError
 from sqlalchemy import insert
 from sqlmodel import Session, select
 
+from service.content.fields import Flag
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
 from service.export.record import EVENT_LINES, FORMAT, ConversationLine, EventLine, Header, parsed, require_ids
 from service.export.write import ROWS
 from service.locales import Phrase
 from service.memory.revision import next_epoch
 from service.memory.store import Group
+from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
@@ -68,6 +70,7 @@ class _Reader:
         self._line = 0
         self._told = 0
         self._events: list[dict[str, Any]] = []
+        self._flags: dict[str, Flag | None] = {}
         self._people: set[str] = set()
 
     def read(self, lines: Iterator[bytes]) -> Imported:
@@ -94,6 +97,8 @@ class _Reader:
                 conversations += 1
                 self._hold(line)
         self._flush()
+        flags = {name: value for name, value in self._flags.items() if value is not None}
+        self._session.get_one(WorldRow, self._world_id).flags = flags
         for person_id in sorted(self._people):
             next_epoch(self._session, Group(world_id=self._world_id, person_id=person_id))
         return Imported(events=events, conversations=conversations)
@@ -118,6 +123,8 @@ class _Reader:
 
     def _keep(self, line: EventLine) -> None:
         self._told += 1
+        if isinstance(line.data, FlagsSet):
+            self._flags |= {flag.name: flag.value for flag in line.data.flags}
         self._events.append(
             {
                 "world_id": self._world_id,

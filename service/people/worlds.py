@@ -3,12 +3,13 @@
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
+from service.content.fields import Flag
 from service.content.load import Cast, Content
 from service.content.made import Made, with_made
 from service.content.profile import CharacterProfile, Decides, NpcProfile
@@ -68,6 +69,7 @@ class WorldView:
     settings: WorldSettings
     decision: Decides = "model"
     weather: str = ""
+    flags: Mapping[str, Flag] = field(default_factory=dict)
     notices: tuple[NoticeRow, ...] = ()
 
     @property
@@ -190,6 +192,7 @@ class WorldRepository:
             settings=self.settings,
             decision="routine" if (row.decision or self.settings.decision) == "routine" else "model",
             weather=row.weather,
+            flags=row.flags,
             notices=notices,
         )
 

@@ -30,6 +30,7 @@ from service.store.event_kinds import (
     Departed,
     FactRejected,
     MemoryExpired,
+    Observed,
     Payload,
     Planned,
     Reflected,
@@ -94,6 +95,8 @@ class Feed:
                 return self._say(f"run.{payload.kind}", happened, other=other, words=words)
             case Reflected():
                 return self._reflected(happened, payload)
+            case Observed():
+                return self._say("run.observed", happened, text=one_line(payload.text))
             case Slept() | MemoryExpired() | Announced() | WeatherSet():
                 return self._say(f"run.{payload.kind}", happened, **_plain(payload))
         return self._say("run.other", happened, kind=payload.kind)

@@ -1,10 +1,13 @@
-"""Owns what an author changes in a living world: where people are, their needs, what they carry, what is announced."""
+"""Owns what an author changes in a living world: where people are, their needs, what they carry, what is announced,
+its flags.
+"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlmodel import Session
 
+from service.content.fields import Flag, same_flag
 from service.content.profile import Mood
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
@@ -15,7 +18,7 @@ from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.publish import publish
 from service.runtime.world_session import WorldSession
-from service.store.event_kinds import Announced, Carries, Changed, WeatherSet
+from service.store.event_kinds import Announced, Carries, Changed, FlagsSet, FlagValue, WeatherSet
 from service.store.events import note, retract
 from service.store.ids import new_id
 from service.store.tables import MoodRow, NoticeRow, WorldRow
@@ -23,6 +26,7 @@ from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
 ITEMS_MAX = 50
+FLAGS_MAX = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +86,7 @@ def announce(session: Session, world_session: WorldSession, text: str, minutes: 
     row = NoticeRow(id=new_id(), world_id=world.id, text=text, at=world.now, until=until)
     session.add(row)
     note(session, world.id, world.now, Announced(text=text, until=iso(until)))
-    _interrupt_all(session, world_session)
+    interrupt(session, world_session, world_session.how)
     return row
 
 
@@ -93,15 +97,35 @@ def set_weather(session: Session, world_session: WorldSession, weather: str) -> 
         return
     row.weather = weather
     note(session, world_session.world.id, world_session.world.now, WeatherSet(weather=weather))
-    _interrupt_all(session, world_session)
+    interrupt(session, world_session, world_session.how)
 
 
-def _interrupt_all(session: Session, world_session: WorldSession) -> None:
-    """Everybody who decides by model and can be interrupted now decides anew."""
+def set_flags(session: Session, world_session: WorldSession, flags: Mapping[str, Flag | None]) -> None:
+    """From now on the flags named are so; None: that one is gone. The others stay. The caller commits.
+
+    Raises:
+        Invalid: the world would have too many.
+    """
+    row = session.get_one(WorldRow, world_session.world.id)
+    changed = {name: value for name, value in flags.items() if not same_flag(row.flags.get(name), value)}
+    if not changed:
+        return
+    row.flags = {name: value for name, value in {**row.flags, **changed}.items() if value is not None}
+    if len(row.flags) > FLAGS_MAX:
+        reason = Phrase("answers.invalid_fields.too_many_flags", count=len(row.flags), most=FLAGS_MAX)
+        raise Invalid(field="body.flags", reason=reason)
+    told = tuple(FlagValue(name=name, value=value) for name, value in changed.items())
+    note(session, world_session.world.id, world_session.world.now, FlagsSet(flags=told))
+
+
+def interrupt(session: Session, world_session: WorldSession, person_ids: Iterable[str]) -> None:
+    """Whoever of them decides by model and can be interrupted now decides anew."""
     now = world_session.world.now
-    for character_id, how in world_session.how.items():
+    for character_id in person_ids:
+        if world_session.how.get(character_id) != "model":
+            continue
         person = world_session.core.people[character_id]
-        if how == "model" and person.last.approachable(now) and person.claim is None:
+        if person.last.approachable(now) and person.claim is None:
             retract(session, world_session.world.id, character_id, now)
             world_session.core.interrupt(character_id, now)
 

@@ -14,7 +14,7 @@ from service.memory.store import Group, Item, MemoryStore
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
-from service.store.event_kinds import Forgot
+from service.store.event_kinds import Forgot, Observed
 from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
 from service.store.tables import (
@@ -182,6 +182,7 @@ def _forget_log(session: Session, world_id: str, person_id: str) -> None:
         tells = (col(table.person_id) == person_id) | data["conversation_id"].as_string().in_(talks)
         for name in ("partner_id", "to_id", "target_id"):
             tells |= data[name].as_string() == person_id
+        tells |= (col(table.kind) == Observed.kind) & cast(data, String).contains(f'"{person_id}"', autoescape=True)
         where = [col(table.world_id) == world_id, tells]
         session.execute(delete(table).where(*where, *([col(EventRow.id) < newest] if table is EventRow else [])))
 

@@ -35,8 +35,10 @@ from service.store.event_kinds import (
     Decided,
     Departed,
     FactRejected,
+    FlagsSet,
     Forgot,
     MemoryExpired,
+    Observed,
     OfConversation,
     Payload,
     PersonMade,
@@ -55,7 +57,18 @@ from world.time import WorldTime
 
 _OWN_DOING = (Arrived, ActivityEnded, Departed, ActionFailed, ActivityStarted, Slept)
 """What somebody does follows from what it last decided."""
-_BY_AUTHORS = (Changed, Announced, WeatherSet, Carries, Forgot, PersonMade, PersonPlaced, PersonRemoved)
+_BY_AUTHORS = (
+    Changed,
+    Announced,
+    WeatherSet,
+    Observed,
+    FlagsSet,
+    Carries,
+    Forgot,
+    PersonMade,
+    PersonPlaced,
+    PersonRemoved,
+)
 _ANSWERED_BY_MODEL = ("model", "fallback")
 
 

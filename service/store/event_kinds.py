@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, create_model, model_validator
 
+from service.content.fields import Flag
 from service.content.profile import Importance, Mood, PersonKind
 from service.store.phase import EndReason
 from world.life import Because
@@ -328,6 +329,32 @@ class WeatherSet(Payload):
     weather: str = Field(description="in words; empty: there is nothing to say of it", examples=["rain"])
 
 
+class Observed(Payload):
+    """The game has told what happened, and who saw it: they remember it. Nobody's event."""
+
+    kind = "observed"
+    text: str = Field(description="what was to be seen", examples=["The boathouse burns."])
+    seen_by: tuple[str, ...] = Field(description="ids of those who saw it", examples=[["aoi", "npc_taro"]])
+    node_id: str | None = _left_out("where, if it was told of a node", "quay")
+    map_id: str | None = _left_out("where, if it was told of a whole map", "harbour")
+
+
+class FlagValue(BaseModel):
+    """A flag and what it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(description="its name", examples=["bell_repaired"])
+    value: Flag | None = Field(description="what it is from now on; null: it is gone", examples=[True])
+
+
+class FlagsSet(Payload):
+    """The game has set flags of the world. Nobody's event."""
+
+    kind = "flags"
+    flags: tuple[FlagValue, ...] = Field(description="those that have changed")
+
+
 class Carries(Payload):
     """An author has given the person things, or taken them."""
 
@@ -408,6 +435,8 @@ PAYLOADS: tuple[type[Payload], ...] = (
     *IN_A_MINUTE,
     Announced,
     WeatherSet,
+    Observed,
+    FlagsSet,
     Carries,
     Forgot,
     PersonMade,

@@ -63,6 +63,7 @@ class WorldRow(SQLModel, table=True):
     decided or said at the minute `reached` or later. `decision`: how characters decide that say nothing of their own
     (None: as the settings say). `clock_mode`, `clock_speed` (world minutes a real minute) and `clock_pace` are the
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
+    `flags` is what the game holds to be so (GET /world/flags), by name.
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
     at run time (0: never): no two casts of any world bear the same. `lease_until` is machine time: until then the
     process named in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its
@@ -79,6 +80,7 @@ class WorldRow(SQLModel, table=True):
     reached: int = Field(default=0, sa_type=BigInteger)
     decision: str | None = None
     weather: str = ""
+    flags: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
     clock_mode: str = "manual"
     clock_speed: float = 1.0
     clock_pace: str = "exact"
@@ -202,6 +204,7 @@ class ConversationRow(SQLModel, table=True):
     ends it at `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often
     somebody set about its next turn. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
     conversation/chat.py): so long may its user be silent.
+    `told` is what the game said was going on when it began, line by line.
     """
 
     __tablename__ = "conversations"
@@ -237,6 +240,7 @@ class ConversationRow(SQLModel, table=True):
     silent_at_minute: int = Field(default=0, sa_type=BigInteger)
     attempts: int = 0
     chat_idle_minutes: float | None = None
+    told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -304,7 +308,7 @@ class TurnRow(SQLModel, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
     (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
-    client's own name for it.
+    client's own name for it, and `told` what the game said with it was going on, line by line.
     """
 
     __tablename__ = "turns"
@@ -329,6 +333,7 @@ class TurnRow(SQLModel, table=True):
     cached_tokens: int = 0
     duration_ms: int
     message_id: str | None = None
+    told: list[str] | None = Field(default=None, sa_column=Column(JSON))
 
 
 class PromptRow(SQLModel, table=True):

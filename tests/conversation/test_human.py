@@ -66,7 +66,7 @@ def begin(room: ConversationDependencies, *, player_id: str = "ken", waived: boo
     )
 
 
-def speak(room: ConversationDependencies, conversation_id: str, text: str, **more: str) -> TurnRow:
+def speak(room: ConversationDependencies, conversation_id: str, text: str, **more: Any) -> TurnRow:
     """The human says something."""
     return room.database.write_now(lambda s: say(s, room.worlds, main(conversation_id), Words(text=text, **more)))
 

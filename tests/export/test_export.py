@@ -167,6 +167,25 @@ def test_a_world_read_into_a_new_store_shows_what_the_first_showed(settings: Set
     assert picture(tmp_path / "new") == picture(settings.data_dir)
 
 
+def test_a_world_that_is_read_in_has_the_flags_of_its_story(tmp_path: Path) -> None:
+    set_twice: list[dict[str, Any]] = [{"bell_id": "no slug", "storm": True, "stage": 1}, {"storm": None, "stage": 2}]
+    events = [
+        {
+            "at": BEGUN,
+            "kind": "flags",
+            "person_id": None,
+            "data": {"flags": [{"name": n, "value": v} for n, v in one.items()]},
+        }
+        for one in set_twice
+    ]
+    settings = lived(tmp_path / "data", {**STORY, "events": events})
+    export_to(settings, "main", NAMES, Span(), tmp_path / "story.jsonl")
+    import_from(settings, "other", tmp_path / "story.jsonl")
+    database = at(settings.data_dir)
+    assert database.read_now(lambda s: s.get_one(WorldRow, "other").flags) == {"bell_id": "no slug", "stage": 2}
+    database.close()
+
+
 def picture(directory: Path) -> dict[str, list[dict[str, Any]]]:
     database = at(directory)
     picture = database.read_now(

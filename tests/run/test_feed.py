@@ -97,6 +97,7 @@ ENDED = {"conversation_id": "a1", "partner_id": "npc_taro", "reason": "model_fai
         ("memory_expired", EXPIRED, "lets go of: Bring a letter", "Bring a letter"),
         ("announced", ANNOUNCED, "Announced: Festival", "お知らせ: Festival"),
         ("weather", {"weather": "rain"}, "Weather: rain", "天気: rain"),
+        ("observed", {"text": "Fire!", "seen_by": ["aoi"]}, "Seen: Fire!", "見た: Fire!"),
         ("closing_failed", NOT_SAVED, "could not be", "記憶"),
         ("fact_rejected", REJECTED, "Not kept of Aoi", "不採用"),
         ("forgot", {}, "Aoi: forgot", "葵: forgot"),

@@ -13,6 +13,7 @@ from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.locales import Language
 from service.memory.fading import Fading
 from service.memory.index import IndexCache
 from service.memory.reflections import due_reflections
@@ -36,19 +37,21 @@ ROUNDS = 5
 AOI = Group(world_id="main", person_id="aoi")
 
 
-def run(days: int = DAYS) -> dict[str, float]:
+def run(days: int = DAYS, language: Language = "en") -> dict[str, float]:
     """Figures ``day_<n>_rows`` of all tables, ``…_index_bytes``, ``…_recall_ms`` (CPU) and ``…_prompt_tokens`` of a
     turn; and ``bytes_a_day`` of the database.
     """
     with tempfile.TemporaryDirectory() as directory:
-        return asyncio.run(_lived(Path(directory), days))
+        return asyncio.run(_lived(Path(directory), days, language))
 
 
-async def _lived(directory: Path, days: int) -> dict[str, float]:
+async def _lived(directory: Path, days: int, language: Language) -> dict[str, float]:
     figures: dict[str, float] = {}
     content, indexes = load_content(bundled_content()), IndexCache()
     fading = Fading(after_days=MemorySettings().fade_after_days)
-    async with house(content, directory, rehearsal(), decision="routine", sweep_seconds=3600) as home:
+    async with house(
+        content, directory, rehearsal(), language=language, decision="routine", sweep_seconds=3600
+    ) as home:
         room = replace(home.room, memory=SqlMemory(home.room.database, None, indexes, fading))
         empty = await room.database.read(_bytes)
         for day in range(1, days + 1):

@@ -9,13 +9,15 @@ from sqlmodel import Session, col, select
 
 from service.conversation.client_events import drop_utterance, tell_failed, tell_next, tell_said, tell_unheard
 from service.conversation.ending import OPENER, PARTNER
+from service.conversation.human import Heard, interrupt
 from service.conversation.transcript import held, pay, takes_part, turns_of
 from service.conversation.waiting import let_speak
 from service.llm.chat import Role
 from service.people.worlds import WorldRepository, WorldView
-from service.store.insert import insert_rows
+from service.store.client_event_kinds import UtteranceDiscarded
+from service.store.client_events import last_of_an_utterance
 from service.store.phase import Phase
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.tables import ConversationKey, ConversationRow
 from service.usage import Usage
 
 MOST_TURNS = 40
@@ -54,21 +56,13 @@ def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, i
     more was said since. The caller commits.
     """
     row, world = held(session, worlds, key)
-    last = turns_of(session, key)[-1]
-    if row.phase != Phase.RUNNING or last.turn > index:
+    if row.phase != Phase.RUNNING or turns_of(session, key)[-1].turn > index:
         return
-    if last.turn < index and heard:
-        last = _heard_turn(world, row, index, heard)
-        insert_rows(session, [last])
-    elif last.turn == index and heard:
-        last.text = heard
-    elif last.turn == index:
-        session.delete(last)
-    if heard:
-        tell_said(session, row, world, last, cut_short=True)
-    else:
-        tell_unheard(session, row, world)
-    let_speak(row, OPENER, world)
+    begun = last_of_an_utterance(session, key)
+    if begun is not None and begun.data["turn"] == index and begun.kind != UtteranceDiscarded.kind:
+        interrupt(session, worlds, key, Heard(utterance_id=begun.data["utterance_id"], text=heard), None)
+    else:  # nobody had set about it
+        let_speak(row, OPENER, world)
 
 
 def lengthen(
@@ -111,22 +105,3 @@ def leave_unanswered(
         drop_utterance(session, row, world, spoken_sentences)
         tell_failed(session, row, world, failure)
         let_speak(row, OPENER, world)
-
-
-def _heard_turn(world: WorldView, row: ConversationRow, index: int, heard: str) -> TurnRow:
-    role = world.cast.actor(row.partner_id).kind
-    return TurnRow(
-        world_id=row.world_id,
-        conversation_id=row.id,
-        turn=index,
-        speaker_id=row.partner_id,
-        speaker_name=world.name_of(row.partner_id),
-        text=heard,
-        emotion="neutral",
-        at=world.now,
-        model=row.models[role],
-        calls=0,
-        prompt_tokens=0,
-        completion_tokens=0,
-        duration_ms=0,
-    )

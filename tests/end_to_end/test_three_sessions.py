@@ -32,21 +32,17 @@ SESSIONS: dict[Language, tuple[str, str, str, str]] = {
 }
 
 
-@pytest.fixture(params=["sql", pytest.param("graphiti", marks=pytest.mark.server)])
-def memory(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Settings of a long-term memory."""
-    if request.param == "sql":
-        return {"backend": "sql"}
-    neo4j: Neo4jServer = request.getfixturevalue("neo4j_server")
-    empty(neo4j)
-    told = {"neo4j_uri": neo4j.uri, "neo4j_user": neo4j.user, "neo4j_password": neo4j.password}
-    return {"backend": "graphiti", **told}
-
-
-@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize(
+    ("backend", "language"), [("sql", "en"), ("sql", "ja"), pytest.param("graphiti", "en", marks=pytest.mark.server)]
+)
 def test_what_was_told_on_the_first_day_is_known_on_the_third_and_to_nobody_else(
-    tmp_path: Path, memory: dict[str, Any], language: Language
+    request: pytest.FixtureRequest, tmp_path: Path, backend: str, language: Language
 ) -> None:
+    memory: dict[str, Any] = {"backend": backend}
+    if backend == "graphiti":
+        neo4j: Neo4jServer = request.getfixturevalue("neo4j_server")
+        empty(neo4j)
+        memory |= {"neo4j_uri": neo4j.uri, "neo4j_user": neo4j.user, "neo4j_password": neo4j.password}
     settings = settings_for(
         tmp_path, write_village(tmp_path), language=language, memory=memory, llm={"provider": "rehearsal"}
     )

@@ -15,7 +15,7 @@ from service.conversation.chat import break_off, lengthen
 from service.conversation.gather import gather
 from service.conversation.human import not_now
 from service.conversation.speaking import go_on
-from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped
+from service.conversation.stream import Discarded, Ended, Listener, Said, Speaking, Stopped, Stored
 from service.conversation.transcript import read_transcript
 from service.errors import AnswerFailed, ModelError, NotFound, Stopping
 from service.people.worlds import WorldView
@@ -55,6 +55,7 @@ async def _turn(speech: Speech, deps: ApiDependencies, key: ConversationKey, ind
         await deps.runner.drop(key)
         worlds = deps.conversation.worlds
         await deps.conversation.database.write(lambda s: break_off(s, worlds, key, index, speech.heard.strip()))
+        deps.conversation.stream.tell(key, Stored())
         raise
     usage = Usage(
         calls=turn.calls,
@@ -124,6 +125,7 @@ async def _more(speech: Speech, deps: ApiDependencies, key: ConversationKey, beg
     more = joint + answer.value.utterance.strip()
     if not await database.write(lambda s: add(s, more=more, usage=answer.usage)):
         raise not_now(said.world, said.row, said.row.opener_id)
+    deps.conversation.stream.tell(key, Stored())
     return Spoken(text=more, usage=answer.usage)
 
 

@@ -139,6 +139,7 @@ async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: Chat
         deps.runner.carry_on(key)
     for turn in task.said:
         deps.conversation.stream.tell(ConversationKey(turn.world_id, turn.conversation_id), Said(row=turn))
+    deps.conversation.stream.tell_people(world_id, (wanted.player_id,))
     return Begun(**{**begun, "gesture": Gesture(begun["gesture"])})
 
 

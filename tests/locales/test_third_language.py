@@ -120,61 +120,57 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """A command in the copy, for a user whose locale is xx."""
-    environment = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "LC_ALL": "xx_XX.UTF-8", "PYTHONUTF8": "1"}
-    return subprocess.run(
-        [sys.executable, *command], cwd=tree, env=environment, text=True, capture_output=True, timeout=120, check=False
-    )
-
-
-def cli(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command ``kataribe`` in the copy."""
-    return run(tree, "-c", "from service.cli import main; main()", *arguments)
-
-
 @pytest.fixture(scope="module")
-def story(tree: Path) -> dict[str, dict[str, str]]:
-    """What was read of a story in xx."""
-    done = run(tree, "-m", "tests.locales.third_language", str(tree / "data"), str(tree / "village"))
+def story(tree: Path) -> dict[str, dict[str, Any]]:
+    """What was read of a story in xx, and of commands, by a user whose locale is xx."""
+    environment = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "LC_ALL": "xx_XX.UTF-8", "PYTHONUTF8": "1"}
+    broken = Village.with_actions()
+    broken.baker["mood"] = "cross"
+    paths = (tree / "data", tree / "village", broken.write(tree / "broken"))
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.locales.third_language", *map(str, paths)],
+        cwd=tree,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
-    told: dict[str, dict[str, str]] = json.loads(done.stdout)
+    told: dict[str, dict[str, Any]] = json.loads(done.stdout)
     return told
 
 
-def test_every_answer_is_in_a_third_language(story: dict[str, dict[str, str]]) -> None:
+def test_every_answer_is_in_a_third_language(story: dict[str, dict[str, Any]]) -> None:
     assert all(text for text in story["read"].values())
     assert {name: left_over(text) for name, text in story["read"].items()} == {name: [] for name in story["read"]}
 
 
-def test_every_page_is_in_a_third_language(story: dict[str, dict[str, str]]) -> None:
+def test_every_page_is_in_a_third_language(story: dict[str, dict[str, Any]]) -> None:
     shown = {
         path: [word for text in Shown(page).texts for word in left_over(text)] for path, page in story["pages"].items()
     }
     assert shown == {path: [] for path in story["pages"]}
 
 
-def test_every_prompt_is_in_a_third_language(story: dict[str, dict[str, str]]) -> None:
+def test_every_prompt_is_in_a_third_language(story: dict[str, dict[str, Any]]) -> None:
     assert set(story["prompts"]) == {"speaker", "closing", "decide", "plan"}
     left = {name: set(left_over(text)) - CODE for name, text in story["prompts"].items()}
     assert left == {name: set() for name in story["prompts"]}
 
 
-def test_the_command_line_speaks_a_third_language(tree: Path, tmp_path: Path) -> None:
-    broken = Village.with_actions()
-    broken.baker["mood"] = "cross"
-    told = cli(tree, "check", str(broken.write(tmp_path)))
-    assert told.returncode == 1
-    assert left_over(told.stdout.replace("npcs/baker.yaml: mood: ", "")) == left_over(told.stderr) == []
-    assert left_over(cli(tree, "export", "--data", str(tree / "nothing")).stderr) == []
-    assert "⟦Serve the HTTP API and the pages.⟧" in cli(tree, "serve", "--help").stdout
+def test_the_command_line_speaks_a_third_language(story: dict[str, dict[str, Any]]) -> None:
+    check, export, serve = (story["commands"][name] for name in ("check", "export", "help"))
+    assert check["status"] == 1
+    assert left_over(check["out"].replace("npcs/baker.yaml: mood: ", "")) == left_over(check["err"]) == []
+    assert left_over(export["err"]) == []
+    assert "⟦Serve the HTTP API and the pages.⟧" in serve["out"]
 
 
-def test_who_speaks_without_a_model_speaks_a_third_language(tree: Path) -> None:
-    told = cli(tree, "demo", "--content", str(tree / "village"), "--language", "xx")
-    assert told.returncode == 0, told.stderr[-3000:]
+def test_who_speaks_without_a_model_speaks_a_third_language(story: dict[str, dict[str, Any]]) -> None:
+    told = story["commands"]["demo"]
+    assert told["status"] == 0, told["err"][-3000:]
     # A quotation that was cut between two sentences has lost a bracket of them.
-    whole = [line for line in told.stdout.split("\n") if line.count("⟦") == line.count("⟧")]
+    whole = [line for line in told["out"].split("\n") if line.count("⟦") == line.count("⟧")]
     spoken = [line for line in whole if line.startswith(("⟦sora⟧: ", "⟦Hanna⟧: "))]
     assert len(spoken) >= 8
     assert [left_over(line) for line in whole if left_over(line)] == []

@@ -6,11 +6,14 @@ that language.
 
 import json
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from fastapi.testclient import TestClient
 
+from service import cli
 from service.app import create_app
 from service.decision.context import MIN_BLOCKS
 from service.llm.chat import Answer, Prompt, T, TextListener
@@ -58,7 +61,19 @@ class Murmurer:
         return {"blocks": [{"starts": f"{(hour + 2 * i) % 24:02}:00", **block} for i in range(MIN_BLOCKS)]}
 
 
-def main(directory: Path, content: Path) -> None:
+def command(*arguments: str) -> dict[str, Any]:
+    """What the command ``kataribe`` says, and how it ends."""
+    sys.argv = ["kataribe", *arguments]
+    status, out, err = 0, StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            cli.main()
+        except SystemExit as left:
+            status = int(left.code or 0)
+    return {"status": status, "out": out.getvalue(), "err": err.getvalue()}
+
+
+def main(directory: Path, content: Path, broken: Path) -> None:
     """Print what was read."""
     model = Murmurer()
     settings = settings_for(directory, content, language="xx", world={"language": "xx", "decision": "model"})
@@ -78,8 +93,15 @@ def main(directory: Path, content: Path) -> None:
             path: http.get(path).text
             for path in ("/", "/login", f"/view/conversations/{talk.json()['id']}", "/view/characters/sora", "/view/x")
         }
-    print(json.dumps({"read": read, "prompts": model.asked, "pages": pages}, ensure_ascii=False))
+    commands = {
+        "check": command("check", str(broken)),
+        "export": command("export", "--data", str(directory / "nothing")),
+        "help": command("serve", "--help"),
+        "demo": command("demo", "--content", str(content), "--language", "xx"),
+    }
+    told = {"read": read, "prompts": model.asked, "pages": pages, "commands": commands}
+    print(json.dumps(told, ensure_ascii=False))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(*map(Path, sys.argv[1:]))

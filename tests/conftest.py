@@ -72,8 +72,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """A fresh, migrated database of the dialect that the test runs on (see `pytest_generate_tests`)."""
     if request.param == "postgresql":
-        server = request.getfixturevalue("postgres_server")
-        url = server.create_database(like=request.getfixturevalue("postgres_template"))
+        url = request.getfixturevalue("postgres_emptied")
     else:
         put_migrated(tmp_path / "kataribe.db")
         url = f"sqlite:///{tmp_path / 'kataribe.db'}"

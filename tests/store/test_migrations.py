@@ -11,6 +11,13 @@ from sqlmodel import SQLModel
 import service.store.tables  # noqa: F401 - fills the metadata
 from service.errors import Misconfigured
 from service.store.session import MIGRATIONS, Database
+from tests.servers.postgres import PostgresServer
+
+
+@pytest.fixture
+def postgres_emptied(postgres_server: PostgresServer, postgres_template: str) -> str:
+    """A database of its own for each test: they change its tables."""
+    return postgres_server.create_database(like=postgres_template)
 
 
 def test_the_migrations_make_exactly_the_tables_of_the_code(database: Database) -> None:

@@ -43,22 +43,26 @@ _PASSED: Mapping[Language, Sequence[str]] = {
 }
 
 
-def run(talks: int = TALKS, minutes: int = _STEP) -> dict[str, float]:
-    """All figures. At least so many talks are held, half of them in each language, `minutes` of the world a step."""
+def run(talks: int = TALKS, minutes: int = _STEP, confided: int = _CONFIDED) -> dict[str, float]:
+    """All figures. At least so many talks are held, half of them in each language, `minutes` of the world a step; first
+    each owner talks `confided` times with who may be told.
+    """
     figures = {"secrets_talks": 0, "secrets_leaked": 0, "secrets_told": 0}
     content = secretive(load_content(bundled_content()))
     for language in languages():
-        for name, count in asyncio.run(_talked(content, language, -(-talks // len(languages())), minutes)).items():
+        for name, count in asyncio.run(
+            _talked(content, language, -(-talks // len(languages())), minutes, confided)
+        ).items():
             figures[name] += count
     return {**figures, **_rumours()}
 
 
-async def _talked(content: Content, language: Language, talks: int, minutes: int) -> dict[str, int]:
+async def _talked(content: Content, language: Language, talks: int, minutes: int, confided: int) -> dict[str, int]:
     parrot = Parrot()
     with tempfile.TemporaryDirectory() as directory:
         async with house(content, Path(directory), parrot, language=language, decision="model") as lived:
             database = lived.room.database
-            await confide(lived.room, _CONFIDED)
+            await confide(lived.room, confided)
             while (held := database.read_now(lambda s: s.exec(_HELD).one())) < talks:
                 await lived.live(minutes)
             names = {one: content.name(one) for one in languages()}

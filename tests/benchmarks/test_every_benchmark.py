@@ -47,7 +47,7 @@ SMALLEST: Mapping[str, Run] = {
     "answer": answer.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
-    "secrets": lambda: secrets.run(talks=2),
+    "secrets": lambda: secrets.run(talks=2, confided=1),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

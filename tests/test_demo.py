@@ -31,7 +31,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_second_meeting_uses_the_first_and_the_memory_has_both(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], language: Language
 ) -> None:
-    settings = settings_for(tmp_path, bundled_content(), language=language)
+    settings = settings_for(tmp_path, bundled_content(), language=language, data_dir=tmp_path / "none")
     run_demo(settings, language, character_id=None, npc_id=None)
     told = capsys.readouterr().out
     assert {"en": "Rehearsal: no language model speaks here", "ja": "稽古"}[language] in told
@@ -51,7 +51,7 @@ def test_the_second_meeting_uses_the_first_and_the_memory_has_both(
     assert any(fact in answer for fact in remembered)
     assert {"en": "met twice", "ja": "会話 2 回"}[language] in answer
     assert {"en": "yesterday", "ja": "昨日"}[language] in answer
-    assert not (tmp_path / "data").exists()
+    assert not (tmp_path / "none").exists()
 
 
 def shared_words(one: str, other: str) -> set[str]:

@@ -14,7 +14,6 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import serve, settings_for, write_village
-from tests.servers.sqlite import put_migrated
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +32,6 @@ def language() -> Language:
 def app(tmp_path: Path, millbrook: Path, script: ScriptedModel, language: Language) -> FastAPI:
     """The service, with `script` speaking for everybody."""
     settings = settings_for(tmp_path, millbrook, language=language)
-    put_migrated(settings.data_dir / "kataribe.db")
     return create_app(settings, models=Models(dict.fromkeys(ROLES, script)))
 
 

@@ -20,6 +20,7 @@ from service.locales import Language
 from service.settings import Settings
 from tests.content.village import Village
 from tests.memory.answers import claim, plain, self_claim
+from tests.servers.sqlite import put_migrated
 
 Http = httpx.Client | TestClient
 """A client of the service, over the network or in process."""
@@ -80,7 +81,9 @@ def write_village(directory: Path) -> Path:
 
 
 def settings_for(directory: Path, content: Path, *, language: Language = "en", **more: Any) -> Settings:
-    """Settings of a service of its own in that directory."""
+    """Settings of a service of its own in that directory, whose database is migrated."""
+    if not (directory / "data").exists():
+        put_migrated(directory / "data" / "kataribe.db")
     values: dict[str, Any] = {
         "data_dir": directory / "data",
         "allowed_hosts": [TESTSERVER],

@@ -28,7 +28,6 @@ from tests.api.play import (
     turn,
 )
 from tests.decision.desks import decides, plans
-from tests.servers.sqlite import put_migrated
 
 PLAN = plans(("08:00", "Rests", 0, ""), ("22:00", "Sleeps", 0, ""))
 
@@ -49,7 +48,6 @@ def _events(client: TestClient, kind: str, **asked: Any) -> list[dict[str, Any]]
 def keeping(tmp_path: Path, millbrook: Path, script: ScriptedModel) -> FastAPI:
     """The service, told to keep prompts."""
     settings = settings_for(tmp_path, millbrook, keep_prompts=True)
-    put_migrated(settings.data_dir / "kataribe.db")
     return create_app(settings, models=Models(dict.fromkeys(ROLES, script)))
 
 

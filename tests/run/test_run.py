@@ -73,7 +73,10 @@ def test_a_day_is_shown_as_it_is_lived_and_summed_up(tmp_path: Path, mill: Path)
     assert "\x1b" not in done.stdout
     assert "There are 3 characters, not 9" in done.stdout
     times = re.findall(r"^(\d\d:\d\d)  ", done.stdout, re.M)
-    assert times == sorted(times, key=_since_seven)
+    passed = [_since_seven(time) for time in times]
+    while passed[-1] == 0:  # the day ends at the hour it began
+        passed.pop()
+    assert passed == sorted(passed)
     assert "money: " in done.stdout
     assert list(tmp_path.iterdir()) == []
 

@@ -269,7 +269,10 @@ def test_a_request_with_a_key_is_answered_once_and_worlds_are_apart(client: Test
     assert script.unused == 0
 
 
-IMAGE = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}]
+IMAGE: list[dict[str, Any]] = [
+    {"type": "text", "text": "Look"},
+    {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+]
 REFUSED: tuple[tuple[dict[str, Any], int, str, str | None], ...] = (
     ({"model": "npc:nobody"}, 404, "model_not_found", "model"),
     ({"model": "character:baker"}, 404, "model_not_found", "model"),

@@ -20,6 +20,7 @@ KataribeError
 │   ├── CommitmentOver            the promise is kept, broken, released or lapsed
 │   ├── NotBeside                 the two do not stand next to each other
 │   ├── NoWayThere                no open way leads there
+│   ├── ClockHeld                 a conversation holds the world's clock
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
 │   ├── NotYourTurn               it is not for the human to speak now
@@ -254,6 +255,12 @@ class WorldMoves(Conflict):
     """Facts: `now`, `until`."""
 
     slug = "world-moves"
+
+
+class ClockHeld(Conflict):
+    """Facts: `conversation_id`."""
+
+    slug = "clock-held"
 
 
 class WorldStopped(Conflict):

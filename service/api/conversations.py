@@ -240,10 +240,18 @@ def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerS
     if body.goal is not None or body.success_criteria is not None:
         raise Invalid(field="body.goal", reason=Phrase("answers.invalid_fields.goal_of_player"))
     most = body.max_turns or deps.conversation.settings.max_turns_with_player
-    return PlayerStart(player_id=player_id, partner_id=partner_id, max_turns=most, told=_told(body))
+    return PlayerStart(
+        player_id=player_id,
+        partner_id=partner_id,
+        max_turns=most,
+        holds_clock=body.clock == "hold",
+        told=_told(body),
+    )
 
 
 def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
+    if body.clock == "hold":
+        raise Invalid(field="body.clock", reason=Phrase("answers.invalid_fields.hold_without_player"))
     if body.character_id is None or body.player_id is not None:
         raise Invalid(field="body.character_id", reason=Phrase("answers.invalid_fields.one_character"))
     if (body.goal is None) != (body.success_criteria is None):

@@ -62,6 +62,9 @@ class StartIn(In):
         default=None, description="id of the character that begins the talk; of no use with a player"
     )
     player_id: Slug | None = Field(default=None, description="id of the player that begins the talk, in mode player")
+    clock: Literal["goes_on", "hold"] = Field(
+        default="goes_on", description="in mode player; hold: the world's clock stands until the talk is over"
+    )
     partner_id: Slug | None = Field(default=None, description="whom it talks to: an NPC, or another character")
     npc_id: Slug | None = Field(default=None, description="an older name of `partner_id`")
     goal: Text | None = Field(

@@ -43,7 +43,7 @@ class Start:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
     """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
-    chat client's, see ConversationRow. `told`: see `Start`.
+    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `told`: see `Start`.
     """
 
     player_id: str
@@ -52,6 +52,7 @@ class PlayerStart:
     place_waived: bool = False
     chat_idle_minutes: float | None = None
     told: tuple[str, ...] = ()
+    holds_clock: bool = False
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -116,6 +117,7 @@ def start_with_player(
         engaged=engaged,
         human=player.id,
         chat_idle_minutes=wanted.chat_idle_minutes,
+        holds_clock=wanted.holds_clock,
     )
 
 
@@ -164,6 +166,7 @@ def _insert(
     engaged: Collection[str],
     human: str | None = None,
     chat_idle_minutes: float | None = None,
+    holds_clock: bool = False,
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     pair = (wanted.character_id, wanted.partner_id)
@@ -180,6 +183,7 @@ def _insert(
         goal_given=wanted.goal is not None,
         max_turns=wanted.max_turns,
         chat_idle_minutes=chat_idle_minutes,
+        holds_clock=holds_clock,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},

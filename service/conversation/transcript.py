@@ -233,7 +233,7 @@ def commit_turn(
     is_due = row.phase == Phase.RUNNING and row.awaits is None
     if is_due:  # before the row is changed, so that what is changed is written once
         turn.at = then.now
-        insert_rows(session, [turn, *prompts])
+        insert_rows(session, [turn, *(prompts if turn.turn == 0 else _not_kept(session, prompts))])
     pay(session, row, then.day, role, usage)
     if not is_due:
         return None
@@ -241,6 +241,12 @@ def commit_turn(
     if goal is not None:
         row.goal, row.success_criteria = goal
     return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then))
+
+
+def _not_kept(session: Session, prompts: Sequence[PromptRow]) -> list[PromptRow]:
+    """Those that the store has no row of: who was stopped after its turn was committed brings them again."""
+    keys = [(row.world_id, row.conversation_id, row.person_id) for row in prompts]
+    return [row for row, key in zip(prompts, keys, strict=True) if session.get(PromptRow, key) is None]
 
 
 def commit_words(

@@ -16,6 +16,7 @@ from service.people.whereabouts import move, segment_of
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free, require_not_talking
 from service.runtime.publish import Why, fall_asleep, publish
+from service.runtime.world_clock import cancel_orders
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import Slept
 from service.store.events import note, retract
@@ -79,7 +80,8 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
 def talk_with_player(
     session: Session, world_session: WorldSession, wanted: PlayerStart, models: dict[Role, str]
 ) -> ConversationRow:
-    """Let a player talk to somebody, who stands still until they are done; the caller commits.
+    """Let a player talk to somebody, who stands still until they are done; the caller commits. Where it holds the
+    clock, the world goes no farther now.
 
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
@@ -87,6 +89,8 @@ def talk_with_player(
     if not wanted.place_waived:
         require_not_talking(world_session, wanted.partner_id)
     row = start_with_player(session, world_session.world, wanted, models)
+    if wanted.holds_clock:
+        cancel_orders(session, row.world_id)
     if wanted.partner_id in world_session.world.cast.characters and not wanted.place_waived:
         _hold(session, world_session, wanted.partner_id)
     return row

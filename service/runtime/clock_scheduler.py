@@ -18,13 +18,13 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
 from sqlmodel import Session, col, select
 
-from service.errors import Invalid, WorldStopped
+from service.errors import ClockHeld, Invalid, WorldStopped
 from service.locales import Phrase
 from service.runtime.tasks import cancel
-from service.runtime.world_clock import asks_models, stop_for_budget
+from service.runtime.world_clock import HOLDS_CLOCK, asks_models, stop_for_budget
 from service.runtime.world_lease import claim_clock, holds_clock, release_clocks
 from service.runtime.world_runner import WorldRunner
-from service.store.tables import WorldRow
+from service.store.tables import ConversationRow, WorldRow
 from world.time import WorldTime
 
 Mode = Literal["manual", "running"]
@@ -251,7 +251,7 @@ class ClockScheduler:
         try:
             await self._go_on(row, ticks)
             clock.failures, clock.rests_until = 0, 0.0
-        except WorldStopped:
+        except (WorldStopped, ClockHeld):
             return  # by a client
         except Exception:  # noqa: BLE001 - the clock goes on when the store, or whatever it was, is back
             clock.failures += 1
@@ -271,5 +271,6 @@ class ClockScheduler:
 
 
 def _running(session: Session) -> list[WorldRow]:
-    query = select(WorldRow).where(WorldRow.clock_mode == "running")
+    held = select(ConversationRow.id).where(ConversationRow.world_id == WorldRow.id, *HOLDS_CLOCK)
+    query = select(WorldRow).where(WorldRow.clock_mode == "running", ~held.exists())
     return list(session.exec(query.order_by(col(WorldRow.id))))

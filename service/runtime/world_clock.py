@@ -5,9 +5,9 @@ Whoever finds a world short of where it was told to go goes on.
 
 from dataclasses import dataclass
 
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
-from service.errors import Invalid, TickTooLong
+from service.errors import ClockHeld, Invalid, TickTooLong
 from service.locales import Phrase
 from service.memory.mid_term import tell_expired
 from service.people.commitments import pass_time
@@ -15,10 +15,14 @@ from service.people.worlds import WorldRepository, WorldView
 from service.runtime.world_session import how_of
 from service.store.event_kinds import ClockStopped, DayBegan, Stopped
 from service.store.events import flush_due, last_event, note, schedule_event
-from service.store.tables import PersonRow, WorldRow
+from service.store.phase import Phase
+from service.store.tables import ConversationRow, PersonRow, WorldRow
 from world.time import LATEST, MINUTES_PER_DAY, WorldTime, day_of, iso
 
 LEAP_DAYS = 31
+
+HOLDS_CLOCK = (col(ConversationRow.holds_clock), col(ConversationRow.phase) == Phase.RUNNING)
+"""Conversations for which their world's clock stands."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,11 +38,15 @@ def order_ticks(session: Session, worlds: WorldRepository, world_id: str, ticks:
     """The world is to go on by `ticks`; the caller commits.
 
     Raises:
+        ClockHeld: a conversation holds the clock.
         TickTooLong: more is ordered than may be lived at once.
         Invalid: the calendar ends before.
     """
     settings = worlds.open(session, world_id, lock=True).settings
     row = session.get_one(WorldRow, world_id)
+    holder = session.exec(select(ConversationRow.id).where(ConversationRow.world_id == world_id, *HOLDS_CLOCK)).first()
+    if holder is not None:
+        raise ClockHeld(conversation_id=holder)
     before = WorldTime(max(row.now, row.target or row.now))
     after = WorldTime(before + ticks * settings.tick_minutes)
     if after - row.now > settings.max_tick_minutes:

@@ -203,8 +203,8 @@ class ConversationRow(SQLModel, table=True):
     on it. `awaits`: the person whose words a human is to find next (None: nobody waits for a human); silence
     ends it at `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often
     somebody set about its next turn. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
-    conversation/chat.py): so long may its user be silent.
-    `told` is what the game said was going on when it began, line by line.
+    conversation/chat.py): so long may its user be silent. `holds_clock`: the world's clock stands while it
+    runs. `told` is what the game said was going on when it began, line by line.
     """
 
     __tablename__ = "conversations"
@@ -241,6 +241,7 @@ class ConversationRow(SQLModel, table=True):
     attempts: int = 0
     chat_idle_minutes: float | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    holds_clock: bool = False
     runner: str | None = None
     lease_until: float = 0.0
 

@@ -1,5 +1,6 @@
 """Owns the tests of a player who speaks over HTTP."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from service.conversation.human import WORDS_MAX
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.conftest import Connect
-from tests.api.play import problem, settings_for
+from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
 
@@ -117,3 +118,22 @@ def test_without_a_model_too_somebody_remembers_what_a_player_told(
         assert "tell me" not in answer
         others = client.get("/people/hermit/memory/search", params={"query": WORDS[language][1]}).json()
         assert not others["found"]
+
+
+def test_the_clock_stands_while_a_player_talks_who_holds_it(connect: Connect, script: ScriptedModel) -> None:
+    client = connect()
+    script.enqueue(replies(FAMILY), extraction("Ken asked the baker of the family."))
+    client.put("/people/ken", json={"kind": "player", "name": "Ken"})
+    client.put("/world/clock", json={"mode": "running", "speed": 600, "pace": "exact"})
+    conversation_id = client.post("/conversations/start", json={**START, "clock": "hold"}).json()["id"]
+    stood = client.get("/world").json()["now"]
+    problem(client.post("/world/tick", json={"ticks": 1}), 409, "clock-held")
+    say(client, conversation_id, HELLO)
+    time.sleep(0.5)  # at this speed five world minutes
+    assert client.get("/world").json()["now"] == stood
+    client.post(f"/conversations/{conversation_id}/end")
+    until = time.monotonic() + 20
+    while client.get("/world").json()["now"] == stood:
+        assert time.monotonic() < until, "the clock goes on"
+        time.sleep(0.05)
+    problem(client.post("/conversations/start", json={**TALK, "clock": "hold"}), 422, "invalid")

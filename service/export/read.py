@@ -1,5 +1,6 @@
 """Owns how the lines of an export become a world that can be looked at as the first one could."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +11,31 @@ from sqlalchemy import insert
 from sqlmodel import Session, select
 
 from service.content.fields import Flag
+from service.content.made import read_made
+from service.errors import ProfileWrong
 from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
-from service.export.record import EVENT_LINES, FORMAT, ConversationLine, EventLine, Header, parsed, require_ids
+from service.export.record import (
+    EVENT_LINES,
+    FORMAT,
+    ConversationLine,
+    EventLine,
+    Header,
+    PersonLine,
+    parsed,
+    require_ids,
+)
 from service.export.write import ROWS
 from service.locales import Phrase
 from service.memory.revision import next_epoch
 from service.memory.store import Group
+from service.people.worlds import count_people_revision
 from service.store.event_kinds import FlagsSet
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationRow,
     EventRow,
     LifeRow,
+    MadePersonRow,
     MovementRow,
     ParticipantRow,
     SummaryRow,
@@ -87,6 +101,9 @@ class _Reader:
         for raw in lines:
             self._line += 1
             line = _read_line(raw)
+            if isinstance(line, PersonLine):
+                self._make(line)
+                continue
             at = line.at if isinstance(line, EventLine) else line.over_at
             if not header.since <= at <= header.until:
                 raise Unreadable(Phrase("export.not_within"))
@@ -120,6 +137,22 @@ class _Reader:
         self._session.add(row)
         self._session.flush()
         return header
+
+    def _make(self, line: PersonLine) -> None:
+        try:
+            made = read_made(line.id, json.dumps({**line.profile, "kind": line.kind}).encode())
+        except ProfileWrong as exc:
+            raise Unreadable(exc.found[0].reason) from exc
+        self._session.merge(
+            MadePersonRow(
+                world_id=self._world_id,
+                person_id=made.id,
+                kind=made.kind,
+                profile=made.profile,
+                removed=line.removed,
+            )
+        )
+        count_people_revision(self._session, self._world_id)
 
     def _keep(self, line: EventLine) -> None:
         self._told += 1
@@ -178,9 +211,11 @@ class _Reader:
         self._people.update(summary.character_id for summary in line.summaries)
 
 
-def _read_line(raw: bytes) -> EventLine | ConversationLine:
+def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine:
     record = parsed(raw)
     match record:
+        case {"type": "person"}:
+            return PersonLine.model_validate(record)
         case {"type": "conversation"}:
             return ConversationLine.model_validate(record)
         case {"type": "event", "kind": str(kind)} if kind in EVENT_LINES:
@@ -188,7 +223,7 @@ def _read_line(raw: bytes) -> EventLine | ConversationLine:
             return EVENT_LINES[kind].model_validate(record)
         case {"type": "event"}:
             raise Unreadable(Phrase("export.kind", kind=record.get("kind"), known=", ".join(EVENT_LINES)))
-    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation"))
+    raise Unreadable(Phrase("export.type", type=record.get("type"), known="event, conversation, person"))
 
 
 def _times(line: ConversationLine) -> dict[str, int | None]:

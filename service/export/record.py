@@ -1,8 +1,9 @@
 """Owns the lines of an export. One JSON object a line, each with its `type`; times are world times,
 ``2026-04-01T07:30``.
 
-The first line is the `Header`; then an `EventLine` for everything that happened, in the order of the world's log, and a
-`ConversationLine` for every conversation, where it was closed.
+The first line is the `Header`; then a `PersonLine` for everybody who was made at run time, an `EventLine` for
+everything that happened, in the order of the world's log, and a `ConversationLine` for every conversation, where it was
+closed.
 """
 
 import json
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from service.content.fields import refusal
 from service.content.problem import Key
+from service.content.profile import PersonKind
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase
 from service.store.event_kinds import Payload, for_every_kind
@@ -80,6 +82,16 @@ class Header(_Line):
     language: Language
     since: Minute = Field(alias="from")
     until: Minute = Field(alias="to")
+
+
+class PersonLine(_Line):
+    """Somebody who was made at run time: `profile` is as it was given. `removed`: it is not there any more."""
+
+    type: Literal["person"] = "person"
+    id: Id
+    kind: PersonKind
+    profile: dict[str, Any]
+    removed: bool
 
 
 class EventLine(_Line):

@@ -1,5 +1,6 @@
 """Owns how the story of a world is read from the store as lines, a few rows at a time."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,8 +12,9 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
 from service.export.problem import NoSuchWorld, NothingThen
-from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, SummaryLine, TurnLine
+from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, PersonLine, SummaryLine, TurnLine
 from service.locales import Language, languages
+from service.people.worlds import made_people
 from service.store.event_kinds import payload_of
 from service.store.phase import ClockPolicy, Phase
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
@@ -35,7 +37,8 @@ class Span:
 def story(
     session: Session, world_id: str, names: Mapping[Language, str], span: Span, *, place: str
 ) -> Iterator[BaseModel]:
-    """The header, then events and conversations as they happened; a conversation stands where it was closed.
+    """The header, who was made at run time, then events and conversations as they happened; a conversation stands where
+    it was closed.
 
     What the world has worked out ahead of its clock, and conversations that are not over, are left out. `names`: what
     the world is called; `place` names the store for people.
@@ -59,6 +62,9 @@ def story(
     language = world.language if world.language in languages() else "en"
     lived: dict[str, Any] = {"from": since, "to": min(before, world.now)}
     yield Header.model_construct(world_id=world_id, name=names[language], language=language, **lived)
+    for made in made_people(session, world_id):
+        profile = json.loads(made.profile)
+        yield PersonLine(id=made.id, kind=made.kind, profile=profile, removed=made.removed)
     yield from _merged(_events(session, world_id, since, before), _conversations(session, world, since, before))
 
 

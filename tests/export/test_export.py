@@ -13,12 +13,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlmodel import Session, func, select
 
+from service.content.files import bundled_content
+from service.content.load import load_content
 from service.errors import Misconfigured
 from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.write import Span
 from service.locales import Language
-from service.settings import Settings
+from service.people.worlds import WorldRepository
+from service.settings import Settings, WorldSettings
 from service.store.lock import DataLock
 from service.store.phase import ClockPolicy
 from service.store.session import Database
@@ -418,6 +421,40 @@ def test_a_conversation_that_is_none_is_told(
         import_from(settings, "other", write(tmp_path, header, {**talk, **spoilt}))
     assert en in bad.value.sentence("en")
     assert is_unknown(settings, "other")
+
+
+MIKA: dict[str, Any] = {
+    "type": "person",
+    "id": "mika",
+    "kind": "player",
+    "profile": {"name": {"en": "Mika", "ja": "ミカ"}},
+    "removed": False,
+}
+
+
+def test_who_was_made_at_run_time_goes_along(settings: Settings, tmp_path: Path) -> None:
+    header, *lines = told(settings)
+    people = [MIKA, {**MIKA, "id": "nils", "removed": True}]
+    import_from(settings, "other", write(tmp_path, header, *people, *lines))
+    assert told(settings, "other")[1:3] == people
+    worlds = WorldRepository(load_content(bundled_content()), WorldSettings())
+    database = at(settings.data_dir)
+    cast = database.read_now(lambda s: worlds.open(s, "other")).cast
+    database.close()
+    assert (cast.player("mika").name, cast.removed) == ("ミカ", {"nils": "ミカ"})
+
+
+def test_a_person_that_is_none_is_told(settings: Settings, tmp_path: Path) -> None:
+    header, *_ = told(settings)
+    for spoilt, en in (
+        ({"profile": {"nmae": "x"}}, 'did you mean "name"'),
+        ({"kind": "ghost"}, "kind"),
+        ({"id": "a/b"}, "id"),
+    ):
+        with pytest.raises(BadLine, match="line 2") as bad:
+            import_from(settings, "other", write(tmp_path, header, {**MIKA, **spoilt}))
+        assert en in bad.value.sentence("en")
+        assert is_unknown(settings, "other")
 
 
 def is_unknown(settings: Settings, world_id: str) -> bool:

@@ -101,6 +101,10 @@ function spot(position, nodes) {
 
 function show(layer, drawn, nodes, all, chosen, onCharacter) {
   const crowd = new Map();
+  const here = new Set(all.map((person) => person.id));
+  for (const [id, node] of drawn) {
+    if (!here.has(id)) (node.remove(), drawn.delete(id));
+  }
   for (const person of all) {
     const at = spot(person.position, nodes);
     if (!at) {

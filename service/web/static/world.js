@@ -187,7 +187,12 @@ function turnTo(mapId) {
 const rows = new Map();
 
 function showPeople() {
-  for (const one of now.people) {
+  const listed = now.people.filter((one) => one.kind !== "player");
+  const here = new Set(listed.map((one) => one.id));
+  for (const [id, { item }] of rows) {
+    if (!here.has(id)) (item.remove(), rows.delete(id));
+  }
+  for (const one of listed) {
     if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : npcRow(one));
     const { item, place, talk, needs } = rows.get(one.id);
     if (!item.isConnected) $(one.kind === "character" ? "characters" : "npcs").append(item);
@@ -249,7 +254,8 @@ async function showActions() {
   const { beside } = await api(`/characters/${one.id}`).catch((error) => (complain(error), { beside: [] }));
   if (now.chosen !== one.id) return;
   const options = now.people
-    .filter((other) => other.id !== one.id && (other.kind === "npc" || beside.includes(other.id)))
+    .filter((other) => other.id !== one.id && other.kind !== "player"
+      && (other.kind === "npc" || beside.includes(other.id)))
     .map((npc) => ({ id: npc.id, near: beside.includes(npc.id), name: npc.name }))
     .sort((a, b) => Number(b.near) - Number(a.near));
   const words = JSON.stringify(options);

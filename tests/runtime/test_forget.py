@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from service.conversation.engine import Engine
 from service.errors import Busy, WorldInUse
 from service.llm.scripted import ScriptedModel
 from service.runtime.forget import forget_character, forget_world
+from service.runtime.made_people import place_person, remove_person
 from service.store.phase import Phase
 from service.store.tables import ConversationRow
 from tests.conversation.talks import rows, talk
@@ -60,6 +62,28 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     assert thought == {("other", "aoi"), ("other", "npc_taro")}, "nor does Taro think anything of it any more"
     for name in ("self_facts", "movements", "usage", "notices"):
         assert after[name] == before[name]
+
+
+def test_who_is_removed_everywhere_leaves_nothing_but_that_it_was_removed(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    command(room, lambda s, session: place_person(s, session, "mika", "quay_west"))
+    before = snapshot(room)
+
+    def naming(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+        found = {name: [row for row in some if "mika" in str(row).lower()] for name, some in rows.items()}
+        return {name: some for name, some in found.items() if some}
+
+    assert naming(of_world(before, "main")).keys() == {"events", "lives", "made_people", "movements"}
+    command(room, lambda s, session: remove_person(s, room.worlds, room.memory, session, "mika", everywhere={}))
+    after = snapshot(room)
+    left = naming(of_world(after, "main"))
+    assert [row["kind"] for row in left.pop("events")] == ["person_removed"]
+    assert left == {}
+    assert of_world(after, "other") == of_world(before, "other")
+    others = [row for row in of_world(before, "main")["events"] if row["person_id"] != "mika"]
+    assert of_world(after, "main")["events"][:-1] == others
 
 
 def test_a_memory_outside_the_database_is_asked_to_forget(

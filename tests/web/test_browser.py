@@ -492,6 +492,24 @@ def test_events_are_chosen_by_kind_and_person(chromium_browser: Browser, tmp_pat
         expect(page.locator("#events time")).to_have_count(0)
 
 
+def test_the_map_shows_who_comes_and_goes(chromium_browser: Browser, tmp_path: Path) -> None:
+    sumi = {"kind": "npc", "name": "Sumi", "personality": "Quiet.", "node_id": "quay_west"}
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
+        with httpx.Client(base_url=address, trust_env=False) as client:
+            client.put("/people/mika", json={"kind": "player", "name": "Mika"}).raise_for_status()
+            client.put("/people/mika/position", json={"node_id": "quay_pier"}).raise_for_status()
+            client.put("/people/sumi", json=sumi).raise_for_status()
+            page.goto(address)
+            expect(page.locator("#map .figure.player .name")).to_have_text("Mika")
+            expect(page.locator("#npcs")).to_contain_text("Sumi")
+            expect(page.locator("#npcs")).not_to_contain_text("Mika")
+            client.put("/people/mika/position", json={"node_id": None}).raise_for_status()
+            client.delete("/people/sumi").raise_for_status()
+        page.locator("#ticks button").first.click()
+        expect(page.locator("#map .figure.player")).to_have_count(0)
+        expect(page.locator("#npcs")).not_to_contain_text("Sumi")
+
+
 def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, tmp_path: Path) -> None:
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
         meet(page, address)

@@ -24,10 +24,13 @@ from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
+from service.store.client_events import tell_clients
+from service.store.event_kinds import Forgot
 from service.store.events import events_after
 from service.store.idempotency import Once, once
 from service.store.tables import ConversationKey, DecisionRow, EventRow
 from tests.conversation.talks import meet, rows, says, talk_of_family
+from world.time import WorldTime
 
 TABLES: dict[str, type[SQLModel]] = {
     str(table.__tablename__): table
@@ -103,6 +106,8 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         conversation_id = meet(room, character_id=character_id, world_id=world_id)
         asyncio.run(Engine(room).converse(ConversationKey(world_id, conversation_id)))
         asyncio.run(close(room, ConversationKey(world_id, conversation_id)))
+        key = ConversationKey(world_id, conversation_id)
+        room.database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [Forgot()]))  # noqa: B023 - run here
     for world_id in ("main", "other"):
         command(
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id

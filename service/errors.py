@@ -18,6 +18,7 @@ KataribeError
 │   ├── Authored                  a person of the content is changed in its file
 │   ├── Busy                      somebody talks already
 │   ├── CommitmentOver            the promise is kept, broken, released or lapsed
+│   ├── ActionOver                what was asked of the game is done, failed or too late already
 │   ├── NotBeside                 the two do not stand next to each other
 │   ├── NoWayThere                no open way leads there
 │   ├── ClockHeld                 a conversation holds the world's clock
@@ -201,6 +202,12 @@ class CommitmentOver(Conflict):
     """Facts: `id`, `state`."""
 
     slug = "commitment-over"
+
+
+class ActionOver(Conflict):
+    """Facts: `call_id`, `state` (a CallState)."""
+
+    slug = "action-over"
 
 
 class NotBeside(Conflict):

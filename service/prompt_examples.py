@@ -4,10 +4,13 @@ anything.
 
 from typing import Any
 
+from pydantic import create_model
+
+from service.content.game_actions import GameAction
 from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
 from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext, Questions
-from service.conversation.context import Goal, LastMeeting, Line, PromptContext
+from service.conversation.context import Goal, LastMeeting, Line, Outcome, PromptContext
 from service.decision.context import (
     DecisionContext,
     Offer,
@@ -23,6 +26,7 @@ from service.memory.extraction import ClosingContext, KnownFact, Participant, Sp
 from service.memory.reflect import Evidence, ReflectionContext
 from service.people.attitude import STRANGERS, Attitude
 from service.people.needs import FeltNeed
+from service.store.phase import CallState
 from world.option import Option
 from world.places import ALWAYS_OPEN
 from world.time import WorldTime
@@ -59,6 +63,20 @@ def _context(**told: Any) -> PromptContext:
     return PromptContext(**{**common, **told})
 
 
+_WAVE = GameAction(
+    id="wave",
+    description="wave a hand",
+    arguments=create_model("wave"),
+    who=frozenset(),
+    affinity=None,
+    item="",
+    nodes=frozenset(),
+    maps=frozenset(),
+    confirm=False,
+    cooldown_minutes=0,
+    await_result=False,
+)
+
 _FULL: dict[str, Any] = {
     "notices": ("A feast.",),
     "told": ("Rain.",),
@@ -82,6 +100,9 @@ _FULL: dict[str, Any] = {
     "lines": _SAID,
     "clock": "7:30",
     "news": ("A feast.",),
+    "actions": (_WAVE,),
+    "can_do": (_WAVE,),
+    "outcomes": tuple(Outcome(what="wave", state=state, message="Seen.") for state in CallState),
 }
 _GOAL = Goal(goal="Ask after the boat", success_criteria="Any news")
 _WAKING: dict[str, Any] = {"language": _LANGUAGE, "now": "7:05", "at": "07:05", "place": "Square"}

@@ -142,7 +142,8 @@ class WorldSettings(BaseModel):
     at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
     promise to it. `reflection`: people think over what they lived through, by one call of the closing's model a night.
     `silence_minutes` (of the machine) and `silence_world_minutes`: a human who says nothing for so long has left the
-    conversation; 0: never.
+    conversation; 0: never. `action_seconds` (of the machine): what is asked of the game and not answered for so long
+    has come to nothing.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -158,6 +159,7 @@ class WorldSettings(BaseModel):
     reflection: bool = True
     silence_minutes: float = Field(default=15, ge=0)
     silence_world_minutes: int = Field(default=240, ge=0)
+    action_seconds: float = Field(default=30, gt=0)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

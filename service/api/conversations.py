@@ -246,6 +246,7 @@ def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerS
         max_turns=most,
         holds_clock=body.clock == "hold",
         told=_told(body),
+        actions=_actions(body),
     )
 
 
@@ -266,11 +267,16 @@ def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
         goal=goal,
         max_turns=body.max_turns or deps.conversation.settings.max_turns,
         told=_told(body),
+        actions=_actions(body),
     )
 
 
 def _told(body: StartIn) -> tuple[str, ...]:
     return body.context.told if body.context else ()
+
+
+def _actions(body: StartIn) -> tuple[str, ...] | None:
+    return None if body.actions is None else tuple(body.actions)
 
 
 async def _answer(

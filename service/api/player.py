@@ -10,7 +10,18 @@ from service.api.conversations import Wait
 from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
 from service.api.problem import describe
-from service.api.schemas import ConversationDetail, InterruptIn, PlaybackIn, SaidOut, SayIn, SpeakerIn, TurnOut
+from service.api.schemas import (
+    ActionCallOut,
+    ActionResultIn,
+    ConversationDetail,
+    InterruptIn,
+    PlaybackIn,
+    SaidOut,
+    SayIn,
+    SpeakerIn,
+    TurnOut,
+)
+from service.conversation.action_results import Result, settle
 from service.conversation.human import Heard, Words, hand_over, interrupt, keep_listening, say
 from service.conversation.stream import Ended, Listener, Said, Stopped, Stored
 from service.store.phase import Phase, Speaker
@@ -34,6 +45,11 @@ _HEARD: dict[str, Example] = {
 
 _PLAYED: dict[str, Example] = {
     "still playing": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0"}},
+}
+
+_RESULTS: dict[str, Example] = {
+    "done": {"value": {"ok": True}},
+    "not done": {"value": {"ok": False, "message": "The door is bolted from inside."}},
 }
 
 _SPEAKERS: dict[str, Example] = {"a character": {"value": {"person_id": "aoi"}}}
@@ -70,7 +86,8 @@ async def say_in_conversation(
             response.status_code = 200
     detail = await views.read_conversation(deps, world_id, conversation_id)
     answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
-    return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, conversation=detail)
+    action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
+    return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
 
 
 @router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
@@ -123,6 +140,29 @@ async def hand_back_speaker(
 ) -> ConversationDetail:
     """From now on a model speaks for that person again."""
     return await _speaks(deps, ConversationKey(world_id, conversation_id), body.person_id, Speaker.MODEL)
+
+
+@router.post(
+    "/{conversation_id}/actions/{call_id}/result", response_model=ActionCallOut, responses=describe(400, 404, 409)
+)
+async def say_what_became_of_action(
+    conversation_id: Slug,
+    call_id: Slug,
+    body: Annotated[ActionResultIn, Body(openapi_examples=_RESULTS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> ActionCallOut:
+    """Say whether the game has done what a speaker asked of it: once, before the deadline.
+
+    The speaker is told before its next words, and only what is done is remembered. What nobody says anything of has
+    come to nothing.
+    """
+    key = ConversationKey(world_id, conversation_id)
+    result = Result(ok=body.ok, message=body.message)
+    call = await deps.conversation.database.write(lambda s: settle(s, deps.conversation.worlds, key, call_id, result))
+    deps.conversation.stream.tell(key, Stored())
+    deps.runner.carry_on(key)
+    return ActionCallOut.of(call)
 
 
 async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, speaker: Speaker) -> ConversationDetail:

@@ -3,17 +3,18 @@
 import json
 from typing import TYPE_CHECKING, Annotated, Literal, Self, Union, get_args
 
-from pydantic import BeforeValidator, Field, computed_field, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
 from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out, Slug, Text, Whole, WorldTimeText
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
+from service.conversation.action_results import MESSAGE_MAX
 from service.conversation.human import WORDS_MAX
 from service.locales import Language
 from service.memory.extraction import Mode
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
-from service.store.phase import EndReason, Phase
+from service.store.phase import CallState, EndReason, Phase
 
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
 Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
@@ -82,6 +83,23 @@ class StartIn(In):
         description="after so many turns the talk ends at the latest; left out: as the service's settings say",
     )
     context: ContextIn | None = Field(default=None, description="what is going on when they begin to talk")
+    actions: Annotated[list[Slug], Field(max_length=50)] | None = Field(
+        default=None,
+        description="ids of `gameActions` that people may ask for in this talk, where a human speaks; left out: all "
+        "that the content allows",
+    )
+
+
+class ActionResultIn(In):
+    """What became of something that a speaker asked of the game."""
+
+    ok: bool = Field(strict=True, description="true: it is done, and will be remembered; false: it did not happen")
+    message: str = Field(
+        default="",
+        max_length=MESSAGE_MAX,
+        description="a word about it, which the speaker is told",
+        examples=["The door is bolted from inside."],
+    )
 
 
 class SayIn(In):
@@ -398,11 +416,32 @@ class PromptOut(Out):
     messages: list[MessageOut] = Field(description="the messages in the order in which they were sent")
 
 
+class ActionCallOut(Out):
+    """Something that a speaker asked of the game."""
+
+    id: str = Field(description="by which the game says what became of it")
+    turn: int = Field(description="the turn with which it was asked, from 0")
+    person_id: str = Field(description="id of the speaker")
+    action_id: str = Field(description="id of the action, of `gameActions` in actions.json")
+    args: dict[str, JsonValue] = Field(description="its arguments, in the form that actions.json says")
+    words: str = Field(description="what it is, in the talk's language")
+    state: CallState = Field(description="requested: the game has still to say what became of it")
+    reason: Literal["client", "not_offered", "arguments"] | None = Field(
+        description="why it failed: the game said so, it may not be asked now, or its arguments do not fit; null: it "
+        "did not fail"
+    )
+    why: str = Field(description="what is wrong with the arguments; empty: nothing")
+    message: str = Field(description="the game's own word about it")
+    awaited: bool = Field(description="the answer to what is said next waits for the game's word")
+    deadline: float = Field(description="until when the game may say so: seconds since 1970, by the machine's clock")
+
+
 class SaidOut(Out):
     """What a human said, and what was answered."""
 
     turn: TurnOut = Field(description="the human's turn")
     answer: TurnOut | None = Field(description="the answer, with wait=true; null: there is none yet, or it is over")
+    action: ActionCallOut | None = Field(description="what the game is asked with the answer; null: nothing")
     conversation: ConversationOut = Field(description="the conversation as it stands")
 
 
@@ -410,6 +449,7 @@ class ConversationDetail(ConversationOut):
     """A conversation with its turns and, once closed, what it changed."""
 
     turns: list[TurnOut] = Field(description="all that was said so far, in order")
+    actions: list[ActionCallOut] = Field(description="what was asked of the game so far, in order")
     changes: ChangesOut | None = Field(description="what it has changed; null: it is not closed yet")
 
 

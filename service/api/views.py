@@ -16,6 +16,7 @@ from service.api.schemas import (
     PositionOut,
     TodayOut,
 )
+from service.conversation.game_actions import calls_in
 from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid
 from service.locales import Phrase
@@ -53,7 +54,9 @@ async def read_conversation(deps: ApiDependencies, world_id: str, conversation_i
     def work(session: Session, world: WorldView) -> ConversationDetail:
         row = conversation_of(session, world.id, conversation_id)
         turns = turns_of(session, row.key)
-        return ConversationDetail.of(row, **_of_conversation(row, world), turns=turns, changes=row.changes or None)
+        asked = calls_in(session, row.key)
+        told = {"turns": turns, "actions": asked, "changes": row.changes or None}
+        return ConversationDetail.of(row, **_of_conversation(row, world), **told)
 
     return await deps.read(world_id, work)
 

@@ -16,6 +16,7 @@ from service.content.fields import (
     Text,
     refusal,
 )
+from service.content.game_actions import GameActionEntry
 from service.locales import Language
 from world.actions import BUILT_IN, ActionDef, Between, Catalogue, Where
 from world.needs import Need, Needs
@@ -117,6 +118,11 @@ class ActionsFile(ContentModel):
     needs: ListOf[NeedEntry] = Field(description="what a character has more or less of / キャラクターの欲求")
     talk: TalkEntry = Field(default=TalkEntry(), description="what talking does to needs / 会話が欲求に及ぼす効果")
     actions: NonEmpty[ActionEntry] = Field(description="what a character can do / キャラクターにできること")
+    game_actions: ListOf[GameActionEntry] = Field(
+        default=(),
+        description="what people may ask of the game while they talk with a player / "
+        "プレイヤーと話す人物がゲームに頼めること",
+    )
 
 
 def catalogue(file: ActionsFile, language: Language) -> Catalogue:

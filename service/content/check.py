@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from service.content.actions import ActionsFile
-from service.content.check_actions import check_actions, check_plans, check_tags
+from service.content.check_actions import check_actions, check_game_actions, check_plans, check_tags
 from service.content.connectivity import check_connectivity
 from service.content.fields import ContentModel
 from service.content.files import (
@@ -178,6 +178,7 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         if content.own_actions:
             yield from check_actions(actions)
             yield from check_tags(actions, maps) if maps is not None else ()
+            yield from check_game_actions(actions, maps, npcs if content.all_people else None, characters)
         yield from check_plans(characters, actions, maps)
 
 

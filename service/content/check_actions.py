@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from service.content.actions import ActionEntry, ActionsFile, NeedEntry
 from service.content.files import ACTIONS_FILE
+from service.content.game_actions import ArgumentEntry, GameActionEntry
 from service.content.maps import FacilityEntry, MapsFile
 from service.content.persons import CharacterFile
 from service.content.problem import ContentProblem, Key, hint, listed, problem, quote
-from service.content.references import Characters, declared_once, entries, unknown
+from service.content.references import Characters, Npcs, declared_once, entries, unknown
 from world.actions import Where
 
 Needs = Mapping[str, NeedEntry]
 """Needs by their ids."""
+_KINDS = frozenset({"npc", "character"})
+"""Who may ask something of the game, beside the ids of people."""
 
 
 def check_actions(actions: ActionsFile) -> Iterator[ContentProblem]:
@@ -95,6 +98,52 @@ def check_tags(actions: ActionsFile, maps: MapsFile) -> Iterator[ContentProblem]
         if action.where is Where.FACILITY and action.tags and set(action.tags).isdisjoint(carried):
             facts = {"tags": listed(action.tags), "known": listed(carried), "hint": hint(action.tags[0], carried)}
             yield problem(ACTIONS_FILE, ("actions", i, "tags"), "content.tags_of_no_facility", **facts)
+
+
+def check_game_actions(
+    actions: ActionsFile, maps: MapsFile | None, npcs: Npcs | None, characters: Characters
+) -> Iterator[ContentProblem]:
+    """Every game action that is declared twice, names what is not there, or cannot be asked for. `npcs` None: not
+    everybody is known.
+    """
+    asked = actions.game_actions
+    yield from declared_once((ACTIONS_FILE, ("gameActions", i, "id"), one.id) for i, one in enumerate(asked))
+    for i, one in enumerate(asked):
+        key, arguments = ("gameActions", i), one.arguments
+        for j, name in enumerate(arguments.required):
+            if name not in arguments.properties:
+                at = (*key, "arguments", "required", j)
+                yield unknown(ACTIONS_FILE, at, "content.unknown_argument", name, arguments.properties)
+        for name, argument in arguments.properties.items():
+            yield from _possible((*key, "arguments", "properties", name), argument)
+        if one.await_result and not one.confirm:
+            yield problem(ACTIONS_FILE, (*key, "awaitResult"), "content.awaits_nothing")
+        yield from _named(key, one, maps)
+        if npcs is not None:
+            people = {person.id for person in (*npcs.values(), *characters.values())}
+            for j, who in enumerate(one.who):
+                if who not in people | _KINDS:
+                    yield unknown(ACTIONS_FILE, (*key, "who", j), "content.unknown_who", who, people | _KINDS)
+
+
+def _possible(key: Key, argument: ArgumentEntry) -> Iterator[ContentProblem]:
+    """An argument that nothing fits, or a bound that says nothing of its type."""
+    if argument.enum and argument.type != "string":
+        yield problem(ACTIONS_FILE, (*key, "enum"), "content.enum_of_texts")
+    low, high = argument.minimum, argument.maximum
+    if low is not None and high is not None and low > high:
+        facts = {"low": f"{low:.12g}", "high": f"{high:.12g}"}
+        yield problem(ACTIONS_FILE, (*key, "maximum"), "content.no_number_fits", **facts)
+
+
+def _named(key: Key, action: GameActionEntry, maps: MapsFile | None) -> Iterator[ContentProblem]:
+    if maps is None:
+        return
+    known = {"nodes": {node.id for one in maps.maps for node in one.nodes}, "maps": {one.id for one in maps.maps}}
+    for name, sentence in (("nodes", "content.unknown_node"), ("maps", "content.unknown_map")):
+        for j, id in enumerate(getattr(action.scope, name)):
+            if id not in known[name]:
+                yield unknown(ACTIONS_FILE, (*key, "scope", name, j), sentence, id, known[name])
 
 
 def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | None) -> Iterator[ContentProblem]:

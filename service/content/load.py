@@ -7,6 +7,7 @@ from pathlib import Path
 
 from service.content.actions import catalogue
 from service.content.check import CheckedContent, examine
+from service.content.game_actions import GameAction, game_actions
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
@@ -21,6 +22,7 @@ from world.time import WorldTime
 class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
     source. `players` come and go at run time: content has none. `removed` are the names of those who have gone.
+    `game_actions` are what people may ask of the game.
     """
 
     world_name: str
@@ -31,6 +33,7 @@ class Cast:
     players: Mapping[str, PlayerProfile] = field(default_factory=dict)
     removed: Mapping[str, str] = field(default_factory=dict)
     own_prompts: tuple[tuple[str, str], ...] = ()
+    game_actions: Mapping[str, GameAction] = field(default_factory=dict)
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
         """Raises: NotFound."""
@@ -145,6 +148,7 @@ def load_content(directory: Path) -> Content:
                 npcs={npc.id: NpcProfile(**npc.in_language(language)) for npc in npcs},
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
                 own_prompts=checked.own_prompts.get(language, ()),
+                game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
             )
             for language in languages()
         },

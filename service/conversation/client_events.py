@@ -10,6 +10,9 @@ from sqlmodel import Session
 from service.content.profile import Profile
 from service.people.worlds import WorldView
 from service.store.client_event_kinds import (
+    ActionCallDone,
+    ActionCallFailed,
+    ActionCallRequested,
     AffinityChanged,
     MemoryChanged,
     MoodChanged,
@@ -24,8 +27,8 @@ from service.store.client_event_kinds import (
 )
 from service.store.client_events import last_of_an_utterance, tell_clients
 from service.store.event_kinds import Payload
-from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationRow, TurnRow
+from service.store.phase import CallState, EndReason, Phase, Speaker
+from service.store.tables import ActionCallRow, ConversationRow, TurnRow
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
@@ -111,6 +114,32 @@ def tell_said(
             message_id=turn.message_id,
         ),
     )
+
+
+def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
+    """The game is asked for something."""
+    asked = ActionCallRequested(
+        call_id=call.id,
+        turn=call.turn,
+        person_id=call.person_id,
+        action_id=call.action_id,
+        args=call.args,
+        awaited=call.awaited,
+        deadline=call.deadline,
+    )
+    _tell(session, row, world, asked)
+
+
+def tell_came_of_it(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:
+    """What was asked of the game is done, or will not be."""
+    if call.state == CallState.DONE:
+        _tell(session, row, world, ActionCallDone(call_id=call.id, action_id=call.action_id, message=call.message))
+        return
+    reason = "deadline" if call.state == CallState.EXPIRED else call.reason
+    failed = ActionCallFailed(
+        call_id=call.id, action_id=call.action_id, reason=reason, message=call.message or call.why
+    )
+    _tell(session, row, world, failed)
 
 
 def tell_ended(

@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from service.conversation.client_events import tell_closed, tell_failed
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.game_actions import calls_in
 from service.conversation.transcript import (
     Transcript,
     drop_prompts,
@@ -32,9 +33,9 @@ from service.people.attitude import Dimension
 from service.people.commitments import Commitment, told_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import ClosingFailed, ConversationClosed
-from service.store.phase import ClockPolicy, Phase
+from service.store.phase import CallState, ClockPolicy, Phase
 from service.store.publish import publish
-from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -56,17 +57,17 @@ class _Extracted:
 async def close(deps: ConversationDependencies, key: ConversationKey) -> ConversationRow:
     """Close a conversation that is due. Answers the row as it then stands: closed, or closing_failed with the reason.
 
-    Doing it twice changes nothing: whatever is not `closing` is left as it is. Where the living world holds the
-    conversation, it is closed at the world time at which it ended.
+    Doing it twice changes nothing: whatever is not `closing` is left as it is, and what waits for the game's word.
+    Where the living world holds the conversation, it is closed at the world time at which it ended.
 
     Raises:
         NotFound: it is no more.
     """
-    said, before, promised = await deps.database.read(lambda s: _read(s, deps, key))
-    if said.row.phase != Phase.CLOSING:
+    said, before, promised, calls = await deps.database.read(lambda s: _read(s, deps, key))
+    if said.row.phase != Phase.CLOSING or any(call.state == CallState.REQUESTED for call in calls):
         return said.row
     try:
-        extracted = await _extract(deps, said, before, promised)
+        extracted = await _extract(deps, said, before, promised, calls)
     except ModelError as exc:
         return await fail(deps, key, exc, exc.usage)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
@@ -113,9 +114,9 @@ def reopen(session: Session, row: ConversationRow) -> None:
 
 def _read(
     session: Session, deps: ConversationDependencies, key: ConversationKey
-) -> tuple[Transcript, Before, list[Commitment]]:
-    """What was said, in the world of the closing; how the two were and stood before it, and what they had promised each
-    other.
+) -> tuple[Transcript, Before, list[Commitment], list[ActionCallRow]]:
+    """What was said, in the world of the closing; how the two were and stood before it, what they had promised each
+    other, and what was asked of the game.
 
     Raises:
         NotFound.
@@ -126,11 +127,16 @@ def _read(
     said.world = world_of(said.row, said.world, said.row.ended_at)
     cools = deps.settings.memory.mood_cools_hours
     before = read_before(session, said.world, said.row, mood_cools_hours=cools)
-    return said, before, told_commitments(session, said.world, *said.row.person_ids)
+    promised = told_commitments(session, said.world, *said.row.person_ids)
+    return said, before, promised, calls_in(session, key)
 
 
 async def _extract(
-    deps: ConversationDependencies, said: Transcript, before: Before, promised: Sequence[Commitment]
+    deps: ConversationDependencies,
+    said: Transcript,
+    before: Before,
+    promised: Sequence[Commitment],
+    calls: Sequence[ActionCallRow],
 ) -> _Extracted:
     """Ask for the extraction.
 
@@ -147,9 +153,8 @@ async def _extract(
     recalled = await asyncio.gather(*(_recall(deps, world, before, pair, query, asks) for pair in pairs))
     memories = {one: known for (one, _), (known, _) in zip(pairs, recalled, strict=True)}
     bearing = {one: bears for (one, _), (_, bears) in zip(pairs, recalled, strict=True)} if judges else None
-    question = prepare(
-        world, row, said.turns, memories, bearing, before, promised, mood_cools_hours=settings.mood_cools_hours
-    )
+    cools = settings.mood_cools_hours
+    question = prepare(world, row, said.turns, memories, bearing, before, promised, calls, mood_cools_hours=cools)
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
     valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)

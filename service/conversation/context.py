@@ -5,11 +5,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from service.content.game_actions import GameAction
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
+from service.store.phase import CallState
 
 Nudge = Literal["repeated", "broke_character", "go_on"]
 """Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
@@ -45,6 +47,15 @@ class LastMeeting:
     ago: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of something that the speaker asked of the game; `message` is the game's own word."""
+
+    what: str
+    state: CallState
+    message: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PromptContext:
     """What a person knows when it speaks, whoever it is.
@@ -63,6 +74,8 @@ class PromptContext:
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
     `stance_now` is its stance by now, where it was told another one before. `begins`: it opened the conversation.
+    `actions` is all that it may ask of the game in this conversation, `can_do` what of it may be asked now; `outcomes`
+    are what became of what it asked before.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
@@ -105,6 +118,9 @@ class PromptContext:
     reminded: tuple[str, ...] = ()
     stance_now: str = ""
     nudge: Nudge | None = None
+    actions: tuple[GameAction, ...] = ()
+    can_do: tuple[GameAction, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
     own_prompts: OwnPrompts = ()
 
     @property

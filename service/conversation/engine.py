@@ -80,7 +80,8 @@ class Engine:
     async def close(self, key: ConversationKey) -> None:
         """Remember it, by one model call.
 
-        Doing it twice changes nothing. A closing that failed is left as `closing_failed`.
+        Doing it twice changes nothing. A closing that failed is left as `closing_failed`; one that waits for what the
+        game does is left as it is.
         """
         try:
             row = await close(self._deps, key)
@@ -88,7 +89,7 @@ class Engine:
             return
         except Exception as exc:  # noqa: BLE001
             row = await fail(self._deps, key, self._given_up(key, exc))
-        if row.phase != Phase.RUNNING:
+        if row.phase not in (Phase.RUNNING, Phase.CLOSING):
             self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
 
     def begin_anew(self, world_id: str) -> None:

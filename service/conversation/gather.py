@@ -11,6 +11,7 @@ from service.content.profile import Mood
 from service.conversation.context import LastMeeting, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
+from service.conversation.game_actions import allowed
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import fitted
@@ -109,8 +110,11 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
             context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
             found = [*found, *heard]
-        context = contexts[seat] = fitted(context)
-        records[seat] = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
+        context = fitted(replace(context, actions=allowed(world, row, person_id)))
+        record = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
+        # Whose prompts began before a human was there, or leave the actions out, was not told of them.
+        told = tuple(one for one in context.actions if one.told in record.system)
+        contexts[seat], records[seat] = replace(context, actions=told), record
     return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
 
 

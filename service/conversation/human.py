@@ -61,7 +61,7 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
         NotYourTurn: nobody waits for that person's words.
     """
     row, world = held(session, worlds, key)
-    text = _CONTROL.sub(" ", words.text).strip()
+    text = plain(words.text)
     known = _said_before(session, key, words.message_id)
     if known is not None:
         if known.text != text:
@@ -93,6 +93,11 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     )
     commit_words(session, world, said, turn)
     return turn
+
+
+def plain(text: str) -> str:
+    """What a client sends, without what no keyboard writes."""
+    return _CONTROL.sub(" ", text).strip()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import Emotion
+from service.conversation.acting import acting
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.llm.chat import Message, Prompt
@@ -101,18 +102,25 @@ def render_note(context: PromptContext) -> str:
     return data(_render(context, "note"))
 
 
-def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:
-    """Ask for the next utterance: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`."""
+def answer_of(context: PromptContext) -> type[BaseModel]:
+    """What the speaker answers: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`; with an `action`, where it was
+    told of any.
+    """
     answer: type[BaseModel] = NpcTurn
     if context.begins:
         answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
+    return acting(answer, context.can_do) if context.actions else answer
+
+
+def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:
+    """Ask for the next utterance."""
     own_goal = context.goal if context.sets_goal else None
     return Prompt(
         name="speaker",
         role=context.speaker.kind,
         language=context.language,
         messages=messages(record, context.lines, context.speaker.id, note, own_goal),
-        answer=answer,
+        answer=answer_of(context),
         given=context,
     )
 

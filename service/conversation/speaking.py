@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from service.conversation.acting import Act
 from service.conversation.attitude import changed_stance
 from service.conversation.chat import leave_unanswered
 from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.reminding import reminded_of
@@ -94,6 +96,7 @@ class _Utterance:
     answer: Answer[Any]
     note: str
     reminded: list[str]
+    told: tuple[str, ...]
     duration_ms: int
 
 
@@ -111,13 +114,21 @@ async def _utter(
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     context = replace(context, reminded=lines_of_it, stance_now=stance_now)
+    asked = await _pending(deps, said, context)
+    context = replace(context, can_do=asked.can_do, outcomes=asked.outcomes)
     speech = Speech(deps, said, context.speaker)
     try:
         answer, note = await _accepted(deps, said.row, known.records[seat], context, speech)
     finally:
         await speech.leave()
     spent_ms = round((time.perf_counter() - begun) * 1000)
-    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, duration_ms=spent_ms)
+    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told, duration_ms=spent_ms)
+
+
+async def _pending(deps: ConversationDependencies, said: Transcript, context: PromptContext) -> Pending:
+    if not context.actions:
+        return Pending()
+    return await deps.database.read(lambda s: pending(s, said.world, said.row, context.speaker.id, context.actions))
 
 
 async def _accepted(
@@ -269,10 +280,11 @@ async def _commit(
         duration_ms=spoken.duration_ms,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
+    act: Act | None = getattr(answer, "action", None)
     new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}
     prompts = [record.row(row.key, person_id) for person_id, record in new.items()]
     now_said = await deps.database.write(
-        lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts)
+        lambda s: commit_turn(s, deps.worlds, said, turn, speaker.kind, usage, goal, at, prompts, act, spoken.told)
     )
     known.kept.update(new)
     return now_said

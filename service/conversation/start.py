@@ -30,7 +30,8 @@ from world.time import iso
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Start:
     """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth. `told`
-    is what the game says is going on, line by line.
+    is what the game says is going on, line by line. `actions`: ids of all that may be asked of the game in it (None:
+    what the content allows).
     """
 
     character_id: str
@@ -38,12 +39,14 @@ class Start:
     goal: Goal | None = None
     max_turns: int
     told: tuple[str, ...] = ()
+    actions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
     """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
-    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `told`: see `Start`.
+    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `told`, `actions`:
+    see `Start`.
     """
 
     player_id: str
@@ -53,6 +56,7 @@ class PlayerStart:
     chat_idle_minutes: float | None = None
     told: tuple[str, ...] = ()
     holds_clock: bool = False
+    actions: tuple[str, ...] | None = None
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -95,7 +99,13 @@ def start_with_player(
     if wanted.partner_id == player.id:
         raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
     partner = world.cast.actor(wanted.partner_id)
-    plain = Start(character_id=player.id, partner_id=partner.id, max_turns=wanted.max_turns, told=wanted.told)
+    plain = Start(
+        character_id=player.id,
+        partner_id=partner.id,
+        max_turns=wanted.max_turns,
+        told=wanted.told,
+        actions=wanted.actions,
+    )
     pair = (player.id, partner.id)
     if not wanted.place_waived:
         require_free(session, world, *pair)
@@ -169,6 +179,7 @@ def _insert(
     holds_clock: bool = False,
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
+    _require_actions(world, wanted.actions)
     pair = (wanted.character_id, wanted.partner_id)
     people = person_rows(session, world.id, pair)
     row = ConversationRow(
@@ -188,6 +199,7 @@ def _insert(
         started_at=world.now,
         models={str(role): name for role, name in models.items()},
         told=list(wanted.told) or None,
+        actions=None if wanted.actions is None else list(wanted.actions),
     )
     row.participants = [
         ParticipantRow(
@@ -211,6 +223,15 @@ def _insert(
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
     return row
+
+
+def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:
+    """Raises: Invalid: the content has no such action of the game."""
+    known = world.cast.game_actions
+    for action_id in actions or ():
+        if action_id not in known:
+            facts = {"id": action_id, "known": ", ".join(known) or Phrase("common.nothing")}
+            raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
 
 
 def release(session: Session, conversation: ConversationRow) -> None:

@@ -9,9 +9,11 @@ from sqlalchemy import ColumnElement, Executable, bindparam, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
+from service.conversation.acting import Act
 from service.conversation.client_events import tell_ended, tell_next, tell_said
 from service.conversation.context import Goal, Line
 from service.conversation.ending import OPENER, Spoken, next_step
+from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.conversation.waiting import let_speak
@@ -219,11 +221,14 @@ def commit_turn(
     goal: tuple[str, str] | None,
     at: WorldTime | None = None,
     prompts: Sequence[PromptRow] = (),
+    act: Act | None = None,
+    told: Sequence[str] = (),
 ) -> Transcript | None:
     """Add the turn to what was `said`, and what it cost; where it was the last one, the conversation ends with it.
 
     `goal` (and criteria) is the one the character set itself. `at`: see `world_of`. `prompts` are how
-    everybody's begin, with the first turn.
+    everybody's begin, with the first turn. `act` is what the speaker asks of the game, `told` are the calls of which it
+    was told what became.
 
     None, and nothing said, when the conversation was ended meanwhile, or waits for a human who cut in: the cost is
     counted all the same.
@@ -240,7 +245,8 @@ def commit_turn(
     row.goal_achieved = row.goal_achieved or (turn.goal_achieved and turn.turn > 0)
     if goal is not None:
         row.goal, row.success_criteria = goal
-    return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then))
+    note_told(session, row.key, told, turn.turn)
+    return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then), act=act)
 
 
 def _not_kept(session: Session, prompts: Sequence[PromptRow]) -> list[PromptRow]:
@@ -263,10 +269,18 @@ def commit_words(
 
 
 def _go_on(
-    session: Session, row: ConversationRow, world: WorldView, now_said: Transcript, *, cut_short: bool = False
+    session: Session,
+    row: ConversationRow,
+    world: WorldView,
+    now_said: Transcript,
+    *,
+    cut_short: bool = False,
+    act: Act | None = None,
 ) -> Transcript:
-    """After a turn: the conversation ends, or the next one is to speak."""
+    """After a turn: the game is asked, and the conversation ends, or the next one is to speak."""
     tell_said(session, row, world, now_said.turns[-1], cut_short=cut_short)
+    if act is not None:
+        ask_game(session, now_said.world, row, now_said.turns[-1], act)
     step = now_said.next_step
     if isinstance(step, EndReason):
         _end(session, row, world, step, said=len(now_said.turns))

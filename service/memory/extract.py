@@ -9,6 +9,7 @@ from sqlmodel import Session, col, select
 from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.prompt import Templates
+from service.locales import Language, sentence
 from service.memory.bearing import Evidence
 from service.memory.extraction import (
     REFS,
@@ -28,7 +29,9 @@ from service.memory.summary import joined
 from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitments import Commitment
 from service.people.worlds import WorldView
+from service.store.phase import CallState
 from service.store.tables import (
+    ActionCallRow,
     AttitudeChangeRow,
     ConversationKey,
     ConversationRow,
@@ -96,6 +99,7 @@ def prepare(
     evidence: Mapping[str, Evidence] | None,
     before: Before,
     promised: Sequence[Commitment] = (),
+    calls: Sequence[ActionCallRow] = (),
     *,
     mood_cools_hours: int,
 ) -> ClosingQuestion:
@@ -104,7 +108,7 @@ def prepare(
 
     `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
     stands to the other. None: that is not asked. `promised` is what the two had promised each other, and only words may
-    keep.
+    keep. `calls` are what they asked of the game: what is done is shown as done, what is not as not.
 
     Raises:
         NotFound: the content no longer has one of them.
@@ -150,7 +154,7 @@ def prepare(
         now=f"{then.circumstances} ({iso(then.now)[:10]})",
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
-        lines=_lines(turns),
+        lines=_lines(turns, calls, world.language),
         judges=evidence is not None,
         promises=tuple(
             OpenPromise(ref=f"p{i}", by_id=one.by_id, what=one.what, words=one.words)
@@ -208,7 +212,7 @@ def context_of_found(
         now=iso(episode.at),
         goal="",
         goal_achieved=False,
-        lines=_lines(turns.all()),
+        lines=_lines(turns.all(), (), world.language),
         everybody=world.cast.names,
     )
 
@@ -325,8 +329,15 @@ def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:
     return "" if joined([one.text.strip() for one in answered.summary], context.language) else "the summary is blank"
 
 
-def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:
+def _lines(turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language) -> tuple[SpokenLine, ...]:
     """On one line each: nobody forges the other's line by a line break in his own."""
+    asked = list(calls)
+
+    def shown(turn: TurnRow, *states: CallState) -> str:
+        mine = (one for one in asked if (one.turn, one.person_id) == (turn.turn, turn.speaker_id))
+        what = "; ".join(one.words for one in mine if one.state in states)
+        return sentence(language, "people.did", name=turn.speaker_name, what=what) if what else ""
+
     return tuple(
         SpokenLine(
             turn=t.turn,
@@ -334,6 +345,8 @@ def _lines(turns: Sequence[TurnRow]) -> tuple[SpokenLine, ...]:
             speaker_name=t.speaker_name,
             text=" ".join(t.text.split()),
             at=WorldTime(t.at),
+            did=shown(t, CallState.DONE),
+            tried=shown(t, CallState.FAILED, CallState.EXPIRED),
         )
         for t in turns
     )

@@ -30,13 +30,17 @@ REFS = ("a", "b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SpokenLine:
-    """A line of the transcript. `turn` counts from 0; `at` is the world time at which it was said."""
+    """A line of the transcript. `turn` counts from 0; `at` is the world time at which it was said. `did` is what the
+    game did for the speaker with it, `tried` what it did not do, as sentences ("": nothing was asked).
+    """
 
     turn: int
     speaker_id: str
     speaker_name: str
     text: str
     at: WorldTime
+    did: str = ""
+    tried: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

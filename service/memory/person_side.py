@@ -86,6 +86,7 @@ def remember_side(
         _draft(fact, fact_id(side.person_id, conversation.id, index), side)
         for index, fact in enumerate(side.valid.facts)
     ]
+    facts += _seen_done(side, len(facts))
     summary = SummaryRow(
         world_id=group.world_id,
         person_id=group.person_id,
@@ -240,6 +241,26 @@ def _place(
     if node_id is not None and all(node_id in around(world.setting, post) for post in posts):
         return said, node_id
     return ("" if people[0] in world.map.posts else said), None
+
+
+def _seen_done(side: PersonSide, number: int) -> list[FactDraft]:
+    """What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it. So many
+    facts were taken from the words.
+    """
+    lines = () if side.valid.participant.is_player else side.question.context.lines
+    return [
+        FactDraft(
+            id=fact_id(side.person_id, side.turns[line.turn].conversation_id, index),
+            subject=line.speaker_name,
+            relation="did",
+            object=line.did,
+            statement=line.did,
+            turn=line.turn,
+            valid_at=line.at,
+            held=True,
+        )
+        for index, line in enumerate((line for line in lines if line.did), number)
+    ]
 
 
 def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraft:

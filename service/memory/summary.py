@@ -42,10 +42,12 @@ def _is_carried(one: SummarySentence, context: ClosingContext) -> bool:
     lines = {line.turn: line for line in context.lines}
     text, cited = one_line(one.text), [turn for turn in one.turns if turn in lines]
     wanted = words(text, context.names)
-    if not text or not cited:
-        return False
+    if not text or not cited or any(lines[turn].tried for turn in cited):
+        return False  # what was said there did not happen
     # Who tells in a sentence what was answered needs the question too.
-    said = " ".join(f"{lines[turn - 1].text if turn - 1 in lines else ''} {lines[turn].text}" for turn in cited)
+    said = " ".join(
+        f"{lines[turn - 1].text if turn - 1 in lines else ''} {lines[turn].text} {lines[turn].did}" for turn in cited
+    )
     return (not wanted or share(wanted, said) >= SHARED) and adds_nothing(text, said, context.names)
 
 

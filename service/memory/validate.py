@@ -160,7 +160,8 @@ def _kept(drafts: Sequence[KeptDraft], context: ClosingContext) -> tuple[tuple[s
     kept, rejected = dict[str, None](), list[Rejected]()
     for draft in drafts:
         promise = promises.get(draft.promise)
-        if promise is not None and is_told_kept(context, promise, draft.turn):
+        happened = not any(line.tried for line in context.lines if line.turn == draft.turn)
+        if promise is not None and happened and is_told_kept(context, promise, draft.turn):
             kept[draft.promise] = None
         else:
             statement = promise.words if promise else one_line(draft.promise)
@@ -319,7 +320,8 @@ def _judged(
     way = _way(view, claim, words, mode)
     if len(way.chain) > 1 and mode == "asserted":
         mode = "hearsay"
-    held = is_held(claim.statement, words, mode, subject=subject)
+    happened = not view.lines[claim.turn].tried  # what was said with an act that failed is no fact
+    held = happened and is_held(claim.statement, words, mode, subject=subject)
     shown = words.rendered(view.language, mode, way.hands)
     return ValidClaim(
         claim=claim,

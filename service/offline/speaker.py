@@ -6,13 +6,15 @@ import random
 import re
 from collections.abc import Iterable
 from functools import reduce
+from typing import cast
 
 from service.content.profile import Emotion
 from service.conversation.aside import AsideContext, AsideText
 from service.conversation.context import PromptContext
-from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn
+from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
 from service.memory.utterance import is_question
 from service.memory.words import quoted_in
+from service.offline.acting import act
 from service.offline.goals import set_goal, topic_of
 from service.offline.lines import Kind, fit, lines_of, register_of, sayings, told
 from service.offline.phrases import Passage, clip, keys, phrases, sentences
@@ -32,7 +34,11 @@ _KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
 
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
-    return _Opener(context, rng).turn() if context.begins else _Partner(context, rng).turn()
+    turn = _Opener(context, rng).turn() if context.begins else _Partner(context, rng).turn()
+    if not context.actions:
+        return turn
+    acted = answer_of(context).model_validate({**turn.model_dump(), "action": act(context)})
+    return cast("NpcTurn | CharacterTurn | OpeningTurn", acted)
 
 
 def write_aside(context: AsideContext, rng: random.Random) -> AsideText:

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from sqlalchemy import tuple_, update
 from sqlmodel import Session, col, select
 
+from service.conversation.action_results import expire, late
 from service.conversation.closing import reopen
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
-from service.conversation.stream import Ended, Settled
+from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.waiting import silent
 from service.errors import BudgetExhausted
 from service.memory.store import Group
@@ -36,6 +38,7 @@ _IS_DUE = (
     col(ConversationRow.clock_policy) == ClockPolicy.NONE,
     col(ConversationRow.phase).in_(_DUE),
     col(ConversationRow.awaits).is_(None),
+    ~holds_up(),
 )
 _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
@@ -133,6 +136,8 @@ class ConversationRunner:
         await self._reopen_unpaid()
         for key in await self._deps.database.read(silent):
             await self._leave_in_silence(key)
+        for world_id, call_id in await self._deps.database.read(late):
+            await self._expire(world_id, call_id)
         mine = list(self._tasks)
         if mine:
             await self._deps.database.write(lambda s: _extend(s, self._id, mine))
@@ -142,6 +147,12 @@ class ConversationRunner:
     async def _leave_in_silence(self, key: ConversationKey) -> None:
         if await self._deps.database.write(lambda s: leave_in_silence(s, self._deps.worlds, key)):
             self._deps.stream.tell(key, Ended(reason=EndReason.SILENCE))
+
+    async def _expire(self, world_id: str, call_id: str) -> None:
+        key = await self._deps.database.write(lambda s: expire(s, self._deps.worlds, world_id, call_id))
+        if key is not None:
+            self._deps.stream.tell(key, Stored())
+            self.carry_on(key)
 
     async def _reopen_unpaid(self) -> None:
         """Closings that the budget had no room for are due again when it has: on a new day, or with other limits."""

@@ -20,6 +20,10 @@ UtteranceId = Annotated[
 PersonId = Annotated[str, Field(description="whose it is", examples=["npc_taro"])]
 SpeakerId = Annotated[str, Field(description="who says it", examples=["npc_taro"])]
 SpeakerName = Annotated[str, Field(description="name of who says it", examples=["Taro"])]
+CallId = Annotated[
+    str, Field(description="of what was asked of the game", examples=["9f0a3c52-7d1e-5b7c-a1d4-2f6f0c9be811"])
+]
+GameActionId = Annotated[str, Field(description="of `gameActions` in actions.json", examples=["give_item"])]
 TurnNumber = Annotated[int, Field(description="its place in the conversation, from 0", examples=[1])]
 CharStart = Annotated[int, Field(description="where it begins in the utterance, in Unicode code points", examples=[0])]
 SpokenLanguage = Annotated[str, Field(description="the language it is said in", examples=["en"])]
@@ -142,6 +146,51 @@ class UtteranceDiscarded(Payload):
     )
 
 
+class ActionCallRequested(Payload):
+    """The speaker asks the game for something; say once, before the deadline, what became of it
+    (`POST /conversations/{id}/actions/{call_id}/result`).
+    """
+
+    kind = "action.requested"
+    call_id: CallId
+    turn: TurnNumber
+    person_id: PersonId
+    action_id: GameActionId
+    args: dict[str, JsonValue] = Field(
+        description="its arguments, in the form that actions.json says", examples=[{"item": "bun"}]
+    )
+    awaited: bool = Field(description="the answer to what is said next waits for it", examples=[False])
+    deadline: float = Field(
+        description="seconds since 1970, by the service's machine; past where nobody is asked to confirm",
+        examples=[1795392000.0],
+    )
+
+
+class ActionCallDone(Payload):
+    """What was asked of the game is done, and will be remembered."""
+
+    kind = "action.done"
+    call_id: CallId
+    action_id: GameActionId
+    message: str = Field(description="the game's own word about it", examples=["Ken has the bun."])
+
+
+class ActionCallFailed(Payload):
+    """What a speaker wanted did not happen, and it will be told so before its next words."""
+
+    kind = "action.failed"
+    call_id: CallId
+    action_id: GameActionId
+    reason: Literal["client", "deadline", "not_offered", "arguments"] = Field(
+        description="the game said so (client) or nothing in time (deadline); or the game was not asked: it may not be "
+        "done now (not_offered), or its arguments do not fit (arguments)",
+        examples=["client"],
+    )
+    message: str = Field(
+        description="the game's own word about it, or what is wrong with the arguments", examples=["The bag is stuck."]
+    )
+
+
 class AffinityChanged(Payload):
     """A conversation has changed how the person likes another."""
 
@@ -201,6 +250,9 @@ CLIENT_PAYLOADS: tuple[type[Payload], ...] = (
     UtteranceSentence,
     UtteranceCompleted,
     UtteranceDiscarded,
+    ActionCallRequested,
+    ActionCallDone,
+    ActionCallFailed,
     TalkEnded,
     AffinityChanged,
     MoodChanged,

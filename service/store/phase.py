@@ -1,5 +1,5 @@
 """Owns the phases of a conversation, what world time its turns take, who speaks in it, the reasons why one ends, and
-what becomes of a promise.
+what becomes of a promise, and of what was asked of the game.
 """
 
 from enum import StrEnum
@@ -60,6 +60,16 @@ class CommitmentState(StrEnum):
     """A client took it back: nothing follows from it."""
     LAPSED = "lapsed"
     """Nobody said whether it was kept, or the other did not come: nothing follows from it."""
+
+
+class CallState(StrEnum):
+    """What became of something that was asked of the game."""
+
+    REQUESTED = "requested"
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    """The game said nothing in time."""
 
 
 _SAID_ALL = frozenset({EndReason.GOAL_ACHIEVED, EndReason.TURN_LIMIT, EndReason.WANTS_TO_END})

@@ -204,7 +204,8 @@ class ConversationRow(SQLModel, table=True):
     ends it at `silent_at` (machine time) or at the world time `silent_at_minute`, 0: never. `attempts`: how often
     somebody set about its next turn. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
     conversation/chat.py): so long may its user be silent. `holds_clock`: the world's clock stands while it
-    runs. `told` is what the game said was going on when it began, line by line.
+    runs. `told` is what the game said was going on when it began, line by line. `actions`: ids of all that may be asked
+    of the game in it (None: what the content allows).
     """
 
     __tablename__ = "conversations"
@@ -242,6 +243,7 @@ class ConversationRow(SQLModel, table=True):
     chat_idle_minutes: float | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     holds_clock: bool = False
+    actions: list[str] | None = Field(default=None, sa_column=Column(JSON))
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -335,6 +337,43 @@ class TurnRow(SQLModel, table=True):
     duration_ms: int
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
+
+
+class ActionCallRow(SQLModel, table=True):
+    """Something that a speaker asked of the game with a turn: the `number`th of its conversation, from 0. `words` say
+    what it is, for prompts and memories.
+
+    While it is `requested` the game may say what became of it, until `deadline` (machine time); `awaited`: the next
+    turn of a model waits for that. `reason`: why it failed: the game said so (client), it was not offered
+    (not_offered), or its arguments do not fit (arguments; `why` says how). `message` is the game's own. `told_turn` is
+    the speaker's turn before which it was told what became of it (None: it was not yet).
+    """
+
+    __tablename__ = "action_calls"
+    __table_args__ = (
+        _of_conversation(),
+        Index("ix_action_calls_conversation", "world_id", "conversation_id"),
+        Index("ix_action_calls_person", "world_id", "person_id"),
+        Index("ix_action_calls_state", "state", "deadline"),
+    )
+
+    world_id: str = Field(primary_key=True)
+    id: str = Field(primary_key=True)
+    conversation_id: str
+    number: int
+    turn: int
+    person_id: str
+    action_id: str
+    args: dict[str, Any] = _json()
+    words: str
+    state: str
+    reason: str | None = None
+    why: str = ""
+    message: str = ""
+    awaited: bool = False
+    deadline: float = 0.0
+    at: int = Field(sa_type=BigInteger)
+    told_turn: int | None = None
 
 
 class PromptRow(SQLModel, table=True):

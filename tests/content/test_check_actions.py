@@ -236,6 +236,69 @@ MEANINGS: list[tuple[str, Spoil, str, str, str]] = [
     ),
     ("no night's sleep", lambda v: v.action_entries[0].pop("endsDay"), A, "actions", '"endsDay": true'),
     (
+        "a game action declared twice",
+        lambda v: v.game_actions.append(v.game_actions[0]),
+        A,
+        "gameActions[1].id",
+        "already taken by gameActions[0].id",
+    ),
+    (
+        "an unknown person who may ask the game",
+        lambda v: v.game_actions[0].update(who=["npc", "bakr"]),
+        A,
+        "gameActions[0].who[1]",
+        'unknown person "bakr"',
+    ),
+    (
+        "an unknown node where the game may be asked",
+        lambda v: v.game_actions[0].update(scope={"nodes": ["squar"]}),
+        A,
+        "gameActions[0].scope.nodes[0]",
+        'did you mean "square"?',
+    ),
+    (
+        "an unknown map where the game may be asked",
+        lambda v: v.game_actions[0].update(scope={"maps": ["vilage"]}),
+        A,
+        "gameActions[0].scope.maps[0]",
+        'unknown map "vilage"',
+    ),
+    (
+        "a required argument that is none",
+        lambda v: v.game_actions[0]["arguments"].update(required=["itm"]),
+        A,
+        "gameActions[0].arguments.required[0]",
+        'unknown argument "itm"',
+    ),
+    (
+        "an argument of no known type",
+        lambda v: v.game_actions[0]["arguments"]["properties"]["item"].update(type="list"),
+        A,
+        "gameActions[0].arguments.properties.item.type",
+        "string",
+    ),
+    (
+        "numbers that are enumerated",
+        lambda v: v.game_actions[0]["arguments"]["properties"]["count"].update(enum=["1"]),
+        A,
+        "gameActions[0].arguments.properties.count.enum",
+        '"minimum"',
+    ),
+    (
+        "a number that nothing fits",
+        lambda v: v.game_actions[0]["arguments"]["properties"]["count"].update(minimum=9),
+        A,
+        "gameActions[0].arguments.properties.count.maximum",
+        "between minimum 9 and maximum 5",
+    ),
+    (
+        "a word that is waited for and not asked",
+        lambda v: v.game_actions[0].update(confirm=False, awaitResult=True),
+        A,
+        "gameActions[0].awaitResult",
+        '"confirm"',
+    ),
+    (
         "an unknown need of a character",
         lambda v: v.sora["needs"].update(mony=3),
         S,
@@ -306,6 +369,23 @@ def test_an_error_is_named_by_file_and_key_and_stands_alone(
     assert words in only.line("en")
     assert only.line("ja") != only.line("en")
     assert "\n" not in only.line("en") + only.line("ja")
+
+
+def test_game_actions_are_told_in_each_language_with_the_form_of_their_arguments(tmp_path: Path) -> None:
+    village = Village.with_actions()
+    village.game_actions[0]["requires"] = {"affinity": -5, "item": {"en": "bread", "ja": "パン"}}
+    content = load_content(village.write(tmp_path))
+    give, ja = (content.cast(language).game_actions["give_item"] for language in ("en", "ja"))
+    assert (give.told, ja.told) == ("give_item: hand over something you carry", "give_item: 持っているものを渡す")
+    assert (give.affinity, give.item, ja.item, *give.who) == (-5, "bread", "パン", "npc")
+    told = give.arguments.model_json_schema()
+    assert set(told["properties"]) == {"item", "count"}
+    assert told["properties"]["item"]["enum"] == ["rye bread", "bun"]
+    assert ja.arguments.model_json_schema()["properties"]["item"]["description"] == "何を"
+    assert give.arguments.model_validate({"item": "bun", "count": 2}).model_dump(by_alias=True) == {
+        "item": "bun",
+        "count": 2,
+    }
 
 
 def test_all_errors_are_reported_at_once_after_those_of_the_maps(tmp_path: Path) -> None:

@@ -93,6 +93,22 @@ ACTIONS: Entry = {
 }
 """Actions for the village: those who want them put a copy into `Village.actions`."""
 
+GIVE: Entry = {
+    "id": "give_item",
+    "description": {"en": "hand over something you carry", "ja": "持っているものを渡す"},
+    "arguments": {
+        "type": "object",
+        "properties": {
+            "item": {"type": "string", "enum": ["rye bread", "bun"], "description": {"en": "what", "ja": "何を"}},
+            "count": {"type": "integer", "minimum": 1, "maximum": 5},
+        },
+        "required": ["item"],
+    },
+    "who": ["npc"],
+    "cooldownMinutes": 10,
+}
+"""Something people ask of the game: those who want it put it into `Village.game_actions`."""
+
 _NPCS: dict[str, Entry] = {
     "npcs/baker.yaml": {
         "id": "baker",
@@ -157,6 +173,13 @@ class Village:
     def action_entries(self) -> list[Entry]:
         assert self.actions is not None
         entries: list[Entry] = self.actions["actions"]
+        return entries
+
+    @property
+    def game_actions(self) -> list[Entry]:
+        """Those of its actions.json, which has one from now on."""
+        assert self.actions is not None
+        entries: list[Entry] = self.actions.setdefault("gameActions", [copy.deepcopy(GIVE)])
         return entries
 
     @property

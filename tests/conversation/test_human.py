@@ -57,9 +57,11 @@ def with_players(room: ConversationDependencies, *ids: str, **settings: Any) -> 
     return replace(room, worlds=WorldRepository(replace(content, casts=casts), told))
 
 
-def begin(room: ConversationDependencies, *, player_id: str = "ken", waived: bool = False, max_turns: int = 10) -> str:
+def begin(
+    room: ConversationDependencies, *, player_id: str = "ken", waived: bool = False, max_turns: int = 10, **more: Any
+) -> str:
     """A player opens a conversation with Taro."""
-    wanted = PlayerStart(player_id=player_id, partner_id="npc_taro", max_turns=max_turns, place_waived=waived)
+    wanted = PlayerStart(player_id=player_id, partner_id="npc_taro", max_turns=max_turns, place_waived=waived, **more)
     names = room.models.names()
     return room.database.write_now(
         lambda s: start_with_player(s, room.worlds.open(s, "main", lock=True), wanted, names).id

@@ -52,6 +52,10 @@ crashed, the model's answer broke off, or stepped out of its role; what follows 
 only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while
 it is being played: the player's silence is counted from then.
 
+**Doing.** `action.requested` asks the game for something that a speaker does. Answer it once, before its deadline:
+`POST /conversations/{id}/actions/{call_id}/result {ok, message}`. A conversation is remembered when all is answered or
+too late.
+
 `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has failed.
 
 Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page

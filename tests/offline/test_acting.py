@@ -1,0 +1,45 @@
+"""Owns the tests of what the offline speaker asks of the game."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from service.content.game_actions import GameActionEntry, game_actions
+from service.conversation.context import Line, PromptContext
+from service.locales import Language
+from service.offline.speaker import speak
+from tests.content.village import GIVE
+from tests.offline.talks import PEOPLE
+
+
+@pytest.mark.parametrize(
+    ("language", "heard", "args"),
+    [
+        ("en", "Would you hand over a bun, the one you carry?", {"item": "bun"}),
+        ("en", "Would you hand over something you carry?", {"item": "rye bread"}),
+        ("ja", "今持っているものを、1つ渡してくれますか。", {"item": "rye bread"}),
+        ("en", "How are your daughters?", None),
+        ("ja", "娘さんたちはお元気ですか。", None),
+    ],
+)
+def test_it_does_what_it_is_asked_to_do(language: Language, heard: str, args: dict[str, str] | None) -> None:
+    alice, taro = PEOPLE[language]
+    actions = tuple(game_actions((GameActionEntry.model_validate(GIVE),), language).values())
+    context = PromptContext(
+        language=language,
+        speaker=taro,
+        begins=False,
+        partner_id=alice.id,
+        partner_name=alice.name,
+        place="",
+        now="",
+        lines=(Line(turn=0, speaker_id=alice.id, speaker_name=alice.name, text=heard),),
+        actions=actions,
+        can_do=actions,
+    )
+    act = speak(context, random.Random(7)).model_dump()["action"]
+    assert (act and act["args"]) == args
+    rests = speak(replace(context, can_do=()), random.Random(7)).model_dump()
+    assert rests["action"] is None, "nothing can be done now"
+    assert rests["utterance"] == speak(replace(context, actions=()), random.Random(7)).utterance

@@ -80,6 +80,7 @@ _WAVE = GameAction(
 _FULL: dict[str, Any] = {
     "notices": ("A feast.",),
     "told": ("Rain.",),
+    "lore": ("The bell is old.",),
     "told_now": ("hp: 3",),
     "last_meeting": LastMeeting(summary="They spoke.", ago="yesterday"),
     "times_met": 2,

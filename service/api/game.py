@@ -38,7 +38,7 @@ class ObservationIn(In):
         description="what was to be seen, as a sentence that stands by itself", examples=["The boathouse burns."]
     )
     seen_by: Annotated[list[Slug], Field(min_length=1, max_length=1000)] | None = Field(
-        default=None, description="ids of the people who saw it"
+        default=None, description="ids of the people who saw it, or names of groups of lore/"
     )
     node_id: Slug | None = Field(
         default=None, description="whoever is on this node, or close enough to talk to who is, saw it"

@@ -15,6 +15,7 @@ from service.content.fields import ContentModel
 from service.content.files import (
     ACTIONS_FILE,
     CHARACTERS,
+    LORE,
     MAPS_FILE,
     NPCS,
     PROMPT_SUFFIX,
@@ -26,11 +27,13 @@ from service.content.files import (
     read_text,
     read_values,
 )
+from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.problem import ContentProblem, problem, quote
 from service.content.references import (
     check_acquaintances,
+    check_lore,
     check_maps,
     check_npcs,
     check_people,
@@ -62,6 +65,7 @@ class CheckedContent:
     characters: dict[str, CharacterFile] = field(default_factory=dict)
     all_people: bool = True
     players: dict[str, PlayerFile] = field(default_factory=dict)
+    lore: dict[str, LoreFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
@@ -72,8 +76,8 @@ class CheckedContent:
 
 
 def examine(directory: Path) -> CheckedContent:
-    """Read and check maps.json, actions.json, npcs/, characters/ and prompts/. A world can start where no problem
-    is found.
+    """Read and check maps.json, actions.json, npcs/, characters/, lore/ and prompts/. A world can start where no
+    problem is found.
 
     It never raises for what is in the files.
     """
@@ -94,6 +98,7 @@ def _parsed(directory: Path) -> CheckedContent:
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
     npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
     characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
+    has_lore = os.path.lexists(directory / LORE)
     return CheckedContent(
         maps=maps,
         actions=actions,
@@ -102,6 +107,7 @@ def _parsed(directory: Path) -> CheckedContent:
         all_npcs=all_npcs,
         characters=characters,
         all_people=all_npcs and all_characters,
+        lore=_parse_all(LoreFile, directory, LORE, found)[0] if has_lore else {},
         own_prompts=dict(_own_prompts(directory, found)),
         problems=found,
     )
@@ -118,7 +124,7 @@ def _parse(model: type[W], directory: Path, file: str, found: list[ContentProble
 
 
 def _parse_all(model: type[W], directory: Path, folder: str, found: list[ContentProblem]) -> tuple[dict[str, W], bool]:
-    """The people of a folder by their files, and whether these are all."""
+    """What is in the files of a folder, and whether this is all of it."""
     try:
         files = person_files(directory, folder)
     except Unreadable as exc:
@@ -172,6 +178,7 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         if content.all_npcs:
             yield from check_npcs(npcs, characters, maps)
     if content.all_people:
+        yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
         yield from check_acquaintances(everybody)
         yield from check_secrets(everybody)
     if actions is not None:

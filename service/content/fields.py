@@ -79,6 +79,12 @@ def _moment(value: object) -> WorldTime:
     raise refusal("world_time")
 
 
+def _flag(value: object) -> object:
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise refusal("flag")
+
+
 def _words(value: object) -> str:
     if not isinstance(value, str):
         raise refusal("string_type")
@@ -103,6 +109,9 @@ Moment = Annotated[
 OpenHours = Annotated[Hours, PlainValidator(_hours), WithJsonSchema({"type": "string", "examples": ["06:00-12:00"]})]
 Flag = bool | int | float | str
 """What a game says of its world under a name."""
+FlagEntry = Annotated[
+    Flag, PlainValidator(_flag), WithJsonSchema({"anyOf": [{"type": one} for one in ("boolean", "number", "string")]})
+]
 ListOf = Annotated[tuple[T, ...], Strict(False)]
 NonEmpty = Annotated[tuple[T, ...], Strict(False), Field(min_length=1)]
 """At least one."""

@@ -5,10 +5,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.content.files import ACTIONS_FILE, CHARACTERS, MAPS_FILE, NPCS, bundled_content
+from service.content.files import ACTIONS_FILE, CHARACTERS, LORE, MAPS_FILE, NPCS, bundled_content
 from service.errors import Invalid
 
-_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS)
+_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE)
 
 
 class ContentExists(Invalid):
@@ -24,13 +24,13 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
-    """Copy maps.json, actions.json, npcs/ and characters/ (of `source`, else the bundled ones) into `target`, which is
-    made if need be. A source from before there were actions has no actions.json.
+    """Copy maps.json, actions.json, npcs/, characters/ and lore/ (of `source`, else the bundled ones) into `target`,
+    which is made if need be. A source need not have actions.json and lore/.
 
     Returns the files written, sorted.
 
     Raises:
-        ContentExists: one of the four is there already.
+        ContentExists: one of them is there already.
         ContentUnwritable: the directory or a file cannot be made.
     """
     names = [name for name in _CONTENT if os.path.lexists(target / name)]
@@ -52,11 +52,11 @@ def _copy_all(source: Path, target: Path) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in _CONTENT if name != ACTIONS_FILE or (source / name).exists()]
+        names = [name for name in _CONTENT if name not in (ACTIONS_FILE, LORE) or (source / name).exists()]
         for name in (MAPS_FILE, ACTIONS_FILE):
             if name in names:
                 shutil.copyfile(source / name, Path(aside, name))
-        for folder in (NPCS, CHARACTERS):
+        for folder in (name for name in names if name not in (MAPS_FILE, ACTIONS_FILE)):
             _copy_folder(source / folder, Path(aside, folder))
         try:
             for name in names:

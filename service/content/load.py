@@ -8,6 +8,7 @@ from pathlib import Path
 from service.content.actions import catalogue
 from service.content.check import CheckedContent, examine
 from service.content.game_actions import GameAction, game_actions
+from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
@@ -23,6 +24,7 @@ class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
     source. `players` come and go at run time: content has none. `removed` are the names of those who have gone.
     `game_actions` are what people may ask of the game.
+    `groups` are ids of people, by the name of their group.
     """
 
     world_name: str
@@ -34,6 +36,8 @@ class Cast:
     removed: Mapping[str, str] = field(default_factory=dict)
     own_prompts: tuple[tuple[str, str], ...] = ()
     game_actions: Mapping[str, GameAction] = field(default_factory=dict)
+    lore: tuple[Lore, ...] = ()
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
         """Raises: NotFound."""
@@ -149,6 +153,8 @@ def load_content(directory: Path) -> Content:
                 characters={person.id: CharacterProfile(**person.in_language(language)) for person in characters},
                 own_prompts=checked.own_prompts.get(language, ()),
                 game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
+                lore=lore_of(checked.lore, language),
+                groups=groups_of(checked.lore),
             )
             for language in languages()
         },

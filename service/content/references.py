@@ -2,11 +2,12 @@
 post.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
 from service.content.files import MAPS_FILE
+from service.content.lore import LoreFile, groups_of
 from service.content.maps import MapEntry, MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.problem import ContentProblem, Key, hint, key_path, problem, quote
@@ -165,6 +166,40 @@ def check_secrets(people: People) -> Iterator[ContentProblem]:
                 yield problem(file, key, "content.knows_itself", id=quote(named))
             elif named and named not in ids:
                 yield unknown(file, key, "content.unknown_person", named, ids)
+
+
+def check_lore(
+    files: Mapping[str, LoreFile], people: Collection[str], maps: MapsFile | None
+) -> Iterator[ContentProblem]:
+    """Every id of lore and name of a group that is taken, and every person, group and map that is named and not there.
+    `people` are the ids of all there are.
+    """
+    groups = groups_of(files)
+    for file, lore in files.items():
+        for name, members in lore.groups.items():
+            yield from _unknown_in(file, ("groups", name), "content.unknown_person", members, people)
+        for i, entry in enumerate(lore.entries):
+            if entry.known_by is None:
+                continue
+            key, named = ("entries", i, "knownBy"), entry.known_by
+            yield from _unknown_in(file, (*key, "people"), "content.unknown_person", named.people, people)
+            yield from _unknown_in(file, (*key, "groups"), "content.unknown_group", named.groups, groups)
+            if maps is not None:
+                areas = [area.id for area in maps.maps]
+                yield from _unknown_in(file, (*key, "maps"), "content.unknown_map", named.maps, areas)
+    yield from declared_once((file, ("groups", name), name) for file, lore in files.items() for name in lore.groups)
+    yield from declared_once(
+        (file, ("entries", i, "id"), entry.id) for file, lore in files.items() for i, entry in enumerate(lore.entries)
+    )
+
+
+def _unknown_in(
+    file: str, key: Key, sentence: str, words: Iterable[str], known: Collection[str]
+) -> Iterator[ContentProblem]:
+    """Each of the words that is none of those known."""
+    for i, word in enumerate(words):
+        if word not in known:
+            yield unknown(file, (*key, i), sentence, word, known)
 
 
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:

@@ -61,7 +61,7 @@ class PromptContext:
     """What a person knows when it speaks, whoever it is.
 
     As it was when they met: `now` is date, time and weather, `notices` are announced, `told` is what the game said was
-    going on. `last_meeting`, `known` (each
+    going on, `lore` what the speaker's author lets it always know. `last_meeting`, `known` (each
     with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
     word the two knew each other before the story began. `secrets` are those that the partner may be told. `heard` is
     what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
@@ -88,6 +88,7 @@ class PromptContext:
     now: str
     notices: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    lore: tuple[str, ...] = ()
     last_meeting: LastMeeting | None = None
     times_met: int = 0
     acquainted: bool = False

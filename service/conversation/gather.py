@@ -13,6 +13,7 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.knowledge import Knowledge, knowledge
+from service.conversation.lore import always_told, brought_to_mind, lore_told
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import fitted
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
@@ -108,6 +109,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         if seat == OPENER:
             heard = discreet[person_id].known(heard)
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
+            bearing += brought_to_mind(world, person_id, query)
             context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
             found = [*found, *heard]
         context = fitted(replace(context, actions=allowed(world, row, person_id)))
@@ -192,6 +194,7 @@ def _context(
         now=world.sky,
         notices=world.announced,
         told=tuple(conversation.told or ()),
+        lore=always_told(world, person_id),
         last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,
         times_met=recent.attitude.times_met,
         acquainted=world.cast.are_acquainted(person_id, partner_id),
@@ -217,6 +220,7 @@ def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequenc
     person_id = context.speaker.id
     told = [row for row in rows.told if row.person_id == person_id and row.valid_at <= world.now]
     recalled = refs_told(world, found, (*context.known, *context.heard))
+    recalled += lore_told(world, (*context.lore, *context.heard))
     return knowledge(context, rows.recent[person_id], told, recalled)
 
 

@@ -2,7 +2,8 @@
 
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.prompt import Record
+from service.conversation.lore import brought_to_mind, lore_told
+from service.conversation.prompt import Record, was_told
 from service.conversation.room import room_left
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
@@ -28,8 +29,8 @@ MOST_FOUND = 6
 async def reminded_of(
     deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record
 ) -> tuple[tuple[str, ...], list[str]]:
-    """What the last lines remind the speaker of, of what it remembered when the two `met`, and was not told yet: the
-    lines, and what they refer to.
+    """What the last lines remind the speaker of, of what it remembered when the two `met`, then of lore, and was not
+    told yet: the lines, and what they refer to.
 
     Nothing while the talk is about what its memory was asked for before, or where its prompt has no room. No model is
     asked.
@@ -44,8 +45,9 @@ async def reminded_of(
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
     found = discretion(context.speaker, context.partner_id, context.affinity).known(found)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
-    reminded = within(new_lines(met, (one for one in found if one.bears), told), room)
-    return reminded, refs_told(met, found, reminded)
+    lore = (text for text in brought_to_mind(met, context.speaker.id, query) if not was_told(record, notes, text))
+    reminded = within([*new_lines(met, (one for one in found if one.bears), told), *lore], room)
+    return reminded, [*refs_told(met, found, reminded), *lore_told(met, reminded)]
 
 
 def has_turned(context: PromptContext) -> bool:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from sqlalchemy import tuple_
 from sqlmodel import Session, col, select
 
+from service.content.lore import Lore
 from service.locales.time import ago
 from service.memory.recall import remembered_as
 from service.memory.store import Fact, Group, HeardTurn, Insight, Item, MemoryStore, Recalled
@@ -34,6 +35,8 @@ class MemoryKind(StrEnum):
     """What affects its next days, and promises that are open."""
     OWN = "own"
     """What it told about itself."""
+    LORE = "lore"
+    """What its author lets people know (content/lore.py)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +90,13 @@ async def look_up(
     if any(kind is MemoryKind.FACT for kind, _ in wanted):
         dump = await memory.export(Group(world_id=world.id, person_id=person_id))
         found = {**found, **{(MemoryKind.FACT, fact.id): _fact(fact) for fact in dump.facts}}
+    lore = {(MemoryKind.LORE, one.id): _lore(world, one) for one in world.cast.lore}
+    found = {**found, **lore}
     return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
+
+
+def _lore(world: WorldView, one: Lore) -> Remembered:
+    return Remembered(kind=MemoryKind.LORE, id=one.id, text=one.text, at=world.started_at)
 
 
 _Key = tuple[MemoryKind, str]
@@ -189,6 +198,8 @@ def remembered_line(world: WorldView, one: Remembered, then: WorldTime) -> str:
     """How it reads to who asks why: what it was at the moment `then`, since when, and where it comes from."""
     if one.text is None or one.at is None:
         return world.say("why.memory_gone", id=one.id)
+    if one.kind is MemoryKind.LORE:
+        return world.say("why.lore", text=one.text)
     since = ago(one.at, then, world.language, day_starts=world.settings.day_starts_minutes)
     if one.conversation_id is None:
         return world.say("why.memory", since=since, text=one.text)

@@ -81,9 +81,9 @@ def observe(session: Session, memory: MemoryStore, world_session: WorldSession, 
 
 def _witnesses(session: Session, world: WorldView, seen: Observation) -> set[str]:
     if seen.seen_by is not None:
-        for person_id in seen.seen_by:
-            world.cast.person(person_id)
-        return set(seen.seen_by)
+        groups = {one: world.cast.groups.get(one, ()) for one in seen.seen_by if world.cast.find(one) is None}
+        named = (groups.get(one) or (one,) for one in seen.seen_by)
+        return {world.cast.person(person_id).id for people in named for person_id in people}
     if seen.node_id is not None and seen.node_id not in world.map.nodes:
         raise NotFound(kind="node", id=seen.node_id)
     if seen.map_id is not None and seen.map_id not in world.map.map_names:

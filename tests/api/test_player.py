@@ -21,10 +21,10 @@ from tests.memory.answers import extraction
 START = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
 
 
-def begin(client: TestClient | httpx.Client) -> str:
-    """Ken begins to talk with the baker."""
+def begin(client: TestClient | httpx.Client, partner_id: str = "baker") -> str:
+    """Ken begins to talk with the baker, or another one."""
     client.put("/people/ken", json={"kind": "player", "name": "Ken"})
-    begun = client.post("/conversations/start", json=START)
+    begun = client.post("/conversations/start", json={**START, "partner_id": partner_id})
     assert (begun.status_code, begun.json()["mode"], begun.json()["awaits"]) == (202, "player", "ken")
     return str(begun.json()["id"])
 

@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from service.content.actions import ActionsFile
 from service.content.fields import UNWRITTEN, ContentModel, Text
+from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, FactEntry, NpcFile
 from world.places import ALWAYS_OPEN
@@ -19,6 +20,7 @@ MODELS: Mapping[str, type[ContentModel]] = {
     "actions.json": ActionsFile,
     "npcs/*.yaml": NpcFile,
     "characters/*.yaml": CharacterFile,
+    "lore/*.yaml": LoreFile,
 }
 """Every content file's model."""
 

@@ -1,4 +1,4 @@
-"""Owns the tests of what living people see: who saw it may decide anew, however fast the model the story is the same."""
+"""Owns the tests of what living people see: they decide anew, and the story is the same however fast the model is."""
 
 import asyncio
 from pathlib import Path

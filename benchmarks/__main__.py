@@ -20,6 +20,7 @@ NAMES = (
     "secrets",
     "turn",
     "rush",
+    "player",
     "start",
     "closing",
     "answer",

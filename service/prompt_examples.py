@@ -70,6 +70,7 @@ _WAVE = GameAction(
     who=frozenset(),
     affinity=None,
     item="",
+    flags={},
     nodes=frozenset(),
     maps=frozenset(),
     confirm=False,

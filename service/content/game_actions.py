@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from service.content.fields import LARGEST_NUMBER, UNWRITTEN, ContentModel, ListOf, Number, Slug, Text, Words
+from service.content.fields import LARGEST_NUMBER, UNWRITTEN, ContentModel, Flag, ListOf, Number, Slug, Text, Words
 from service.locales import Language
 
 LONGEST_ARGUMENT = 200
@@ -43,6 +43,11 @@ class RequiresEntry(ContentModel):
         default=None, description="the person likes the other at least so much / 相手への好意がこの値以上"
     )
     item: Text = Field(default=UNWRITTEN, description="the person carries this thing / この物を持っている")
+    flags: dict[str, Flag] = Field(
+        default={},
+        description="each of these flags of the world is so (`PUT /world/flags`); one that was never set is false / "
+        "世界のフラグがこの値。設定されていないフラグは false",
+    )
 
 
 class ScopeEntry(ContentModel):
@@ -98,6 +103,7 @@ class GameAction:
     who: frozenset[str]
     affinity: int | None
     item: str
+    flags: Mapping[str, Flag]
     nodes: frozenset[str]
     maps: frozenset[str]
     confirm: bool
@@ -120,6 +126,7 @@ def game_actions(entries: tuple[GameActionEntry, ...], language: Language) -> di
             who=frozenset(one.who),
             affinity=one.requires.affinity,
             item=one.requires.item.of(language),
+            flags=one.requires.flags,
             nodes=frozenset(one.scope.nodes),
             maps=frozenset(one.scope.maps),
             confirm=one.confirm,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
+from service.content.fields import same_flag
 from service.content.game_actions import GameAction
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_asked, tell_came_of_it
@@ -136,8 +137,8 @@ def holds_up() -> ColumnElement[bool]:
 def _possible(
     session: Session, world: WorldView, row: ConversationRow, person_id: str, actions: Sequence[GameAction]
 ) -> tuple[GameAction, ...]:
-    """Those of the actions that the person likes the other enough for, has the thing for, and has not just done; and
-    of which the game has still to say whether it is done, none.
+    """Those of the actions that the person likes the other enough for, has the thing for, and has not just done, while
+    the world's flags are so; and of which the game has still to say whether it is done, none.
     """
     if not actions:
         return ()
@@ -165,5 +166,6 @@ def _possible(
         for one in actions
         if (one.affinity is None or likes >= one.affinity)
         and (not one.item or (person is not None and one.item in person.items))
+        and all(same_flag(world.flags.get(name, False), value) for name, value in one.flags.items())
         and not rests(one)
     )

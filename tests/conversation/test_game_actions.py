@@ -25,7 +25,7 @@ from service.people.worlds import WorldRepository
 from service.runtime.conversation_runner import ConversationRunner
 from service.store.client_events import client_events_after, of_conversation
 from service.store.phase import CallState, EndReason, Phase
-from service.store.tables import ActionCallRow, FactRow, PersonRow
+from service.store.tables import ActionCallRow, FactRow, PersonRow, WorldRow
 from tests.content.village import GIVE, Entry
 from tests.conversation.talks import FAMILY, HELLO, THANKS, pass_minutes, rows, talk, turns
 from tests.conversation.test_human import begin, carry_on, speak, with_players
@@ -179,6 +179,10 @@ def test_the_id_is_one_of_those_that_can_be_done_now(room: ConversationDependenc
         ({"requires": {"affinity": 4}}, True, True),
         ({"requires": {"item": "rope"}}, True, False),
         ({"requires": {"item": "bread"}}, True, True),
+        ({"requires": {"flags": {"oven_is_hot": True}}}, True, True),
+        ({"requires": {"flags": {"oven_is_hot": 1}}}, True, False),
+        ({"requires": {"flags": {"shop_is_shut": False}}}, True, True),
+        ({"requires": {"flags": {"shop_is_shut": True}}}, True, False),
     ],
 )
 def test_what_is_not_allowed_is_not_offered(
@@ -188,6 +192,8 @@ def test_what_is_not_allowed_is_not_offered(
 
     def work(session: Session) -> None:
         session.add(PersonRow(world_id="main", person_id="npc_taro", items=["bread"]))
+        played.worlds.open(session, "main", lock=True)
+        session.get_one(WorldRow, "main").flags = {"oven_is_hot": True}
 
     played.database.write_now(work)
     likes(played, 4)

@@ -6,7 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from service.content.fields import LARGEST_NUMBER, UNWRITTEN, ContentModel, Flag, ListOf, Number, Slug, Text, Words
+from service.content.fields import (
+    LARGEST_NUMBER,
+    UNWRITTEN,
+    ContentModel,
+    Flag,
+    FlagEntry,
+    ListOf,
+    Number,
+    Slug,
+    Text,
+    Words,
+)
 from service.locales import Language
 
 LONGEST_ARGUMENT = 200
@@ -43,7 +54,7 @@ class RequiresEntry(ContentModel):
         default=None, description="the person likes the other at least so much / 相手への好意がこの値以上"
     )
     item: Text = Field(default=UNWRITTEN, description="the person carries this thing / この物を持っている")
-    flags: dict[str, Flag] = Field(
+    flags: dict[str, FlagEntry] = Field(
         default={},
         description="each of these flags of the world is so (`PUT /world/flags`); one that was never set is false / "
         "世界のフラグがこの値。設定されていないフラグは false",

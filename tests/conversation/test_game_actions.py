@@ -280,7 +280,7 @@ def test_only_what_is_confirmed_is_remembered(
     played = with_actions(room, GIVE)
     told = [claim("Taro gave Ken a bun", 1, subject="Taro")]
     script.enqueue(
-        gives("Taro gave Ken a bun.", leaves=True),
+        gives("I gave Ken a bun.", leaves=True),
         extraction("Taro gave Ken a bun.", second={"facts": told}),
     )
     conversation_id = begin(played)
@@ -290,6 +290,7 @@ def test_only_what_is_confirmed_is_remembered(
         async with running(played) as runner:
             runner.submit(main(conversation_id))
             await until(lambda: talk(played, conversation_id).phase == Phase.CLOSING)
+            await asyncio.sleep(0.1)
         async with running(played) as runner:  # whatever stops meanwhile, it is asked for once
             await asyncio.sleep(0.1)
             assert len(script.history) == 1, "it is not closed before the game has spoken"

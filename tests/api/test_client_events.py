@@ -2,6 +2,7 @@
 
 import socket
 import time
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,8 +12,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 
+from service.app import create_app
 from service.errors import ModelServerError
 from service.llm.chat import Answer, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.store.client_event_kinds import NpcThinking
 from service.store.client_events import tell_clients
@@ -20,10 +23,11 @@ from service.store.tables import ConversationKey
 from tests.api.conftest import Connect
 from tests.api.followers import WAYS as FOLLOW
 from tests.api.followers import Event, Follower, by_asking, by_stream, kinds, of
-from tests.api.play import problem
+from tests.api.play import problem, serve, settings_for
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
+from tests.servers.postgres import PostgresServer
 from world.time import WorldTime
 
 PLACES = ("/conversations/{}", "/people/{}")
@@ -387,3 +391,29 @@ def never_reading(url: str, path: str) -> socket.socket:
     )
     one.sendall(f"GET {path} HTTP/1.1\r\nHost: {place.netloc}\r\n{upgrade}\r\n".encode())
     return one
+
+
+@pytest.mark.server
+def test_another_replica_tells_an_utterance_whole_when_it_is_said(
+    tmp_path: Path, millbrook: Path, script: Noted, postgres_server: PostgresServer, postgres_template: str
+) -> None:
+    database = postgres_server.create_database(like=postgres_template)
+    here, there = (
+        create_app(
+            settings_for(tmp_path / name, millbrook, database_url=database), models=Models(dict.fromkeys(ROLES, script))
+        )
+        for name in ("here", "there")
+    )
+    with serve(here) as url, serve(there) as other_url, httpx.Client(base_url=url, timeout=30) as client:
+        conversation_id = begin(client)
+        path = f"/conversations/{conversation_id}"
+        near, far = Follower(by_stream(url, path)), Follower(by_stream(other_url, path))
+        near.wait_for(lambda events: events)
+        script.latency_seconds = 0.5
+        script.enqueue(replies(FAREWELL, leaves=True), extraction("They talked."))
+        say(client, conversation_id, HELLO)
+        told, told_far = near.join(), far.join()
+    assert committed(told_far) == committed(told)
+    assert of(told_far, "utterance.sentence") == of(told, "utterance.sentence")
+    assert len(of(told, "utterance.delta")) > 2
+    assert of(told_far, "utterance.delta") == []

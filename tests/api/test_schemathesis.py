@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,12 +26,16 @@ ENV = {
 
 
 class Patient:
-    """Lets years pass as an hour, and a hasty clock run slowly: what is asked for is lived, minute by minute."""
+    """Lets years pass as an hour, and a hasty clock run slowly: what is asked for is lived, minute by minute. Who would
+    wait for news is answered at once.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].endswith("/updates"):
+            scope = {**scope, "query_string": _at_once(scope["query_string"])}
         if scope["type"] != "http" or scope["path"] not in ("/world/tick", "/world/clock"):
             await self._app(scope, receive, send)
             return
@@ -70,6 +75,16 @@ class OneWorld:
 
 def _names_a_world(name: bytes, value: bytes) -> bool:
     return name == b"x-world-id" and re.fullmatch(rb"[A-Za-z0-9_-]{1,64}", value) is not None
+
+
+def _at_once(query: bytes) -> bytes:
+    """The same query that waits for nothing; one that is refused stays as it is."""
+    asked = parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+    waits = [value for name, value in asked if name == "wait"]
+    if any(re.fullmatch(r"[0-9]+(\.[0-9]+)?", value) is None or float(value) > 60 for value in waits):
+        return query
+    others = [(name, value) for name, value in asked if name != "wait"]
+    return urlencode([*others, ("wait", "0")], encoding="latin-1").encode()
 
 
 def _patient(body: bytes) -> bytes:

@@ -10,12 +10,13 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import SecretStr
 from starlette.testclient import WebSocketDenialResponse
+from websockets.sync.client import connect
 
 from service.api.server import Server
 from service.app import create_app
 from service.errors import Misconfigured
 from service.settings import Settings
-from tests.api.play import problem, settings_for, talk
+from tests.api.play import problem, serve, settings_for, talk
 
 KEY = "sk-a-key-of-24-characters"
 BEARER = {"Authorization": f"Bearer {KEY}"}
@@ -215,12 +216,16 @@ def test_a_key_that_no_header_can_carry_is_refused_at_the_start(tmp_path: Path, 
     assert "空白を含まない" in refused.value.sentence("ja")
 
 
-def test_a_websocket_is_opened_with_the_key_or_by_a_browser_that_has_logged_in(client: TestClient) -> None:
+def test_a_websocket_is_opened_with_the_key_or_by_a_browser_that_has_logged_in(
+    client: TestClient, keyed: Settings, tmp_path: Path
+) -> None:
     with pytest.raises(WebSocketDenialResponse) as caught, client.websocket_connect("/people/sora/ws"):
         pass
     problem(caught.value, 401, "key-missing")
-    with client.websocket_connect("/people/sora/ws", headers=BEARER):
-        pass
-    client.post("/login", data={"key": KEY}, follow_redirects=False)
-    with client.websocket_connect("/people/sora/ws"):
-        pass
+    let_in = client.post("/login", data={"key": KEY}, follow_redirects=False).headers["set-cookie"].partition(";")[0]
+    client.cookies.clear()
+    with serve(create_app(keyed.model_copy(update={"data_dir": tmp_path}))) as url:
+        for shown in (BEARER, {"Cookie": let_in}):
+            address = f"{url.replace('http', 'ws', 1)}/people/sora/ws"
+            with connect(address, additional_headers=shown, proxy=None) as socket:
+                assert socket.response is not None

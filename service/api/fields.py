@@ -67,7 +67,17 @@ def _flag(value: object) -> object:
 
 
 FlagIn = Annotated[
-    Flag, PlainValidator(_flag), WithJsonSchema({"anyOf": [{"type": one} for one in ("boolean", "number", "string")]})
+    Flag,
+    PlainValidator(_flag),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "boolean"},
+                {"type": "number", "minimum": -_LARGEST_FLAG, "maximum": _LARGEST_FLAG},
+                {"type": "string", "maxLength": _FLAG_CHARACTERS},
+            ]
+        }
+    ),
 ]
 """True, false, a number, or a short text; ``5.0`` is 5."""
 

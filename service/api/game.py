@@ -68,7 +68,8 @@ class FlagsIn(In):
     """Flags to be set."""
 
     flags: Annotated[dict[Slug, FlagIn | None], Field(min_length=1, max_length=200)] = Field(
-        description="what each is from now on, by its name: true, false, a number or a short text; null: it is gone"
+        description="what each is from now on, by its name: true, false, a number or a short text; null: it is gone",
+        json_schema_extra={"additionalProperties": False},
     )
 
 

@@ -108,6 +108,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         asyncio.run(close(room, ConversationKey(world_id, conversation_id)))
         key = ConversationKey(world_id, conversation_id)
         room.database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [Forgot()]))  # noqa: B023 - run here
+        room.database.write_now(lambda s: s.add(_call(key)))  # noqa: B023 - run here
     for world_id in ("main", "other"):
         command(
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
@@ -120,6 +121,23 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+
+
+def _call(key: ConversationKey) -> tables.ActionCallRow:
+    """What Taro asked of the game."""
+    return tables.ActionCallRow(
+        world_id=key.world_id,
+        id=key.conversation_id,
+        conversation_id=key.conversation_id,
+        number=0,
+        turn=1,
+        person_id="npc_taro",
+        action_id="give_item",
+        args={},
+        words="gives something",
+        state="done",
+        at=0,
+    )
 
 
 def _decision(world_id: str) -> DecisionRow:

@@ -25,6 +25,7 @@ KataribeError
 │   ├── Closed                    the facility is shut at this hour
 │   ├── WrongPhase                the conversation is past (or before) what was asked
 │   ├── NotYourTurn               it is not for the human to speak now
+│   ├── StaleChoice               something was said since that line was suggested
 │   ├── NotSpeaking               the utterance that is to be cut short is over, or never was
 │   ├── Walking                   the person is on the way
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
@@ -238,6 +239,12 @@ class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
 
     slug = "not-your-turn"
+
+
+class StaleChoice(Conflict):
+    """Facts: `conversation_id`, `choice_id`, `text`."""
+
+    slug = "stale-choice"
 
 
 class NotSpeaking(Conflict):

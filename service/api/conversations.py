@@ -42,6 +42,9 @@ _WAITED: dict[int | str, dict[str, Any]] = {
 _TALKS: dict[str, Example] = {
     "about what the character chooses": {"value": {"character_id": "aoi", "partner_id": "npc_taro"}},
     "as a player": {"value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro"}},
+    "as a player who may choose": {
+        "value": {"mode": "player", "player_id": "ken", "partner_id": "npc_taro", "choices": 3}
+    },
     "with a goal": {
         "value": {
             "character_id": "aoi",
@@ -245,6 +248,7 @@ def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerS
         partner_id=partner_id,
         max_turns=most,
         holds_clock=body.clock == "hold",
+        choices=body.choices,
         told=_told(body),
         actions=_actions(body),
     )
@@ -253,6 +257,8 @@ def _by_player(body: StartIn, partner_id: str, deps: ApiDependencies) -> PlayerS
 def _wanted(body: StartIn, partner_id: str, deps: ApiDependencies) -> Start:
     if body.clock == "hold":
         raise Invalid(field="body.clock", reason=Phrase("answers.invalid_fields.hold_without_player"))
+    if body.choices:
+        raise Invalid(field="body.choices", reason=Phrase("answers.invalid_fields.choices_without_player"))
     if body.character_id is None or body.player_id is not None:
         raise Invalid(field="body.character_id", reason=Phrase("answers.invalid_fields.one_character"))
     if (body.goal is None) != (body.success_criteria is None):

@@ -1,9 +1,11 @@
 """Owns the endpoints by which a human speaks in a conversation."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Response
 from fastapi.openapi.models import Example
+from sqlmodel import Session
 
 from service.api import views
 from service.api.conversations import Wait
@@ -13,6 +15,7 @@ from service.api.problem import describe
 from service.api.schemas import (
     ActionCallOut,
     ActionResultIn,
+    ChooseIn,
     ConversationDetail,
     InterruptIn,
     PlaybackIn,
@@ -22,7 +25,7 @@ from service.api.schemas import (
     TurnOut,
 )
 from service.conversation.action_results import Result, settle
-from service.conversation.human import Heard, Words, hand_over, interrupt, keep_listening, say
+from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
 from service.conversation.stream import Ended, Listener, Said, Stopped, Stored
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
@@ -37,6 +40,8 @@ _WAITED: dict[int | str, dict[str, Any]] = {200: {"model": SaidOut, "description
 _WORDS: dict[str, Example] = {
     "a question": {"value": {"text": "How is the boat coming along?", "message_id": "m-17"}},
 }
+
+_CHOICES: dict[str, Example] = {"the first line": {"value": {"choice_id": "1.0"}}}
 
 _HEARD: dict[str, Example] = {
     "by characters": {"value": {"utterance_id": "6f1c0a94d2b75c0e9a41b3d8e7f2.1.0", "heard_chars": 17}},
@@ -77,17 +82,37 @@ async def say_in_conversation(
     key = ConversationKey(world_id, conversation_id)
     told = body.context.told if body.context else ()
     words = Words(text=body.text, message_id=body.message_id, person_id=body.person_id, told=told)
-    with deps.conversation.stream.listen(key, to_words=False) as listener:
-        turn = await deps.conversation.database.write(lambda s: say(s, deps.conversation.worlds, key, words))
-        deps.conversation.stream.tell(key, Said(row=turn))
-        deps.runner.carry_on(key)
-        if wait:
-            await _answered(deps, key, turn, listener)
-            response.status_code = 200
-    detail = await views.read_conversation(deps, world_id, conversation_id)
-    answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
-    action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
-    return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
+    said = await _said(deps, key, lambda s: say(s, deps.conversation.worlds, key, words), wait=wait)
+    response.status_code = 200 if wait else 202
+    return said
+
+
+@router.post(
+    "/{conversation_id}/choose",
+    status_code=202,
+    response_model=SaidOut,
+    responses=_WAITED | describe(400, 404, 409),
+)
+async def choose_in_conversation(
+    conversation_id: Slug,
+    body: Annotated[ChooseIn, Body(openapi_examples=_CHOICES)],
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    wait: Wait = False,
+) -> SaidOut:
+    """Say one of the lines that were suggested (`choices` of the newest turn, and the event `choices`), as `say` does.
+
+    Chosen twice it is said once. After something else was said the line cannot be chosen any more (409).
+    """
+    key = ConversationKey(world_id, conversation_id)
+
+    def work(session: Session) -> TurnRow:
+        return choose(session, deps.conversation.worlds, key, body.choice_id, body.message_id)
+
+    said = await _said(deps, key, work, wait=wait)
+    response.status_code = 200 if wait else 202
+    return said
 
 
 @router.post("/{conversation_id}/interrupt", response_model=ConversationDetail, responses=describe(400, 404, 409))
@@ -174,6 +199,22 @@ async def _speaks(deps: ApiDependencies, key: ConversationKey, person_id: str, s
     deps.conversation.stream.tell(key, Stored())
     deps.conversation.stream.tell_people(key.world_id, row.person_ids)
     return await views.read_conversation(deps, *key)
+
+
+async def _said(
+    deps: ApiDependencies, key: ConversationKey, work: Callable[[Session], TurnRow], *, wait: bool
+) -> SaidOut:
+    """What a human says by `work`; with `wait` the answer to it too."""
+    with deps.conversation.stream.listen(key, to_words=False) as listener:
+        turn = await deps.conversation.database.write(work)
+        deps.conversation.stream.tell(key, Said(row=turn))
+        deps.runner.carry_on(key)
+        if wait:
+            await _answered(deps, key, turn, listener)
+    detail = await views.read_conversation(deps, *key)
+    answer = next((one for one in detail.turns if wait and one.turn == turn.turn + 1), None)
+    action = next((one for one in detail.actions if answer is not None and one.turn == answer.turn), None)
+    return SaidOut(turn=TurnOut.model_validate(turn), answer=answer, action=action, conversation=detail)
 
 
 async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, listener: Listener) -> None:

@@ -10,6 +10,7 @@ from service.api.fields import PLAIN, Change, FlagIn, In, MayBeLeftOut, Now, Out
 from service.api.life_schemas import ActivityOut, AnnounceIn, AnnouncementOut, ClockOut, LifeOut
 from service.content.profile import Decides, Emotion, Importance, Mood, PersonKind
 from service.conversation.action_results import MESSAGE_MAX
+from service.conversation.choices import MOST as CHOICES_MAX
 from service.conversation.human import WORDS_MAX
 from service.locales import Language
 from service.memory.extraction import Mode
@@ -88,6 +89,11 @@ class StartIn(In):
         description="ids of `gameActions` that people may ask for in this talk, where a human speaks; left out: all "
         "that the content allows",
     )
+    choices: Annotated[Whole, Field(ge=0, le=CHOICES_MAX)] = Field(
+        default=0,
+        description="in mode player: after each turn of the other so many lines are suggested to the player "
+        "(`choices` of the turn, and the event `choices`), in the same model call; 0: none",
+    )
 
 
 class ActionResultIn(In):
@@ -113,6 +119,19 @@ class SayIn(In):
         default=None, description="for whom the human speaks; left out: the one whose words are awaited"
     )
     context: ContextIn | None = Field(default=None, description="what is going on now: told before the next turn")
+
+
+class ChooseIn(In):
+    """Which of the lines that were suggested a human says."""
+
+    choice_id: Annotated[str, Field(min_length=1, max_length=100)] = Field(
+        description="`id` of one of `choices`", examples=["1.0"]
+    )
+    message_id: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="the client's own name for the message: sent twice, it is said once; left out: the choice is the "
+        "name",
+    )
 
 
 class InterruptIn(In):
@@ -189,6 +208,13 @@ class GoalOut(Out):
     given: bool = Field(description="False: the character set it itself")
 
 
+class ChoiceOut(Out):
+    """A line that a human may say next."""
+
+    id: str = Field(description="by which it is chosen", examples=["1.0"])
+    text: str = Field(description="the words")
+
+
 def _known(emotion: object) -> object:
     return emotion if emotion in get_args(Emotion) else "neutral"
 
@@ -208,6 +234,10 @@ class TurnOut(Out):
     prompt_tokens: int = Field(description="tokens of the prompt it was made of")
     completion_tokens: int = Field(description="tokens the model wrote for it")
     duration_ms: int = Field(description="how long the model took, in real milliseconds")
+    choices: list[ChoiceOut] = Field(
+        validation_alias="suggestions",
+        description="lines that were suggested for the answer: one of them can be chosen until something else is said",
+    )
 
 
 class FailureOut(Out):

@@ -2,7 +2,7 @@
 speaks, nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlmodel import Session
@@ -14,6 +14,8 @@ from service.store.client_event_kinds import (
     ActionCallFailed,
     ActionCallRequested,
     AffinityChanged,
+    Choice,
+    Choices,
     MemoryChanged,
     MoodChanged,
     NpcThinking,
@@ -28,7 +30,7 @@ from service.store.client_event_kinds import (
 from service.store.client_events import last_of_an_utterance, tell_clients
 from service.store.event_kinds import Payload
 from service.store.phase import CallState, EndReason, Phase, Speaker
-from service.store.tables import ActionCallRow, ConversationRow, TurnRow
+from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
 
 
 def tell_started(session: Session, row: ConversationRow, world: WorldView, turns: int) -> None:
@@ -114,6 +116,14 @@ def tell_said(
             message_id=turn.message_id,
         ),
     )
+
+
+def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines: Sequence[Suggestion]) -> None:
+    """With what was said last its speaker suggested these lines for the answer."""
+    last = last_of_an_utterance(session, row.key) if lines and row.has_human else None
+    if last is not None:
+        suggested = tuple(Choice(id=line.id, text=line.text) for line in lines)
+        _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=suggested))
 
 
 def tell_asked(session: Session, row: ConversationRow, world: WorldView, call: ActionCallRow) -> None:

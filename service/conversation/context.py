@@ -75,7 +75,7 @@ class PromptContext:
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
     `stance_now` is its stance by now, where it was told another one before. `begins`: it opened the conversation.
     `actions` is all that it may ask of the game in this conversation, `can_do` what of it may be asked now; `outcomes`
-    are what became of what it asked before.
+    are what became of what it asked before. `choices`: so many lines it suggests to the partner for its next words.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
@@ -122,6 +122,7 @@ class PromptContext:
     actions: tuple[GameAction, ...] = ()
     can_do: tuple[GameAction, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
+    choices: int = 0
     own_prompts: OwnPrompts = ()
 
     @property

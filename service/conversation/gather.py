@@ -112,7 +112,8 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             bearing += brought_to_mind(world, person_id, query)
             context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
             found = [*found, *heard]
-        context = fitted(replace(context, actions=allowed(world, row, person_id)))
+        suggests = row.choices if row.participants[1 - seat].speaker == Speaker.HUMAN else 0
+        context = fitted(replace(context, actions=allowed(world, row, person_id), choices=suggests))
         record = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
         told = tuple(one for one in context.actions if one.told in record.system)

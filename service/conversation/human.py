@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
+from service.conversation.choices import chosen
 from service.conversation.client_events import (
     drop_utterance,
     tell_next,
@@ -23,7 +24,7 @@ from service.conversation.transcript import (
     turns_of,
 )
 from service.conversation.waiting import is_silent, keep_waiting, let_speak
-from service.errors import Invalid, NotSpeaking, NotYourTurn
+from service.errors import Invalid, NotSpeaking, NotYourTurn, StaleChoice
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
@@ -98,6 +99,25 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
 def plain(text: str) -> str:
     """What a client sends, without what no keyboard writes."""
     return _CONTROL.sub(" ", text).strip()
+
+
+def choose(
+    session: Session, worlds: WorldRepository, key: ConversationKey, choice_id: str, message_id: str | None
+) -> TurnRow:
+    """Say the line that was suggested; a choice without a name of the client's own bears its id as one.
+
+    Raises:
+        NotFound: no such conversation, or no such line.
+        StaleChoice: something else was said since.
+        Invalid, WrongPhase, NotYourTurn: as `say`.
+    """
+    row, _ = held(session, worlds, key)
+    turns = turns_of(session, key)
+    turn, text = chosen(turns, choice_id)
+    words = Words(text=text, message_id=message_id or f"choice {choice_id}")
+    if turn is not turns[-1] and _said_before(session, key, words.message_id) is None:
+        raise StaleChoice(conversation_id=row.id, choice_id=choice_id, text=text)
+    return say(session, worlds, key, words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,6 +204,7 @@ def _cut_back(session: Session, row: ConversationRow, world: WorldView, turn: Tu
     if text == turn.text:
         return
     turn.goal_achieved = turn.wants_to_end = False
+    turn.choices = None
     if text:
         turn.text = text
         tell_said(session, row, world, turn, cut_short=True)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.content.profile import Emotion
 from service.conversation.acting import acting
+from service.conversation.choices import suggesting
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
 from service.llm.chat import Message, Prompt
@@ -104,12 +105,14 @@ def render_note(context: PromptContext) -> str:
 
 def answer_of(context: PromptContext) -> type[BaseModel]:
     """What the speaker answers: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`; with an `action`, where it was
-    told of any.
+    told of any; with `choices`, where the client wants them.
     """
     answer: type[BaseModel] = NpcTurn
     if context.begins:
         answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
-    return acting(answer, context.can_do) if context.actions else answer
+    if context.actions:
+        answer = acting(answer, context.can_do)
+    return suggesting(answer, context.choices) if context.choices else answer
 
 
 def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[Any]:

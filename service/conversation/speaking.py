@@ -278,6 +278,7 @@ async def _commit(
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,
         duration_ms=spoken.duration_ms,
+        choices=list(getattr(answer, "choices", ())) or None,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     act: Act | None = getattr(answer, "action", None)

@@ -45,8 +45,8 @@ class Start:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
     """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
-    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `told`, `actions`:
-    see `Start`.
+    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many
+    lines are suggested to the player after each turn of its partner. `told`, `actions`: see `Start`.
     """
 
     player_id: str
@@ -56,6 +56,7 @@ class PlayerStart:
     chat_idle_minutes: float | None = None
     told: tuple[str, ...] = ()
     holds_clock: bool = False
+    choices: int = 0
     actions: tuple[str, ...] | None = None
 
 
@@ -128,6 +129,7 @@ def start_with_player(
         human=player.id,
         chat_idle_minutes=wanted.chat_idle_minutes,
         holds_clock=wanted.holds_clock,
+        choices=wanted.choices,
     )
 
 
@@ -177,6 +179,7 @@ def _insert(
     human: str | None = None,
     chat_idle_minutes: float | None = None,
     holds_clock: bool = False,
+    choices: int = 0,
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     _require_actions(world, wanted.actions)
@@ -195,6 +198,7 @@ def _insert(
         max_turns=wanted.max_turns,
         chat_idle_minutes=chat_idle_minutes,
         holds_clock=holds_clock,
+        choices=choices,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
-from service.conversation.client_events import tell_ended, tell_next, tell_said
+from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
 from service.conversation.context import Goal, Line
 from service.conversation.ending import OPENER, Spoken, next_step
 from service.conversation.game_actions import ask_game, note_told
@@ -287,6 +287,8 @@ def _go_on(
     else:
         let_speak(row, step, world)
         tell_next(session, row, world, step)
+        if row.awaits is not None:
+            tell_choices(session, row, world, now_said.turns[-1].suggestions)
     return now_said
 
 

@@ -105,7 +105,9 @@ class OfflineModel:
 
 def _seed(seed: int, prompt: Prompt[T]) -> int:
     """Not Python's hash(): that differs from process to process."""
-    given = to_json(prompt.given, exclude={"actions", "can_do", "outcomes"})  # what the game can do changes no words
+    given = to_json(
+        prompt.given, exclude={"actions", "can_do", "outcomes", "choices"}
+    )  # what is offered changes no words
     content = f"{seed}/{prompt.name}/".encode() + given
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
 

@@ -6,18 +6,18 @@ import random
 import re
 from collections.abc import Iterable
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
-from service.content.profile import Emotion
+from service.content.profile import CharacterProfile, Emotion
 from service.conversation.aside import AsideContext, AsideText
-from service.conversation.context import PromptContext
+from service.conversation.context import Line, PromptContext
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
 from service.memory.utterance import is_question
 from service.memory.words import quoted_in
 from service.offline.acting import act
 from service.offline.goals import set_goal, topic_of
 from service.offline.lines import Kind, fit, lines_of, register_of, sayings, told
-from service.offline.phrases import Passage, clip, keys, phrases, sentences
+from service.offline.phrases import Passage, clip, keys, phrases, quotable, sentences
 
 _PATIENCE = 4
 """Own turns after which the opener leaves."""
@@ -35,10 +35,33 @@ _KNOWN = re.compile(r"^\((?P<ago>[^()]+)\) (?P<statement>.+)$")
 def speak(context: PromptContext, rng: random.Random) -> NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers; the same context and generator state make the same answer."""
     turn = _Opener(context, rng).turn() if context.begins else _Partner(context, rng).turn()
-    if not context.actions:
-        return turn
-    acted = answer_of(context).model_validate({**turn.model_dump(), "action": act(context)})
-    return cast("NpcTurn | CharacterTurn | OpeningTurn", acted)
+    more: dict[str, Any] = {"action": act(context)} if context.actions else {}
+    if context.choices:
+        more |= {"choices": suggest(context, turn, rng)}
+    whole = answer_of(context).model_validate({**turn.model_dump(), **more}) if more else turn
+    return cast("NpcTurn | CharacterTurn | OpeningTurn", whole)
+
+
+def suggest(context: PromptContext, turn: NpcTurn | CharacterTurn | OpeningTurn, rng: random.Random) -> list[str]:
+    """What the partner could say to this turn: an answer, where it was asked; then a question, one about what is
+    announced, and a goodbye.
+    """
+    if turn.wants_to_end:
+        return []
+    said = Line(turn=0, speaker_id=context.speaker.id, speaker_name=context.speaker.name, text=turn.utterance)
+    partner = CharacterProfile(id=context.partner_id, name=context.partner_name, personality="", home="")
+    turned = PromptContext(
+        language=context.language,
+        speaker=partner,
+        begins=True,
+        partner_id=context.speaker.id,
+        partner_name=context.speaker.name,
+        place=context.place,
+        now=context.now,
+        notices=context.notices,
+        lines=(*context.lines, said),
+    )
+    return _Human(turned, rng).could_say(context.choices)
 
 
 def write_aside(context: AsideContext, rng: random.Random) -> AsideText:
@@ -145,6 +168,23 @@ class _Speaker:
         new = [one for one in passages if heard.isdisjoint(keys([one.text]))]
         self.rng.shuffle(new)
         return max(new, key=lambda one: fit(query, one.text), default=None)
+
+
+class _Human(_Speaker):
+    """A player, whose next words are found by somebody else."""
+
+    def could_say(self, most: int) -> list[str]:
+        """So many different lines, the last a goodbye where there is room for one."""
+        asked = any(map(is_question, sentences(self.heard)[-1:]))
+        news = [self.phrases.only("goal.notice", notice=quotable(text)) for text in self.context.notices]
+        lines = [
+            self.say("own_nothing") if asked else "",
+            self.say("more" if told(self.heard, self.phrases) else "ask"),
+            *(self.say("ask_about", topic=topic) for topic in news),
+            self.say("ask"),
+        ]
+        found = list(filter(None, lines))
+        return [*found[: max(1, most - 1)], self.utter([self.say("thanks"), self.say("bye")])][:most]
 
 
 class _Partner(_Speaker):

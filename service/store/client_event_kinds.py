@@ -146,6 +146,26 @@ class UtteranceDiscarded(Payload):
     )
 
 
+class Choice(BaseModel):
+    """A line that the player may say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(description="the line's id", examples=["1.0"])
+    text: str = Field(description="the words", examples=["When will the boat be done?"])
+
+
+class Choices(Payload):
+    """Lines that the player may say next, where the client asked for such (`choices` at the start). One of them is said
+    by `POST /conversations/{id}/choose`; anything else may be said instead. Whatever is said next, or cuts the
+    utterance short, ends them.
+    """
+
+    kind = "choices"
+    utterance_id: UtteranceId
+    choices: tuple[Choice, ...] = Field(description="the lines, as the speaker suggested them")
+
+
 class ActionCallRequested(Payload):
     """The speaker asks the game for something; say once, before the deadline, what became of it
     (`POST /conversations/{id}/actions/{call_id}/result`).
@@ -250,6 +270,7 @@ CLIENT_PAYLOADS: tuple[type[Payload], ...] = (
     UtteranceSentence,
     UtteranceCompleted,
     UtteranceDiscarded,
+    Choices,
     ActionCallRequested,
     ActionCallDone,
     ActionCallFailed,

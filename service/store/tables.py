@@ -205,7 +205,8 @@ class ConversationRow(SQLModel, table=True):
     somebody set about its next turn. `chat_idle_minutes` (of the machine) is set where it is a chat client's (see
     conversation/chat.py): so long may its user be silent. `holds_clock`: the world's clock stands while it
     runs. `told` is what the game said was going on when it began, line by line. `actions`: ids of all that may be asked
-    of the game in it (None: what the content allows).
+    of the game in it (None: what the content allows). `choices`: so many lines are suggested to the player after each
+    turn of a model.
     """
 
     __tablename__ = "conversations"
@@ -244,6 +245,7 @@ class ConversationRow(SQLModel, table=True):
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     holds_clock: bool = False
     actions: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    choices: int = 0
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -307,11 +309,19 @@ class ParticipantRow(SQLModel, table=True):
     night: int = 0
 
 
+class Suggestion(NamedTuple):
+    """A line that was suggested with a turn."""
+
+    id: str
+    text: str
+
+
 class TurnRow(SQLModel, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
     (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
-    client's own name for it, and `told` what the game said with it was going on, line by line.
+    client's own name for it, and `told` what the game said with it was going on, line by line. `choices` are the lines
+    that its speaker suggested for the answer (None: none).
     """
 
     __tablename__ = "turns"
@@ -337,6 +347,12 @@ class TurnRow(SQLModel, table=True):
     duration_ms: int
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    choices: list[str] | None = Field(default=None, sa_column=Column(JSON))
+
+    @property
+    def suggestions(self) -> list[Suggestion]:
+        """Its choices, with their ids."""
+        return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
 
 
 class ActionCallRow(SQLModel, table=True):

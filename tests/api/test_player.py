@@ -18,6 +18,7 @@ from tests.api.play import TALK, problem, settings_for
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
 
+GLAD = "Seven and nine."
 START = {"mode": "player", "player_id": "ken", "partner_id": "baker"}
 
 
@@ -137,3 +138,25 @@ def test_the_clock_stands_while_a_player_talks_who_holds_it(connect: Connect, sc
         assert time.monotonic() < until, "the clock goes on"
         time.sleep(0.05)
     problem(client.post("/conversations/start", json={**TALK, "clock": "hold"}), 422, "invalid")
+
+
+def test_a_player_chooses_a_line_that_was_suggested(client: TestClient, script: ScriptedModel) -> None:
+    answer = {"utterance": FAMILY, "emotion": "happy", "wants_to_end": False, "choices": ["How old are they?"]}
+    script.enqueue(answer, answer | {"utterance": GLAD})
+    client.put("/people/ken", json={"kind": "player", "name": "Ken"})
+    conversation_id = client.post("/conversations/start", json={**START, "choices": 1}).json()["id"]
+    suggested = say(client, conversation_id, HELLO)["answer"]["choices"]
+    assert suggested == [{"id": "1.0", "text": "How old are they?"}]
+    path = f"/conversations/{conversation_id}/choose?wait=true"
+    chosen = client.post(path, json={"choice_id": "1.0"})
+    assert (chosen.status_code, chosen.json()["turn"]["text"]) == (200, "How old are they?")
+    assert chosen.json()["answer"]["text"] == GLAD
+    assert client.post(path, json={"choice_id": "1.0"}).json()["answer"] == chosen.json()["answer"]
+    seen = client.get("/people/ken/updates?after=0&wait=0").json()["items"]
+    assert [one["data"]["choices"][0]["id"] for one in seen if one["kind"] == "choices"] == ["1.0", "3.0"]
+    stale = problem(client.post(path, json={"choice_id": "1.0", "message_id": "m2"}), 409, "stale-choice")
+    assert "How old are they?" in stale["detail"]
+    problem(client.post(path, json={"choice_id": "7.0"}), 404, "not-found")
+    problem(client.post(path, json={}), 422, "invalid")
+    problem(client.post("/conversations/start", json={**START, "choices": 5}), 422, "invalid")
+    problem(client.post("/conversations/start", json={**TALK, "choices": 2}), 422, "invalid")

@@ -254,6 +254,7 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "npc_repeated": _prompt(_npc_returning(language, nudge="repeated")),
         "npc_broke_character": _prompt(_npc_returning(language, nudge="broke_character")),
         "npc_farewell": _prompt(_npc_returning(language, turns_left=1)),
+        "npc_suggesting": _prompt(_npc(language, choices=3)),
         "npc_turned": _prompt(_npc_returning(language, stance_now=words["stance"])),
         "attitude_asks": attitude_prompt(_attitude(language), Questions),
         "attitude_judges": attitude_prompt(_attitude_returning(language), AttitudeDraft),
@@ -295,6 +296,7 @@ def test_only_strangers_meet_for_the_first_time(language: Language, stranger: st
         "opening_first_meeting",
         "character_first_meeting",
         "npc_first_meeting",
+        "npc_suggesting",
         "partner_first_meeting",
     }
 

@@ -52,6 +52,10 @@ crashed, the model's answer broke off, or stepped out of its role; what follows 
 only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while
 it is being played: the player's silence is counted from then.
 
+**Choosing.** Where the conversation began with `choices: 1..4`, each turn of a model brings so many lines that the
+player could say next. `POST /conversations/{id}/choose {choice_id}` says one of them. Who comes back finds them in
+`GET /conversations/{id}`, with the turn.
+
 **Doing.** `action.requested` asks the game for something that a speaker does. Answer it once, before its deadline:
 `POST /conversations/{id}/actions/{call_id}/result {ok, message}`. A conversation is remembered when all is answered or
 too late.

@@ -1,4 +1,4 @@
-"""Owns the tests of what the offline speaker asks of the game."""
+"""Owns the tests of what the offline speaker adds to its words: what it asks of the game, and what it suggests."""
 
 import random
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 from service.content.game_actions import GameActionEntry, game_actions
 from service.conversation.context import Line, PromptContext
 from service.locales import Language
+from service.offline.phrases import phrases
 from service.offline.speaker import speak
 from tests.content.village import GIVE
 from tests.offline.talks import PEOPLE
@@ -43,3 +44,34 @@ def test_it_does_what_it_is_asked_to_do(language: Language, heard: str, args: di
     rests = speak(replace(context, can_do=()), random.Random(7)).model_dump()
     assert rests["action"] is None, "nothing can be done now"
     assert rests["utterance"] == speak(replace(context, actions=()), random.Random(7)).utterance
+
+
+@pytest.mark.parametrize(
+    ("language", "about"),
+    [("en", '"The ferry is late"'), ("ja", "「渡し船が遅れている」")],
+    ids=["en", "ja"],
+)
+def test_what_it_suggests_to_a_player_is_a_question_on_the_news_and_a_goodbye(language: Language, about: str) -> None:
+    alice, taro = PEOPLE[language]
+    notices = {"en": "The ferry is late", "ja": "渡し船が遅れている"}
+    context = PromptContext(
+        language=language,
+        speaker=taro,
+        begins=False,
+        partner_id=alice.id,
+        partner_name=alice.name,
+        place="",
+        now="",
+        notices=(notices[language],),
+        lines=(Line(turn=0, speaker_id=alice.id, speaker_name=alice.name, text="…"),),
+    )
+    answer = speak(replace(context, choices=4), random.Random(7)).model_dump()
+    lines = answer["choices"]
+    assert len(set(lines)) == 4
+    assert any(about in line for line in lines)
+    assert phrases(language).has("farewell", lines[-1])
+    assert not set(taro.lines + taro.facts) & set(lines), "the words are the player's"
+    assert answer["utterance"] == speak(context, random.Random(7)).utterance
+    leaves = speak(replace(context, choices=4, turns_left=1), random.Random(7)).model_dump()
+    assert leaves["wants_to_end"]
+    assert leaves["choices"] == ()

@@ -564,6 +564,11 @@ def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browse
         expect(page.locator("#turn-0 .why")).to_have_count(0)
         expect(page.locator("#turn-1")).to_contain_text("Taro")
         assert len(spoken(page)["1"]) > 1, "words are seen while they are spoken"
+        expect(page.locator("#choices button")).to_have_count(3)
+        line = page.locator("#choices button").first.text_content() or ""
+        page.locator("#choices button").first.click()
+        expect(page.locator("#turn-2 .said")).to_have_text(line)
+        expect(page.locator("#turn-3")).to_be_visible()
         expect(page.locator("#say textarea")).to_be_focused()
         assert not is_wider_than_the_screen(page)
         page.locator("#end").click()

@@ -1,6 +1,7 @@
 // Owns the visitor's own part: who speaks here, how a talk begins, and what is said in one.
 
 import { api, pressed } from "./api.js";
+import { h } from "./dom.js";
 import { $, id, link, t } from "./page.js";
 
 const KEPT = "kataribe-player";
@@ -22,7 +23,7 @@ export function meeting() {
       const name = form.elements.name.value.trim();
       await api(`/people/${player_id}`, { method: "PUT", body: { kind: "player", name } });
       localStorage.setItem(KEPT, JSON.stringify({ id: player_id, name }));
-      const body = { mode: "player", player_id, partner_id: id };
+      const body = { mode: "player", player_id, partner_id: id, choices: 3 };
       const begun = await api("/conversations/start", { method: "POST", body });
       location.href = link(`/view/conversations/${begun.id}`);
     });
@@ -43,6 +44,14 @@ export function speaking(path, after) {
       await after();
     });
   });
+  $("choices").addEventListener("click", ({ target }) => {
+    const line = target.closest("button");
+    if (!line) return;
+    pressed(line, async () => {
+      await api(`${path}/choose`, { method: "POST", body: { choice_id: line.value } });
+      await after();
+    });
+  });
   words.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -58,13 +67,16 @@ export function speaking(path, after) {
   }
 }
 
-/** Shows who may speak now. */
-export function turnOf({ phase, mode, living, awaits, character_id, character_name, character_kind, partner_id, partner_name }) {
+/** Shows who may speak now, and what it could say. */
+export function turnOf({ turns, phase, mode, living, awaits, character_id, character_name, character_kind, partner_id, partner_name }) {
   const runs = phase === "running";
   const isTheirs = runs && awaits !== null;
   const name = awaits === partner_id ? partner_name : character_name;
   const wasHidden = $("say").hidden;
   $("say").hidden = !isTheirs;
+  const suggested = (isTheirs && turns.at(-1)?.choices) || [];
+  $("choices").hidden = !suggested.length;
+  $("choices").replaceChildren(...suggested.map(({ id: value, text }) => h("button", { type: "button", value }, text)));
   if (isTheirs) $("say-as").textContent = t("say_as", { name });
   if (isTheirs && wasHidden && mode === "player") $("say").elements.text.focus({ preventScroll: true });
   const mayChange = runs && !living && character_kind === "character";

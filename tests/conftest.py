@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, Dialect, Engine, event
 
 from service.content.files import bundled_content
 from service.content.load import Content, load_content
@@ -38,6 +39,17 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: the garbage collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+
+
+_COMPILED: dict[type[Dialect], tuple[Dialect, dict[Any, Any]]] = {}
+
+
+@event.listens_for(Engine, "engine_connect")
+def compile_once(connection: Connection) -> None:
+    """A statement is compiled once for the databases of all tests; anew for each, it was half of their time."""
+    dialect, compiled = _COMPILED.setdefault(type(connection.dialect), (connection.dialect, {}))
+    connection.dialect = dialect
+    connection.execution_options(compiled_cache=compiled)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
@@ -102,13 +103,19 @@ class Database:
         """
         if self._file is not None:
             self._file.look()
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
         with self.engine.begin() as connection:
             if not self.is_sqlite:
                 # Two replicas may start at once: the second waits here and finds the work done.
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7203914)")
-            _require_known(connection, ScriptDirectory.from_config(config))
+            revision = MigrationContext.configure(connection).get_current_revision()
+            known = _known_revisions()
+            if revision == known[0]:
+                return
+            if revision is not None and revision not in known:
+                reason = Phrase("settings.database_of_another_version", revision=revision)
+                raise Misconfigured(setting="KATARIBE_DATABASE_URL", reason=reason)
+            config = Config()
+            config.set_main_option("script_location", str(MIGRATIONS))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -141,13 +148,10 @@ def unopenable(error: OperationalError) -> Misconfigured:
     return Misconfigured(setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_unopenable", reason=reason))
 
 
-def _require_known(connection: Connection, known: ScriptDirectory) -> None:
-    revision = MigrationContext.configure(connection).get_current_revision()
-    if revision is None or revision in {script.revision for script in known.walk_revisions()}:
-        return
-    raise Misconfigured(
-        setting="KATARIBE_DATABASE_URL", reason=Phrase("settings.database_of_another_version", revision=revision)
-    )
+@cache
+def _known_revisions() -> tuple[str, ...]:
+    """The newest first."""
+    return tuple(script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions())
 
 
 def _checked(url: str) -> URL:

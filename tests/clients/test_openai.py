@@ -6,7 +6,6 @@ The JavaScript client comes with `npm ci --prefix tests/clients`, `llm` with the
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +13,11 @@ import httpx
 import openai
 import pytest
 
-from service.app import create_app
-from service.content.files import bundled_content
-from tests.api.play import serve, settings_for
 from tests.servers import missing
 
 HERE = Path(__file__).parent
 LLM = HERE / ".venv" / "bin" / "llm"
 NPC = "npc:npc_taro"
-
-
-@pytest.fixture(scope="module")
-def village_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The sample village, as a rehearsal, on a real uvicorn."""
-    settings = settings_for(tmp_path_factory.mktemp("village"), bundled_content(), llm={"provider": "rehearsal"})
-    with serve(create_app(settings)) as url:
-        yield url
 
 
 def said(url: str, player: str) -> list[list[str]]:

@@ -1,0 +1,3 @@
+@tool
+extends EditorPlugin
+## Nothing to set up: the node KataribeClient is known by its class name.

@@ -1,0 +1,89 @@
+extends VBoxContainer
+## Ken stands in the bakery of the sample village and talks with Harue: a label with their words, and a line to type in.
+
+const SAVED := "user://kataribe.cfg"
+
+var client = preload("res://addons/kataribe/client.gd").new()
+var label = RichTextLabel.new()
+var line = LineEdit.new()
+var bag := []
+var choices := []
+var _said := ""
+var _saved = ConfigFile.new()
+
+
+func _ready() -> void:
+	anchor_right = 1.0
+	anchor_bottom = 1.0
+	label.size_flags_vertical = SIZE_EXPAND_FILL
+	line.placeholder_text = "Say something, and press Enter"
+	for child in [label, line, client]:
+		add_child(child)
+	line.text_submitted.connect(submit)
+	client.answered.connect(_on_answered)
+	client.refused.connect(_on_refused)
+	client.told.connect(_on_told)
+	client.utterance_delta.connect(_on_utterance_delta)
+	client.utterance_completed.connect(_on_utterance_completed)
+	client.choices.connect(_on_choices)
+	client.action_requested.connect(_on_action_requested)
+	client.player_id = "ken"
+	_saved.load(SAVED)
+	bag = _saved.get_value("game", "bag", [])
+	client.events.position = _saved.get_value("game", "position", "0")
+	client.join("Ken")
+
+
+func _on_answered(command: String, _status: int, answer: Dictionary) -> void:
+	if command == "join" and answer["talking_in"] == null:
+		client.stand("lane_bakery")
+		client.start("npc_harue", {"choices": 3})
+
+
+## The service's sentence says what is wrong, and mostly what to do.
+func _on_refused(command: String, problem: Dictionary) -> void:
+	_said += "(%s: %s)\n" % [command, problem.get("detail", problem["status"])]
+	label.text = _said
+
+
+## Words to say, or the number of a choice.
+func submit(text: String) -> void:
+	line.clear()
+	var number = int(text)
+	if text == str(number) and number >= 1 and number <= choices.size():
+		client.choose(choices[number - 1]["id"])
+	else:
+		client.say(text)
+
+
+## The words so far, while they are spoken.
+func _on_utterance_delta(_data: Dictionary) -> void:
+	label.text = _said + client.events.text
+
+
+func _on_utterance_completed(data: Dictionary) -> void:
+	_said += "%s: %s\n" % [data["speaker_name"], data["text"]]
+	label.text = _said
+
+
+func _on_choices(data: Dictionary) -> void:
+	choices = data["choices"]
+	for number in range(choices.size()):
+		label.text += "%d: %s\n" % [number + 1, choices[number]["text"]]
+
+
+## Harue hands something over: only when the game says that it is done, she will remember it.
+func _on_action_requested(data: Dictionary) -> void:
+	if data["action_id"] == "give_item" and bag.size() < 10:
+		bag.append(data["args"]["item"])
+		client.settle(data["call_id"], true, "Ken has it.")
+	else:
+		client.settle(data["call_id"], false, "Ken's bag is full.")
+
+
+## The bag and how much was heard are saved together: nothing is given twice, whenever the game is closed.
+func _on_told(event: Dictionary) -> void:
+	if event["seq"] != null:
+		_saved.set_value("game", "bag", bag)
+		_saved.set_value("game", "position", client.events.position)
+		_saved.save(SAVED)

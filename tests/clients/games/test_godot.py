@@ -1,0 +1,88 @@
+"""The addon for Godot: its signals, how it reads a stream, and its example, as docs/clients/godot.md says to run it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from service.store.client_event_kinds import CLIENT_PAYLOADS
+from tests.api.play import until
+from tests.clients.games.godot import ADDON, begin, write_game
+
+READ = """
+extends SceneTree
+
+func _initialize():
+    var events = preload("res://addons/kataribe/events.gd").new()
+    var stream = File.new()
+    stream.open(OS.get_environment("STREAM"), File.READ)
+    while stream.get_position() < stream.get_len():
+        for event in events.read(stream.get_buffer(1)):
+            events.take(event)
+            print("%s %s %s" % [event["kind"], events.position, events.text])
+    quit()
+"""
+
+
+def said(game: Path, script: str, **env: str) -> list[str]:
+    """The lines that a script has printed; it must end well."""
+    process = begin(game, script, **env)
+    try:
+        code = process.wait(30)
+    finally:
+        process.kill()
+    log = (game.parent / "log").read_text(encoding="utf-8")
+    assert code == 0, log
+    return log.splitlines()
+
+
+def test_every_kind_of_event_is_a_signal() -> None:
+    client = (ADDON / "addons" / "kataribe" / "client.gd").read_text(encoding="utf-8")
+    assert re.findall(r"^signal (\w+)\(data\)", client, re.M) == [
+        kind.kind.replace(".", "_") for kind in CLIENT_PAYLOADS
+    ]
+
+
+@pytest.mark.server
+def test_a_stream_may_break_off_anywhere(tmp_path: Path) -> None:
+    game = write_game(tmp_path / "game")
+    (game / "read.gd").write_text(READ, encoding="utf-8")
+    stream = tmp_path / "stream"
+    told: list[tuple[str, str, dict[str, Any]]] = [
+        ("7", "utterance.started", {"utterance_id": "a.1.0"}),
+        ("7.4.0", "utterance.delta", {"char_start": 0, "text": "おはよう"}),
+        ("7.9.0", "utterance.delta", {"char_start": 4, "text": "😀: ケン"}),
+        ("8", "utterance.discarded", {"utterance_id": "a.1.0"}),
+    ]
+    stream.write_text(
+        "".join(f"event: {kind}\ndata: {_json(kind, data)}\nid: {place}\n\n: quiet\n\n" for place, kind, data in told),
+        encoding="utf-8",
+    )
+    assert said(game, "read.gd", STREAM=str(stream))[-4:] == [
+        "utterance.started 7 ",
+        "utterance.delta 7.4.0 おはよう",
+        "utterance.delta 7.9.0 おはよう😀: ケン",
+        "utterance.discarded 8 ",
+    ]
+
+
+def _json(kind: str, data: dict[str, Any]) -> str:
+    return json.dumps({"seq": None, "kind": kind, "data": data}, ensure_ascii=False)
+
+
+@pytest.mark.server
+def test_the_example_talks_is_given_something_and_goes_on_the_next_time(village_url: str, tmp_path: Path) -> None:
+    game = write_game(tmp_path / "game")
+    heard: list[dict[str, Any]] = []
+    for _ in range(2):
+        lines = said(game, "example/headless.gd", KATARIBE_URL=village_url)
+        heard += [json.loads(line) for line in lines if line.startswith("{")]
+        assert "In Ken's bag: [One bun for sale, please.]" in lines
+        with httpx.Client(base_url=village_url, trust_env=False) as client:
+            until(client, heard[-1]["conversation_id"], "closed")
+    told = [event for event in heard if event["kind"] == "conversation.started"]
+    assert len({event["conversation_id"] for event in told}) == 2
+    assert [event["seq"] for event in heard] == list(range(1, len(heard) + 1))

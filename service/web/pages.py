@@ -200,7 +200,7 @@ async def npc_page(npc_id: str, page: Asked, about: str | None = None) -> Respon
     npc = world.cast.npcs.get(npc_id)
     if npc is None or (about is not None and about not in others):
         return page.missing(world)
-    kinds = {person_id: "npc" if person_id in world.cast.npcs else "character" for person_id in others}
+    kinds = {person_id: person.kind for person_id, person in world.cast.everybody.items()}
     data = {"id": npc_id, "name": npc.name, "about": about, "names": others, "kinds": kinds}
     place = world.map.label(world.map.posts[npc_id])
     return page.render("npc.html", world, data=data, person=npc, others=others, place=place)

@@ -503,11 +503,13 @@ def test_the_map_shows_who_comes_and_goes(chromium_browser: Browser, tmp_path: P
             expect(page.locator("#map .figure.player .name")).to_have_text("Mika")
             expect(page.locator("#npcs")).to_contain_text("Sumi")
             expect(page.locator("#npcs")).not_to_contain_text("Mika")
+            expect(page.locator("#players")).to_contain_text("Mika")
             client.put("/people/mika/position", json={"node_id": None}).raise_for_status()
             client.delete("/people/sumi").raise_for_status()
         page.locator("#ticks button").first.click()
         expect(page.locator("#map .figure.player")).to_have_count(0)
         expect(page.locator("#npcs")).not_to_contain_text("Sumi")
+        expect(page.locator("#players-here")).to_be_hidden()
 
 
 def test_an_npc_has_a_page_with_all_that_is_its_own(chromium_browser: Browser, tmp_path: Path) -> None:

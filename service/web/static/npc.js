@@ -37,9 +37,10 @@ function fill(list, items) {
 
 function standing([otherId, level]) {
   const other = data.names[otherId] ?? otherId;
-  const page = data.kinds[otherId] === "npc" ? "npcs" : "characters";
+  const kind = data.kinds[otherId];
+  const isPlayer = kind === "player"; // of whom there is no page
   return h("li", {},
-    h("a", { href: link(`/view/${page}/${otherId}`, { about: id }) }, other),
+    isPlayer ? h("span", {}, other) : h("a", { href: link(`/view/${kind}s/${otherId}`, { about: id }) }, other),
     h("meter", { min: -100, max: 100, value: level, "aria-label": t("affinity_to", { name: other }) }),
     h("strong", {}, level > 0 ? `+${level}` : String(level)));
 }

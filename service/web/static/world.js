@@ -187,15 +187,14 @@ function turnTo(mapId) {
 const rows = new Map();
 
 function showPeople() {
-  const listed = now.people.filter((one) => one.kind !== "player");
-  const here = new Set(listed.map((one) => one.id));
+  const here = new Set(now.people.map((one) => one.id));
   for (const [id, { item }] of rows) {
     if (!here.has(id)) (item.remove(), rows.delete(id));
   }
-  for (const one of listed) {
-    if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : npcRow(one));
+  for (const one of now.people) {
+    if (!rows.has(one.id)) rows.set(one.id, one.kind === "character" ? characterRow(one) : standingRow(one));
     const { item, place, talk, needs } = rows.get(one.id);
-    if (!item.isConnected) $(one.kind === "character" ? "characters" : "npcs").append(item);
+    if (!item.isConnected) $(`${one.kind}s`).append(item);
     setText(place, one.kind === "character" ? `${placeOf(one)} · ${doing(one.activity)}` : placeOf(one));
     if (needs) showNeeds(needs, now.lives.find((life) => life.id === one.id)?.needs ?? []);
     item.classList.toggle("chosen", one.id === now.chosen);
@@ -203,6 +202,7 @@ function showPeople() {
     talk.hidden = !one.talking_in;
     if (one.talking_in) talk.href = link(`/view/conversations/${one.talking_in}`);
   }
+  $("players-here").hidden = !$("players").childElementCount;
 }
 
 function showNeeds(box, needs) {
@@ -228,11 +228,12 @@ function characterRow(one) {
   return { item: h("li", {}, button, talk), place, talk, needs };
 }
 
-function npcRow(one) {
+function standingRow(one) {
   const place = h("span", { class: "quiet" });
   const talk = h("a", { class: "badge live", hidden: true }, t("talking"));
-  const name = h("a", { href: link(`/view/npcs/${one.id}`) }, h("strong", {}, one.name));
-  return { item: h("li", {}, face(one.name, "npc"), h("span", {}, name, place), talk), place, talk };
+  const called = h("strong", {}, one.name);
+  const name = one.kind === "npc" ? h("a", { href: link(`/view/npcs/${one.id}`) }, called) : called;
+  return { item: h("li", {}, face(one.name, one.kind), h("span", {}, name, place), talk), place, talk };
 }
 
 function choose(characterId) {

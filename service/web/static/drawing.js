@@ -61,7 +61,7 @@ function related({ from, to, bend, relation, fact }, byId, taken) {
   const { path, at } = way(byId.get(from), byId.get(to), bend);
   return svg(
     "g",
-    { class: `fact${fact.invalid_at ? " past" : ""}`, role: "button", tabindex: "-1", "aria-label": told(fact), "data-fact": fact.id },
+    { class: `fact${fact.invalid_at ? " past" : ""}`, role: "graphics-symbol", tabindex: "-1", "aria-label": told(fact), "data-fact": fact.id },
     svg("path", { class: "wide", d: path }), svg("path", { class: "line", d: path }),
     ...words(relation, at, taken),
   );
@@ -84,7 +84,7 @@ function shape(node) {
   const label = `${name} — ${t("fact_count", { count: facts })}`;
   const place = `translate(${x.toFixed(1)} ${y.toFixed(1)})`;
   const look = ["entity", what, kind, owner && "owner"].filter(Boolean).join(" ");
-  return svg("g", { class: look, transform: place, role: "button", tabindex: "-1", "aria-label": label, "data-entity": id },
+  return svg("g", { class: look, transform: place, role: "graphics-symbol", tabindex: "-1", "aria-label": label, "data-entity": id },
     what === "person" ? person(node) : plate(node));
 }
 

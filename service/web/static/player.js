@@ -50,6 +50,7 @@ export function speaking(path, after) {
     pressed(line, async () => {
       await api(`${path}/choose`, { method: "POST", body: { choice_id: line.value } });
       await after();
+      words.focus({ preventScroll: true }); // the button that had the focus is gone
     });
   });
   words.addEventListener("keydown", (event) => {

@@ -34,6 +34,11 @@ SLOWEST_BYTES_A_SECOND = 100_000
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
+_BY_POST = frozenset({"PUT", "PATCH", "DELETE"})
+"""What a POST may stand for, by its header X-HTTP-Method-Override: some game engines send no other method, and Luanti
+before 5.9 sends everything as a PUT after its first PUT.
+"""
+
 
 class Guard:
     """ASGI middleware. Who is refused gets a problem, and its connection is closed: nothing more of it is read."""
@@ -51,6 +56,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers, method = Headers(scope=scope), scope.get("method")  # a WebSocket has none
+        if method == "POST" and (meant := headers.get("x-http-method-override")) in _BY_POST:
+            method, scope = meant, {**scope, "method": meant}
         try:
             self._hosts.check(headers)
             if method not in _SAFE:  # and any page may open a WebSocket: no browser asks for another site's leave

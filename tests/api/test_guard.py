@@ -162,6 +162,18 @@ def test_engines_tools_our_own_pages_and_friends_may_write(client: TestClient, h
     assert client.patch("/world", headers=headers, json={"weather": "Rain"}).status_code == 200
 
 
+def test_an_engine_that_sends_no_put_sends_it_as_a_post(client: TestClient) -> None:
+    def send(method: str, meant: str, **more: str) -> int:
+        headers = {"X-HTTP-Method-Override": meant, **more}
+        return client.request(
+            method, "/people/ken", json={"kind": "player", "name": "Ken"}, headers=headers
+        ).status_code
+
+    assert [send("POST", "PUT"), send("GET", "DELETE"), send("POST", "DELETE")] == [201, 200, 204]
+    assert [send("POST", "GET"), send("POST", "TRACE"), send("POST", "put")] == [405, 405, 405]
+    assert send("POST", "PUT", Origin="http://evil.example") == 403
+
+
 def test_another_site_may_ask_but_its_page_is_not_shown_the_answer(client: TestClient) -> None:
     answer = client.get("/world", headers={"Origin": "http://evil.example"})
     assert "access-control-allow-origin" not in answer.headers

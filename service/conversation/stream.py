@@ -4,6 +4,7 @@ Only what is committed is durable; a listener that comes late reads that from th
 """
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -76,10 +77,15 @@ QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
 
 
+COMES_BACK_SECONDS = 5.0
+"""Who asks again and again is away for a moment after each answer, and listens nevertheless."""
+
+
 class Stream:
     """Tells listeners of this process. Used on the event loop only."""
 
     def __init__(self) -> None:
+        self._left: dict[ConversationKey, float] = {}
         self._listeners: defaultdict[ConversationKey, set[asyncio.Queue[Moment]]] = defaultdict(set)
         self._deaf: set[asyncio.Queue[Moment]] = set()
         self._hear_all: set[asyncio.Queue[tuple[ConversationKey, Moment]]] = set()
@@ -138,6 +144,9 @@ class Stream:
         try:
             yield box
         finally:
+            now = time.monotonic()
+            lately = {key: left for key, left in self._left.items() if now - left < COMES_BACK_SECONDS}
+            self._left = lately | dict.fromkeys(box.keys, now)
             for key in tuple(box.keys):
                 self._leave(box, key)
             if person_id is not None:
@@ -157,8 +166,10 @@ class Stream:
         return self._words.get(key)
 
     def has_listener(self, key: ConversationKey) -> bool:
-        """Whether anybody here is told the words of the conversation while they are spoken."""
-        return bool(self._hear_all or self._listeners.get(key, set()) - self._deaf) or key in self._boxes
+        """Whether anybody here is told the words of the conversation while they are spoken, or was until now."""
+        if self._hear_all or self._listeners.get(key, set()) - self._deaf or key in self._boxes:
+            return True
+        return key in self._left and time.monotonic() - self._left[key] < COMES_BACK_SECONDS
 
     @contextmanager
     def listen_to_all(self) -> Iterator[asyncio.Queue[tuple[ConversationKey, Moment]]]:

@@ -237,6 +237,14 @@ def test_an_answer_that_broke_off_is_taken_back_before_it_begins_anew(
     assert of(events, "utterance.completed")[1]["utterance_id"] == f"{conversation_id}.1.1"
 
 
+def test_who_asks_again_and_again_listens_while_it_is_away_for_a_moment(client: TestClient, script: Noted) -> None:
+    conversation_id = begin(client)
+    client.get(f"/conversations/{conversation_id}/updates?wait=0")
+    script.enqueue(replies(FAMILY))
+    say(client, conversation_id, HELLO)
+    assert script.streamed == [True]
+
+
 def test_a_model_that_fails_is_told_and_ends_the_conversation(url: str, connect: Connect, script: Noted) -> None:
     client = connect()
     conversation_id = begin(client)

@@ -25,12 +25,22 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 class Service:
-    """One process that serves `data`; a context manager that waits until it answers. `client` talks to it."""
+    """One process that serves `data`; a context manager that waits until it answers. `client` talks to it. `port`: that
+    of one that was killed, which its clients know.
+    """
 
-    def __init__(self, directory: Path, content: Path, settings: Mapping[str, str], *, data: str = "data") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        content: Path,
+        settings: Mapping[str, str],
+        *,
+        data: str = "data",
+        port: int | None = None,
+    ) -> None:
         self._directory = directory
-        self.port = free_port()
-        self._log: IO[bytes] = (directory / f"log-{self.port}").open("wb")
+        self.port = port or free_port()
+        self._log: IO[bytes] = (directory / f"log-{self.port}").open("ab")
         command: list[str | Path] = [
             KATARIBE,
             "serve",

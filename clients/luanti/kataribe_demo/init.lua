@@ -1,0 +1,38 @@
+local talks = {} -- the conversation of each player, by its name
+
+minetest.register_on_joinplayer(function(player)
+	local name = player:get_player_name()
+	local id = kataribe.id_of(name)
+	local function on_event(event)
+		if event.kind == "utterance.completed" and event.data.speaker_id ~= id then
+			minetest.chat_send_player(name, ("<%s> %s"):format(event.data.speaker_name, event.data.text))
+		elseif event.kind == "conversation.ended" then
+			talks[name] = nil
+		end
+	end
+	kataribe.put_player(id, name, function()
+		kataribe.follow(id, on_event)
+	end)
+end)
+
+minetest.register_on_leaveplayer(function(player)
+	kataribe.unfollow(kataribe.id_of(player:get_player_name()))
+end)
+
+minetest.register_chatcommand("talk", {params = "<person>", func = function(name, person)
+	kataribe.start(kataribe.id_of(name), person, nil, function(talk, problem)
+		talks[name] = talk and talk.id
+		minetest.chat_send_player(name, talk and "You may speak." or problem.detail)
+	end)
+end})
+
+minetest.register_on_chat_message(function(name, text)
+	if talks[name] then
+		kataribe.say(talks[name], text)
+	end
+end)
+
+kataribe.register_action("give_item", function(call)
+	minetest.chat_send_player(call.player_name, "* You get: " .. call.args.item)
+	return true
+end)

@@ -37,6 +37,7 @@ WARM_UP = 3
 BRIEFLY = 3
 """So many conversations, after one, show what each way to judge attitudes costs."""
 TURNS = 10
+MINUTES_APART = 1440
 
 SAID: dict[Language, tuple[str, ...]] = {
     "en": (
@@ -115,16 +116,18 @@ class Stopwatch:
         return Questions(power=asked[-1].text, intimacy=asked[-1].text, task_oriented=asked[-1].text)
 
 
-def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[str, float]:
+def run(
+    *, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP, minutes_apart: int = MINUTES_APART
+) -> dict[str, float]:
     """Figures: overhead in milliseconds, calls and prompt tokens, share of a prompt that repeats an earlier one; and
     what a conversation with its closing takes, for each way to judge attitudes.
     """
-    english, japanese = (_measure(language, conversations, warm_up) for language in SAID)
+    english, japanese = (_measure(language, conversations, warm_up, minutes_apart) for language in SAID)
     briefly = min(BRIEFLY, conversations)
     others = {
         f"attitude_{attitude}_{figure}": measured[f"{figure}_per_conversation"]
         for attitude in ("off", "per_conversation", "per_turn")
-        for measured in [_measure("en", briefly, 1, attitude)]
+        for measured in [_measure("en", briefly, min(1, warm_up), minutes_apart, attitude)]
         for figure in ("calls", "prompt_tokens")
     }
     return {
@@ -138,7 +141,7 @@ def run(*, conversations: int = CONVERSATIONS, warm_up: int = WARM_UP) -> dict[s
 
 
 def _measure(
-    language: Language, conversations: int, warm_up: int, attitude: str = "per_conversation"
+    language: Language, conversations: int, warm_up: int, minutes_apart: int, attitude: str = "per_conversation"
 ) -> dict[str, float]:
     model = Stopwatch(language)
     with tempfile.TemporaryDirectory() as directory:
@@ -147,7 +150,7 @@ def _measure(
         settings = Settings(data_dir=Path(directory), world=world, memory={"attitude": attitude})
         app = create_app(settings, models=Models(dict.fromkeys(ROLES, model)))
         with _served(app) as url, httpx.Client(base_url=url, timeout=60) as http, _listening(url) as listener:
-            talks = [_talk(http, model, listener) for _ in range(warm_up + conversations)]
+            talks = [_talk(http, model, listener, minutes_apart) for _ in range(warm_up + conversations)]
             usage = http.get("/usage").raise_for_status().json()
     prefix_share = _prefix_share([prompt for talk in talks for prompt in talk["prompts"]])
     talks = talks[warm_up:]
@@ -166,8 +169,8 @@ def _measure(
     }
 
 
-def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]") -> dict[str, Any]:
-    """One conversation of a character that meets the same NPC again and again; then a world day passes."""
+def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]", minutes_apart: int) -> dict[str, Any]:
+    """One conversation of a character that meets the same NPC again and again; then so much of the world passes."""
     way = http.post("/characters/aoi/actions", json={"type": "move", "npc_id": "npc_taro"}).raise_for_status().json()
     if way["minutes"]:
         http.post("/world/tick", json={"ticks": way["minutes"]}).raise_for_status()
@@ -181,7 +184,7 @@ def _talk(http: httpx.Client, model: Stopwatch, listener: "Connection[str, str]"
     talk = http.get(f"/conversations/{started['id']}").raise_for_status().json()
     if talk["phase"] != "closed" or len(talk["turns"]) != TURNS:
         raise RuntimeError(f"the conversation went wrong: {talk}")
-    http.post("/world/tick", json={"ticks": 1440}).raise_for_status()
+    http.post("/world/tick", json={"ticks": minutes_apart}).raise_for_status()
     asked = list(model.asked)
     return {
         "start": asked[0][1] - sent,

@@ -39,7 +39,7 @@ SHORT_LIVES = world.Scale(minutes=60, characters=2, crowd=5, seeds={3: (1,)}, cr
 FEW_PROMISES = partial(promises.on_time, characters=4, days=1, appointments=4)
 
 SMALLEST: Mapping[str, Run] = {
-    "turn": lambda: turn.run(conversations=1, warm_up=1),
+    "turn": lambda: turn.run(conversations=1, warm_up=0, minutes_apart=60),
     "start": lambda: start.run(running=(0, 2), starts=1, burst=4, seconds=0.1),
     "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",), embedder=recall.TableEmbedder()),
     "world": lambda: world.run(SHORT_LIVES),

@@ -27,8 +27,8 @@ from world.simulation import OutOfTurn, Simulation, newcomer
 from world.time import WorldTime
 
 UNTIL = WorldTime(MORNING + 90)
-WORLDS = 220
-SLOWEST_CATCH = 150
+WORLDS = 40
+SLOWEST_CATCH = 20
 
 
 def lockstep(seed: int) -> Run:

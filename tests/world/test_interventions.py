@@ -33,7 +33,7 @@ from world.time import WorldTime
 
 STOP = at(40)
 UNTIL = at(90)
-WORLDS = 60
+WORLDS = 25
 
 
 class MindHeld:

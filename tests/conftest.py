@@ -35,10 +35,14 @@ pytest_plugins = [
 ]
 
 
+gc.disable()  # until everything is loaded
+
+
 def pytest_collection_finish() -> None:
     """What is loaded by now stays to the end: the garbage collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _COMPILED: dict[type[Dialect], tuple[Dialect, dict[Any, Any]]] = {}

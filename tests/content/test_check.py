@@ -589,7 +589,7 @@ def _spots(value: Any) -> list[tuple[Any, Any]]:
     return [spot for key, child in items for spot in ((value, key), *_spots(child))]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_change_to_valid_content_makes_the_check_stumble(data: st.DataObject, tmp_path: Path) -> None:
     village = Village()

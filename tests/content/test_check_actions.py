@@ -446,7 +446,7 @@ def test_actions_that_cannot_be_opened_are_an_error_not_the_bundled_ones(tmp_pat
     assert (only.file, only.key_path) == (A, "")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_actions_that_pass_the_check_are_read_in_both_languages(data: st.DataObject, tmp_path: Path) -> None:
     village = Village.with_actions()

@@ -31,3 +31,16 @@ def begin(game: Path, script: str, **env: str) -> "subprocess.Popen[bytes]":
             stdout=log,
             stderr=subprocess.STDOUT,
         )
+
+
+class Godot:
+    """A game in Godot."""
+
+    name = "godot"
+
+    def start(self, scenario: Path, url: str, directory: Path) -> "subprocess.Popen[bytes]":
+        """It plays in a process of its own, and writes into the directory; what it says goes to `log` there."""
+        game = write_game(directory / "game")
+        shutil.copy(Path(__file__).with_name("play.gd"), game)
+        where = {"SCENARIO": str(scenario), "OUT": str(directory), "SERVICE": url, "WORLD": self.name}
+        return begin(game, "play.gd", **where)

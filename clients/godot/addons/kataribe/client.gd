@@ -148,7 +148,7 @@ func _take(command: String, code: int, body: String) -> void:
 		return
 	if command == "join":
 		_is_following = true
-		_conversation_id = str(answer["talking_in"])
+		_conversation_id = answer["talking_in"] if answer["talking_in"] != null else ""
 	elif command == "start":
 		_conversation_id = answer["id"]
 	emit_signal("answered", command, code, answer)

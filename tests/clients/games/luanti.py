@@ -24,7 +24,7 @@ def find_server() -> str:
 class Luanti:
     """A client of the play."""
 
-    name = "luanti"
+    name = world = "luanti"
 
     def __init__(self) -> None:
         self._server = find_server()
@@ -44,7 +44,7 @@ class Luanti:
             {
                 "secure.http_mods": "kataribe",
                 "kataribe.url": url,
-                "kataribe.world": self.name,
+                "kataribe.world": self.world,
                 "dedicated_server_step": "0.05",
                 "bind_address": "127.0.0.1",
             },

@@ -31,7 +31,12 @@ class Client(Protocol):
 
     @property
     def name(self) -> str:
-        """Also that of its world."""
+        """Nobody else's."""
+        ...
+
+    @property
+    def world(self) -> str:
+        """In which its player is."""
         ...
 
     def start(self, scenario: Path, url: str, directory: Path) -> "subprocess.Popen[bytes]":
@@ -165,6 +170,7 @@ class Run:
 
     def __init__(self, client: Client, url: str, directory: Path) -> None:
         self.name = client.name
+        self._world = client.world
         self._directory = directory / client.name
         self._directory.mkdir()
         self.process = client.start(SCENARIO, url, self._directory)
@@ -192,7 +198,7 @@ class Run:
     def played(self, client: httpx.Client) -> Played:
         """What has come of it."""
         player = json.loads(SCENARIO.read_text(encoding="utf-8"))["player"]["id"]
-        client.headers["X-World-Id"] = self.name
+        client.headers["X-World-Id"] = self._world
         told = client.get(f"/people/{player}/updates?wait=0").json()["items"]
         memories = client.get("/people/baker/memories").json()["items"]
         return Played(

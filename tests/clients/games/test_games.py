@@ -1,12 +1,14 @@
 """Games talk with people through their clients: what they collect is what the service tells, across kill -9 and resume.
 
-Luanti's server comes with `apt-get install minetest-server` (.ci/run).
+Luanti's server comes with `apt-get install minetest-server`, Godot's with `apt-get install godot3-server` (.ci/run).
 """
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.clients.games.godot import Godot, GodotBeside
 from tests.clients.games.luanti import DEMO, Luanti
 from tests.clients.games.play import Played, lines, play, same_for_all
 
@@ -16,7 +18,7 @@ PAGES = Path(__file__).parents[3] / "docs" / "clients"
 @pytest.fixture(scope="module")
 def plays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Played]:
     """Every client's run, by its name."""
-    return play(tmp_path_factory.mktemp("games"), [Luanti()])
+    return play(tmp_path_factory.mktemp("games"), [Luanti(), Godot(), GodotBeside("luanti")])
 
 
 @pytest.mark.long
@@ -30,6 +32,15 @@ def test_a_game_collects_every_committed_event_once_across_kill_and_resume(plays
         assert (begun[-3:], taken_back) == (["7.0", "7.1", "1.0"], ["7.0"])
         cut_short = [one["text"] for one in played.of("utterance.completed") if one["interrupted"]]
         assert cut_short == ["My grandmother did. She"]
+
+
+@pytest.mark.server
+def test_what_godot_hears_by_a_stream_luanti_hears_by_asking(plays: dict[str, Played]) -> None:
+    assert plays["godot"].committed == plays["luanti"].committed
+    beside = plays["beside"]  # in the same talk
+    assert same_for_all(beside.events) == same_for_all(plays["luanti"].events)
+    told = "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in beside.told)
+    assert (beside.directory / "events.jsonl").read_text(encoding="utf-8") == told
 
 
 @pytest.mark.server

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, bindparam, update
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from service.conversation.acting import Act
@@ -34,12 +33,13 @@ from service.store.tables import (
     TurnRow,
     WorldRow,
     said_in,
+    shared_alias,
 )
 from service.store.usage import Purpose, count
 from service.usage import Usage
 from world.time import MINUTES_PER_DAY, WorldTime
 
-_ONE, _OTHER = aliased(ParticipantRow), aliased(ParticipantRow)
+_ONE, _OTHER = shared_alias(ParticipantRow), shared_alias(ParticipantRow)
 
 SAID_MINUTES = 14 * MINUTES_PER_DAY
 """How far back a speaker without a model looks for what it has told already."""

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ScalarSelect, or_
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
@@ -26,13 +25,14 @@ from service.store.tables import (
     PersonRow,
     SummaryRow,
     TurnRow,
+    shared_alias,
 )
 from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
 
 # Made once: each costs as much as a query.
-_ONE, _OTHER, _LAST = aliased(ParticipantRow), aliased(ParticipantRow), aliased(SummaryRow)
+_ONE, _OTHER, _LAST = shared_alias(ParticipantRow), shared_alias(ParticipantRow), shared_alias(SummaryRow)
 
 MOST_TURNS = 10
 """How many turns answer beside facts."""

@@ -2,9 +2,10 @@
 otherwise.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Index, MetaData, UniqueConstraint, inspect
+from sqlalchemy.orm import aliased
 from sqlmodel import AutoString, Field, Relationship, SQLModel
 
 from service.content.profile import Importance, PersonKind
@@ -20,6 +21,18 @@ SQLModel.metadata.naming_convention = MetaData(
         "pk": "pk_%(table_name)s",
     }
 ).naming_convention
+
+
+TableT = TypeVar("TableT", bound=SQLModel)
+
+
+def shared_alias(table: type[TableT]) -> type[TableT]:
+    """An alias of a table, for many threads. SQLAlchemy indexes an alias's columns when one is looked for first: two
+    threads that look at once would find the index half made, and the alias would name the wrong table for good.
+    """
+    alias: type[TableT] = aliased(table)
+    inspect(alias).selectable.corresponding_column(next(iter(inspect(table).columns)))
+    return alias
 
 
 def _json() -> Any:

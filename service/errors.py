@@ -60,6 +60,7 @@ KataribeError
     └── MemoryOfAnother     503   a person's memory there was written by another installation of the service
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -71,12 +72,17 @@ from service.usage import Usage
 class KataribeError(Exception):
     """Base of all our errors.
 
-    A subclass names its HTTP `status` and a stable `slug`: the problem type, and under `errors` the key of its
-    sentence. The keyword arguments it is raised with are its facts, filled into the sentence and shown beside it.
+    A subclass names its HTTP `status`. Its `slug` is the problem type, and under `errors` the key of its sentence: its
+    name in small letters with hyphens (NotBeside: not-beside), where it names none. The keyword arguments it is raised
+    with are its facts, filled into the sentence and shown beside it.
     """
 
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal"
+
+    def __init_subclass__(cls) -> None:
+        if "slug" not in vars(cls):
+            cls.slug = re.sub(r"\B(?=[A-Z])", "-", cls.__name__).lower()
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
@@ -90,43 +96,43 @@ class KataribeError(Exception):
 class KeyMissing(KataribeError):
     """No facts."""
 
-    status, slug = 401, "key-missing"
+    status = 401
 
 
 class HostNotAllowed(KataribeError):
     """Facts: `host`."""
 
-    status, slug = 403, "host-not-allowed"
+    status = 403
 
 
 class CrossSite(KataribeError):
     """Facts: `origin`."""
 
-    status, slug = 403, "cross-site"
+    status = 403
 
 
 class RequestTooSlow(KataribeError):
     """Facts: `seconds`."""
 
-    status, slug = 408, "request-too-slow"
+    status = 408
 
 
 class BodyTooLarge(KataribeError):
     """Facts: `limit_bytes`."""
 
-    status, slug = 413, "body-too-large"
+    status = 413
 
 
 class TooManyLines(KataribeError):
     """Facts: `most`."""
 
-    status, slug = 413, "too-many-lines"
+    status = 413
 
 
 class NotFound(KataribeError):
     """Facts: `kind` (of `kinds` in the locales), `id`."""
 
-    status, slug = 404, "not-found"
+    status = 404
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; the kind is said in that language."""
@@ -136,13 +142,11 @@ class NotFound(KataribeError):
 class Invalid(KataribeError):
     """Facts: `field`, `reason`."""
 
-    status, slug = 422, "invalid"
+    status = 422
 
 
 class NeverTold(Invalid):
     """Facts: `seq`, `newest`."""
-
-    slug = "never-told"
 
 
 class KeyReused(Invalid):
@@ -162,8 +166,6 @@ class WrongLine:
 class LinesWrong(Invalid):
     """`found` are all of them. Facts: `count`."""
 
-    slug = "lines-wrong"
-
     def __init__(self, found: Sequence[WrongLine]) -> None:
         self.found = tuple(found)
         super().__init__(count=len(found))
@@ -172,55 +174,39 @@ class LinesWrong(Invalid):
 class ProfileWrong(LinesWrong):
     """`found` are the keys. Facts: `count`."""
 
-    slug = "profile-wrong"
-
 
 class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
-
-    slug = "tick-too-long"
 
 
 class Conflict(KataribeError):
     """The world is not in a state in which this can be done."""
 
-    status, slug = 409, "conflict"
+    status = 409
 
 
 class Authored(Conflict):
     """Facts: `id`, `file`."""
 
-    slug = "authored"
-
 
 class Busy(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
-
-    slug = "busy"
 
 
 class CommitmentOver(Conflict):
     """Facts: `id`, `state`."""
 
-    slug = "commitment-over"
-
 
 class ActionOver(Conflict):
     """Facts: `call_id`, `state` (a CallState)."""
-
-    slug = "action-over"
 
 
 class NotBeside(Conflict):
     """Facts: `character`, `character_node`, `partner`, `partner_node`, `walk_minutes`."""
 
-    slug = "not-beside"
-
 
 class NoWayThere(Conflict):
     """Facts: `start`, `goal`."""
-
-    slug = "no-way-there"
 
 
 class Closed(Conflict):
@@ -232,13 +218,9 @@ class Closed(Conflict):
 class WrongPhase(Conflict):
     """Facts: `conversation_id`, `phase`, `wanted`."""
 
-    slug = "wrong-phase"
-
 
 class NotYourTurn(Conflict):
     """Facts: `person`, `partner`, `conversation_id`."""
-
-    slug = "not-your-turn"
 
 
 class StaleChoice(Conflict):
@@ -250,37 +232,25 @@ class StaleChoice(Conflict):
 class NotSpeaking(Conflict):
     """Facts: `conversation_id`, `utterance_id`."""
 
-    slug = "not-speaking"
-
 
 class Walking(Conflict):
     """Facts: `person`, `arrives_at`, `goal`."""
-
-    slug = "walking"
 
 
 class WorldInUse(Conflict):
     """Facts: `world_id`, `count`."""
 
-    slug = "world-in-use"
-
 
 class WorldMoves(Conflict):
     """Facts: `now`, `until`."""
-
-    slug = "world-moves"
 
 
 class ClockHeld(Conflict):
     """Facts: `conversation_id`."""
 
-    slug = "clock-held"
-
 
 class WorldStopped(Conflict):
     """Facts: `until`."""
-
-    slug = "world-stopped"
 
 
 class NotPossible(Conflict):
@@ -288,19 +258,15 @@ class NotPossible(Conflict):
     reason brings along.
     """
 
-    slug = "not-possible"
-
 
 class ContentErrors(KataribeError):
     """Facts: `count`, `directory`, `errors` (all of them, one a line)."""
-
-    slug = "content-errors"
 
 
 class Misconfigured(KataribeError):
     """Facts: `setting`, `reason`."""
 
-    status, slug = 503, "misconfigured"
+    status = 503
 
     def __init__(self, *, setting: str, reason: Phrase) -> None:
         super().__init__(setting=setting, reason=reason)
@@ -322,7 +288,7 @@ class WrongSettings(KataribeError):
 class AnswerFailed(KataribeError):
     """Facts: `failure`, as it is kept with the conversation (None: it was ended before the answer)."""
 
-    status, slug = 503, "answer-failed"
+    status = 503
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; where there is a failure, what it was."""
@@ -333,31 +299,29 @@ class AnswerFailed(KataribeError):
 class Stopping(KataribeError):
     """The service stops while a request still waits. No facts."""
 
-    status, slug = 503, "stopping"
+    status = 503
 
 
 class RunInterrupted(KataribeError):
     """Facts: `until`, `reason`."""
 
-    status, slug = 503, "run-interrupted"
+    status = 503
 
 
 class DatabaseDamaged(KataribeError):
     """Facts: `file`, `found` (what SQLite says), `setting`."""
 
-    status, slug = 503, "database-damaged"
+    status = 503
 
 
 class DatabaseGone(KataribeError):
     """Facts: `file`, `setting`."""
 
-    status, slug = 503, "database-gone"
+    status = 503
 
 
 class Unexpected(KataribeError):
     """Facts: `tries`, `reason`."""
-
-    slug = "unexpected"
 
 
 class ModelError(KataribeError):
@@ -366,7 +330,7 @@ class ModelError(KataribeError):
     Facts: at least `model`; `role` is added by whoever asked.
     """
 
-    status, slug = 502, "model-error"
+    status = 502
     retry_helps: ClassVar[bool] = False
     usage: Usage = Usage(calls=1)
 
@@ -374,75 +338,69 @@ class ModelError(KataribeError):
 class ModelNotConfigured(ModelError):
     """No language model is configured. No facts."""
 
-    status, slug = 503, "model-not-configured"
+    status = 503
     usage = Usage()
 
 
 class BudgetExhausted(ModelError):
     """Facts: `setting`, `limit`, `day` and `renews_at` (UTC), `retry_after_seconds`."""
 
-    status, slug = 503, "budget-exhausted"
+    status = 503
     usage = Usage()
 
 
 class ModelRejected(ModelError):
     """Facts: `model`, `status_code`, `reason`, `setting`."""
 
-    slug = "model-rejected"
-
 
 class ModelUnreachable(ModelError):
     """Facts: `model`, `base_url`, `reason`."""
 
-    status, slug, retry_helps = 503, "model-unreachable", True
+    status, retry_helps = 503, True
 
 
 class ModelTimeout(ModelError):
     """Facts: `model`, `seconds`."""
 
-    status, slug, retry_helps = 504, "model-timeout", True
+    status, retry_helps = 504, True
 
 
 class ModelRateLimited(ModelError):
     """Facts: `model`, `retry_after_seconds` (None: the server did not say)."""
 
-    status, slug, retry_helps = 503, "model-rate-limited", True
+    status, retry_helps = 503, True
 
 
 class ModelServerError(ModelError):
     """Facts: `model`, `status_code`, `reason`."""
 
-    slug, retry_helps = "model-server-error", True
+    retry_helps = True
 
 
 class ModelRefused(ModelError):
     """Facts: `model`, `reason`."""
 
-    slug = "model-refused"
-
 
 class ModelEmpty(ModelError):
     """Facts: `model`."""
 
-    slug, retry_helps = "model-empty", True
+    retry_helps = True
 
 
 class ModelTruncated(ModelError):
     """Facts: `model`, `max_tokens`."""
 
-    slug, retry_helps = "model-truncated", True
+    retry_helps = True
 
 
 class ModelBroken(ModelError):
     """Facts: `model`, `reason`."""
 
-    slug, retry_helps = "model-broken", True
+    retry_helps = True
 
 
 class ModelOutOfCharacter(ModelError):
     """Facts: `model`."""
-
-    slug = "model-out-of-character"
 
 
 class GraphUnavailable(KataribeError):
@@ -454,16 +412,10 @@ class GraphUnavailable(KataribeError):
 class MemoryMissing(GraphUnavailable):
     """Facts: `world_id`, `character_id`, `conversation_id`, and those of GraphUnavailable."""
 
-    slug = "memory-missing"
-
 
 class MemoryOfAnother(GraphUnavailable):
     """Facts: `group_id`, `world_id`, and those of GraphUnavailable."""
 
-    slug = "memory-of-another"
-
 
 class EmbedderChanged(GraphUnavailable):
     """Facts: `group_id`, `before` and `now` (a model and the width of its vectors), and those of GraphUnavailable."""
-
-    slug = "embedder-changed"

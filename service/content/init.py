@@ -14,13 +14,9 @@ _CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE)
 class ContentExists(Invalid):
     """Facts: `directory`, `names`."""
 
-    slug = "content-exists"
-
 
 class ContentUnwritable(Invalid):
     """Facts: `directory`, `reason`."""
-
-    slug = "content-unwritable"
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:

@@ -116,6 +116,8 @@ class Content:
 class ContentRefused(ContentErrors):
     """The content's errors, one a line in the language asked for; `problems` are the same as values."""
 
+    slug = "content-errors"
+
     def __init__(self, directory: Path, problems: list[ContentProblem]) -> None:
         self.problems = problems
         super().__init__(count=len(problems), directory=str(directory), errors=self._lines("en"))

@@ -11,43 +11,29 @@ from world.ids import SLUG_MAX
 class NoSuchWorld(NotFound):
     """Facts: `id`, `place`."""
 
-    slug = "no-such-world"
-
 
 class BadWorldName(Invalid):
     """Facts: `value`."""
-
-    slug = "bad-world-name"
 
 
 class NoSuchTime(Invalid):
     """Facts: `option`, `value`."""
 
-    slug = "no-such-time"
-
 
 class NothingThen(Invalid):
     """Facts: `since`, `until`, `begun`, `now`."""
-
-    slug = "nothing-then"
 
 
 class WorldHasLived(Conflict):
     """Facts: `world_id`."""
 
-    slug = "world-has-lived"
-
 
 class FileUnusable(Invalid):
     """Facts: `file`, `reason`."""
 
-    slug = "file-unusable"
-
 
 class BadLine(Invalid):
     """Facts: `file`, `line` (from 1), `reason`. Nothing of the file was kept."""
-
-    slug = "bad-line"
 
 
 class Unreadable(ValueError):

@@ -57,6 +57,14 @@ MAIN_WORLD = "main"
 """The world of whoever names none."""
 
 
+class _OfWorld(SQLModel):
+    world_id: str = Field(primary_key=True)
+
+
+class _OfPerson(_OfWorld):
+    person_id: str = Field(primary_key=True)
+
+
 class InstallationRow(SQLModel, table=True):
     """Which installation of the service this database belongs to, in the only row there is. What it writes elsewhere
     bears `id`; replicas on one database are one installation.
@@ -106,7 +114,7 @@ class WorldRow(SQLModel, table=True):
     clock_lease_until: float = 0.0
 
 
-class PersonRow(SQLModel, table=True):
+class PersonRow(_OfPerson, table=True):
     """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
     in.
 
@@ -116,14 +124,12 @@ class PersonRow(SQLModel, table=True):
 
     __tablename__ = "people"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     sleeps: int = 0
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
 
 
-class MadePersonRow(SQLModel, table=True):
+class MadePersonRow(_OfPerson, table=True):
     """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
     (content/made.py).
 
@@ -132,37 +138,33 @@ class MadePersonRow(SQLModel, table=True):
 
     __tablename__ = "made_people"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     kind: PersonKind = Field(sa_type=AutoString)
     profile: str
     removed: bool = False
 
 
-class LifeRow(SQLModel, table=True):
+class LifeRow(_OfWorld, table=True):
     """A character's life as the world's core holds it (`person`, see people/life_record.py), and what is on its mind
     (`mind`, see decision/agent_state.py)."""
 
     __tablename__ = "lives"
 
-    world_id: str = Field(primary_key=True)
     character_id: str = Field(primary_key=True)
     person: dict[str, Any] = _json()
     agent_state: dict[str, Any] = _json()
 
 
-class TalkRow(SQLModel, table=True):
+class TalkRow(_OfWorld, table=True):
     """A conversation as the world's core holds it; kept while somebody may still look back to it."""
 
     __tablename__ = "talks"
 
-    world_id: str = Field(primary_key=True)
     talk_id: str = Field(primary_key=True)
     conversation_id: str
     talk: dict[str, Any] = _json()
 
 
-class PendingEventRow(SQLModel, table=True):
+class PendingEventRow(_OfWorld, table=True):
     """An event worked out ahead of the world's clock; it is told (moves to `events`) when the clock has passed it.
 
     `rank`, `person_id` and `key` order the events of one minute, see store/events.py.
@@ -171,7 +173,6 @@ class PendingEventRow(SQLModel, table=True):
     __tablename__ = "pending_events"
     __table_args__ = (Index("ix_pending_events_order", "world_id", "at", "rank"),)
 
-    world_id: str = Field(primary_key=True)
     id: str = Field(default_factory=new_id, primary_key=True)
     at: int = Field(sa_type=BigInteger)
     rank: int
@@ -181,34 +182,32 @@ class PendingEventRow(SQLModel, table=True):
     data: dict[str, Any] = _json()
 
 
-class NoticeRow(SQLModel, table=True):
+class NoticeRow(_OfWorld, table=True):
     """Something the author announced, such as a festival: everybody knows of it from `at` until before `until`."""
 
     __tablename__ = "notices"
     __table_args__ = (Index("ix_notices_time", "world_id", "until"),)
 
-    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     text: str
     at: int = Field(sa_type=BigInteger)
     until: int = Field(sa_type=BigInteger)
 
 
-class MovementRow(SQLModel, table=True):
+class MovementRow(_OfWorld, table=True):
     """A segment of a character's way: it reaches `path[i]` at `times[i]`. Past ones are kept; of those that begin in
     the same minute only the last is ever walked, and stays.
     """
 
     __tablename__ = "movements"
 
-    world_id: str = Field(primary_key=True)
     character_id: str = Field(primary_key=True)
     starts_at: int = Field(sa_type=BigInteger, primary_key=True)
     path: list[str] = _json()
     times: list[int] = _json()
 
 
-class ConversationRow(SQLModel, table=True):
+class ConversationRow(_OfWorld, table=True):
     """A conversation and where it stands. The row is the workflow: whoever finds it in a phase can go on from there.
 
     `clock_policy` says what world time its turns take (see store/phase.py). `talk_id` is set where it is a talk of
@@ -228,7 +227,6 @@ class ConversationRow(SQLModel, table=True):
         Index("ix_conversations_phase", "phase"),
     )
 
-    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     node_id: str
     clock_policy: str = "none"
@@ -298,7 +296,7 @@ class ConversationRow(SQLModel, table=True):
         return self.person_ids.index(person_id)
 
 
-class ParticipantRow(SQLModel, table=True):
+class ParticipantRow(_OfWorld, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
     `speaker`: who finds its words, a model or a human. `night` is the day of its life in which it joined:
@@ -312,7 +310,6 @@ class ParticipantRow(SQLModel, table=True):
         Index("ix_participants_person", "world_id", "person_id"),
     )
 
-    world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
     seat: int
@@ -329,7 +326,7 @@ class Suggestion(NamedTuple):
     text: str
 
 
-class TurnRow(SQLModel, table=True):
+class TurnRow(_OfWorld, table=True):
     """One utterance. `turn` counts from 0; `duration_ms` is the model's share in machine time. `note` is the block that
     its speaker was shown before it, as it was sent (see PromptRow), and `reminded` refers to the memories in that block
     (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
@@ -340,7 +337,6 @@ class TurnRow(SQLModel, table=True):
     __tablename__ = "turns"
     __table_args__ = (_of_conversation(),)
 
-    world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     turn: int = Field(primary_key=True)
     speaker_id: str
@@ -368,7 +364,7 @@ class TurnRow(SQLModel, table=True):
         return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
 
 
-class ActionCallRow(SQLModel, table=True):
+class ActionCallRow(_OfWorld, table=True):
     """Something that a speaker asked of the game with a turn: the `number`th of its conversation, from 0. `words` say
     what it is, for prompts and memories.
 
@@ -386,7 +382,6 @@ class ActionCallRow(SQLModel, table=True):
         Index("ix_action_calls_state", "state", "deadline"),
     )
 
-    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     conversation_id: str
     number: int
@@ -405,7 +400,7 @@ class ActionCallRow(SQLModel, table=True):
     told_turn: int | None = None
 
 
-class PromptRow(SQLModel, table=True):
+class PromptRow(_OfWorld, table=True):
     """How every prompt of one speaker in one conversation begins, as it was sent: the system message, and the context
     as it was when they met. With the turns and their notes it says what a speaker was asked.
 
@@ -416,7 +411,6 @@ class PromptRow(SQLModel, table=True):
     __tablename__ = "prompts"
     __table_args__ = (_of_conversation(),)
 
-    world_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     person_id: str = Field(primary_key=True)
     system: str | None
@@ -429,17 +423,15 @@ def said_in(key: ConversationKey) -> tuple[bool, bool]:
     return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
 
 
-class EngagementRow(SQLModel, table=True):
+class EngagementRow(_OfPerson, table=True):
     """Who talks now: the primary key is what keeps a person from talking twice at once."""
 
     __tablename__ = "engagements"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     conversation_id: str
 
 
-class SummaryRow(SQLModel, table=True):
+class SummaryRow(_OfPerson, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
@@ -456,8 +448,6 @@ class SummaryRow(SQLModel, table=True):
         Index("ix_summaries_conversation", "world_id", "conversation_id"),
     )
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     partner_id: str
     summary: str
@@ -469,7 +459,7 @@ class SummaryRow(SQLModel, table=True):
     delivered: bool = False
 
 
-class MemoryOwnerRow(SQLModel, table=True):
+class MemoryOwnerRow(_OfPerson, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
@@ -478,8 +468,6 @@ class MemoryOwnerRow(SQLModel, table=True):
 
     __tablename__ = "memory_owners"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     revision: int
     epoch: int = Field(sa_type=BigInteger)
     embedder: str = ""
@@ -487,7 +475,7 @@ class MemoryOwnerRow(SQLModel, table=True):
     vectors_due: int = 0
 
 
-class ReflectionRow(SQLModel, table=True):
+class ReflectionRow(_OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
@@ -499,8 +487,6 @@ class ReflectionRow(SQLModel, table=True):
     __tablename__ = "reflections"
     __table_args__ = (Index("ix_reflections_phase", "phase"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     at: int = Field(sa_type=BigInteger, primary_key=True)
     since: int = Field(sa_type=BigInteger)
     known_at: int = Field(sa_type=BigInteger)
@@ -511,7 +497,7 @@ class ReflectionRow(SQLModel, table=True):
     lease_until: float = 0.0
 
 
-class InsightRow(SQLModel, table=True):
+class InsightRow(_OfPerson, table=True):
     """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn
     from, `partner_ids` are those with whom the person talked then. For every backend it is kept here.
     """
@@ -519,8 +505,6 @@ class InsightRow(SQLModel, table=True):
     __tablename__ = "insights"
     __table_args__ = (Index("ix_insights_revision", "world_id", "person_id", "revision"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     text: str
     evidence: list[str] = _json()
@@ -530,7 +514,7 @@ class InsightRow(SQLModel, table=True):
     revision: int
 
 
-class FactRow(SQLModel, table=True):
+class FactRow(_OfPerson, table=True):
     """A fact that a person remembers: true from `valid_at` until before `invalid_at`, known from `created_at` until
     before `expired_at`. A fact that is replaced is closed and stays.
 
@@ -542,8 +526,6 @@ class FactRow(SQLModel, table=True):
     __tablename__ = "facts"
     __table_args__ = (Index("ix_facts_revision", "world_id", "person_id", "revision"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     subject: str
     relation: str
@@ -566,14 +548,12 @@ class FactRow(SQLModel, table=True):
     revision: int
 
 
-class VectorRow(SQLModel, table=True):
+class VectorRow(_OfPerson, table=True):
     """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
 
     __tablename__ = "vectors"
     __table_args__ = (Index("ix_vectors_revision", "world_id", "person_id", "revision"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     kind: str = Field(primary_key=True)
     item_id: str = Field(primary_key=True)
     model: str = Field(primary_key=True)
@@ -581,7 +561,7 @@ class VectorRow(SQLModel, table=True):
     revision: int
 
 
-class SeedRow(SQLModel, table=True):
+class SeedRow(_OfPerson, table=True):
     """A line of a past that was given to a person. `id` and `conversation` are the caller's, `memory_id` is what became
     of the line (`kind`, and its id within the memory); `partner_id` is whom it is of, or was heard from.
 
@@ -592,8 +572,6 @@ class SeedRow(SQLModel, table=True):
     __tablename__ = "seeds"
     __table_args__ = (Index("ix_seeds_memory", "world_id", "person_id", "memory_id"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     kind: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     conversation: str = ""
@@ -602,7 +580,7 @@ class SeedRow(SQLModel, table=True):
     fingerprint: str
 
 
-class PastTurnRow(SQLModel, table=True):
+class PastTurnRow(_OfPerson, table=True):
     """A turn of a talk that was given to a person as its past: it is remembered, but was not held here.
 
     `speaker_id` is "" where the speaker is nobody of this world. `revision`: of the person's memory.
@@ -611,8 +589,6 @@ class PastTurnRow(SQLModel, table=True):
     __tablename__ = "past_turns"
     __table_args__ = (Index("ix_past_turns_revision", "world_id", "person_id", "revision"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     turn: int = Field(primary_key=True)
     speaker_id: str
@@ -623,14 +599,12 @@ class PastTurnRow(SQLModel, table=True):
     revision: int
 
 
-class PastSummaryRow(SQLModel, table=True):
+class PastSummaryRow(_OfPerson, table=True):
     """What a talk of a given past was about, where whoever gave it said so."""
 
     __tablename__ = "past_summaries"
     __table_args__ = (Index("ix_past_summaries_revision", "world_id", "person_id", "revision"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     conversation_id: str = Field(primary_key=True)
     partner_id: str
     summary: str
@@ -639,29 +613,25 @@ class PastSummaryRow(SQLModel, table=True):
     revision: int
 
 
-class CorrectionRow(SQLModel, table=True):
+class CorrectionRow(_OfPerson, table=True):
     """What an author made of a memory whose own row is not the place for it: other words for a turn that was spoken
     here (the conversation keeps what was said), or None for what is deleted and must not come back.
     """
 
     __tablename__ = "corrections"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     kind: str = Field(primary_key=True)
     memory_id: str = Field(primary_key=True)
     text: str | None = None
 
 
-class MemoryAuditRow(SQLModel, table=True):
+class MemoryAuditRow(_OfPerson, table=True):
     """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
     lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
     """
 
     __tablename__ = "memory_audit"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     action: str
     kind: str | None = None
@@ -674,7 +644,7 @@ class MemoryAuditRow(SQLModel, table=True):
     written_at: str
 
 
-class MidTermRow(SQLModel, table=True):
+class MidTermRow(_OfPerson, table=True):
     """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
 
     `kind` says what it came of.
@@ -683,8 +653,6 @@ class MidTermRow(SQLModel, table=True):
     __tablename__ = "mid_term_memories"
     __table_args__ = (Index("ix_mid_term_memories_expiry", "world_id", "expires_at"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     content: str
     importance: Importance = Field(sa_type=AutoString)
@@ -695,7 +663,7 @@ class MidTermRow(SQLModel, table=True):
     kind: str = "conversation"
 
 
-class AttitudeChangeRow(SQLModel, table=True):
+class AttitudeChangeRow(_OfWorld, table=True):
     """What a conversation, or the author, changed about how the owner stands to the other; only ever added.
 
     `id` is the conversation's, or a fresh one. `met`: the two have talked. `power`, `intimacy` and `task_oriented` are
@@ -705,7 +673,6 @@ class AttitudeChangeRow(SQLModel, table=True):
     __tablename__ = "attitude_changes"
     __table_args__ = (Index("ix_attitude_changes_time", "world_id", "owner_id", "at"),)
 
-    world_id: str = Field(primary_key=True)
     owner_id: str = Field(primary_key=True)
     other_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
@@ -718,7 +685,7 @@ class AttitudeChangeRow(SQLModel, table=True):
     task_oriented: int | None = None
 
 
-class MoodRow(SQLModel, table=True):
+class MoodRow(_OfPerson, table=True):
     """The mood a conversation, or the author, put a person in at `at`; it cools from there. Only ever added.
 
     `id` is the conversation's, or a fresh one.
@@ -727,15 +694,13 @@ class MoodRow(SQLModel, table=True):
     __tablename__ = "moods"
     __table_args__ = (Index("ix_moods_time", "world_id", "person_id", "at"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     at: int = Field(sa_type=BigInteger)
     mood: str
     conversation_id: str | None = None
 
 
-class SelfFactRow(SQLModel, table=True):
+class SelfFactRow(_OfPerson, table=True):
     """A fact a person told about itself, beside those its author wrote. Another may close it; it stays.
 
     `words`, `statement`, `held`, `mode`, `importance` and `tellings` are those of a fact (FactRow).
@@ -743,8 +708,6 @@ class SelfFactRow(SQLModel, table=True):
 
     __tablename__ = "self_facts"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     statement: str
     words: str = ""
@@ -759,7 +722,7 @@ class SelfFactRow(SQLModel, table=True):
     replaced_by: str | None = None
 
 
-class CommitmentRow(SQLModel, table=True):
+class CommitmentRow(_OfWorld, table=True):
     """What one person promised another: `what`, where, and by when (None: no time was said).
 
     `words` are those it was promised in, `place` is as it was said, `node_id` where that is on the map. `due_at` is the
@@ -773,7 +736,6 @@ class CommitmentRow(SQLModel, table=True):
         Index("ix_commitments_expiry", "world_id", "expires_at"),
     )
 
-    world_id: str = Field(primary_key=True)
     id: str = Field(primary_key=True)
     by_id: str
     to_id: str
@@ -792,7 +754,7 @@ class CommitmentRow(SQLModel, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
-class DecisionRow(SQLModel, table=True):
+class DecisionRow(_OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
 
@@ -802,8 +764,6 @@ class DecisionRow(SQLModel, table=True):
 
     __tablename__ = "decisions"
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     at: int = Field(sa_type=BigInteger, primary_key=True)
     call: str = Field(primary_key=True)
     basis: dict[str, Any] = _json()
@@ -817,7 +777,7 @@ class DecisionRow(SQLModel, table=True):
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-class OutboxRow(SQLModel, table=True):
+class OutboxRow(_OfPerson, table=True):
     """What a long-term memory outside this database still has to be given; gone once it is there.
 
     `revision` is of the person's memory when this was written: entries are given in that order. `due` is machine time.
@@ -826,8 +786,6 @@ class OutboxRow(SQLModel, table=True):
     __tablename__ = "outbox"
     __table_args__ = (UniqueConstraint("world_id", "conversation_id", "person_id"),)
 
-    world_id: str = Field(primary_key=True)
-    person_id: str = Field(primary_key=True)
     revision: int = Field(primary_key=True)
     conversation_id: str
     payload: dict[str, Any] = _json()
@@ -836,12 +794,11 @@ class OutboxRow(SQLModel, table=True):
     last_error: str = ""
 
 
-class EventRow(SQLModel, table=True):
+class EventRow(_OfWorld, table=True):
     """Something that happened in a world. `id` counts its events from 1, in the order in which they were told."""
 
     __tablename__ = "events"
 
-    world_id: str = Field(primary_key=True)
     id: int = Field(sa_type=BigInteger, primary_key=True)
     at: int = Field(sa_type=BigInteger)
     kind: str
@@ -849,7 +806,7 @@ class EventRow(SQLModel, table=True):
     data: dict[str, Any] = _json()
 
 
-class ClientEventRow(SQLModel, table=True):
+class ClientEventRow(_OfWorld, table=True):
     """Something that games are told of a conversation with a human; `seq` is its number in the world."""
 
     __tablename__ = "client_events"
@@ -858,7 +815,6 @@ class ClientEventRow(SQLModel, table=True):
         Index("ix_client_events_conversation", "world_id", "conversation_id", "seq"),
     )
 
-    world_id: str = Field(primary_key=True)
     seq: int = Field(sa_type=BigInteger, primary_key=True)
     conversation_id: str
     at: int = Field(sa_type=BigInteger)
@@ -866,21 +822,19 @@ class ClientEventRow(SQLModel, table=True):
     data: dict[str, Any] = _json()
 
 
-class ClientEventCountRow(SQLModel, table=True):
+class ClientEventCountRow(_OfWorld, table=True):
     """The newest number that a client event of the world was given."""
 
     __tablename__ = "client_event_counts"
 
-    world_id: str = Field(primary_key=True)
     newest: int = Field(sa_type=BigInteger)
 
 
-class UsageRow(SQLModel, table=True):
+class UsageRow(_OfWorld, table=True):
     """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
 
     __tablename__ = "usage"
 
-    world_id: str = Field(primary_key=True)
     day: int = Field(primary_key=True)
     role: str = Field(primary_key=True)
     calls: int = 0
@@ -904,12 +858,11 @@ class SpendingRow(SQLModel, table=True):
     tokens: int = Field(default=0, sa_type=BigInteger)
 
 
-class IdempotencyRow(SQLModel, table=True):
+class IdempotencyRow(_OfWorld, table=True):
     """The first answer to a request that may be sent again."""
 
     __tablename__ = "idempotency_keys"
 
-    world_id: str = Field(primary_key=True)
     key: str = Field(primary_key=True)
     fingerprint: str
     answer: dict[str, Any] = _json()

@@ -34,7 +34,8 @@ from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.episode import EpisodeGraphitiMemory, ExtractionModel
 from service.memory.graphiti.graph import GraphitiMemory
-from service.memory.store import Group, MemoryStore
+from service.memory.memory_store import MemoryStore
+from service.memory.store import Group
 from service.people.whereabouts import move
 from service.people.worlds import WorldRepository
 from service.runtime.outbox_relay import OutboxRelay

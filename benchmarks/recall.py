@@ -26,8 +26,9 @@ from service.memory.embedding.embedder import Embedder, Vectors
 from service.memory.graphiti.connection import Neo4jConnection
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.index import IndexCache
+from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
-from service.memory.store import Episode, FactDraft, Group, MemoryStore, fact_id
+from service.memory.store import Episode, FactDraft, Group, fact_id
 from service.store.session import Database
 from tests.memory.memories import Memory
 from tests.servers.postgres import PostgresServer, find_binaries

@@ -44,7 +44,7 @@ from service.errors import Misconfigured
 from service.llm.choose import Models, choose_models
 from service.locales import Phrase
 from service.memory.choose import choose_memory
-from service.memory.store import MemoryStore
+from service.memory.memory_store import MemoryStore
 from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository

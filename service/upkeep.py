@@ -21,12 +21,12 @@ from service.locales import Phrase
 from service.memory.authoring import Author, seeds_of
 from service.memory.choose import choose_graphiti, choose_memory, choose_sql
 from service.memory.embedding.choose import choose_embedder
-from service.memory.indexed import Reembedded
+from service.memory.memory_store import MemoryStore, Reembedded
 from service.memory.past_lines import past_lines
 from service.memory.prune import Pruned, owners, prune, prune_talks, talks_of
 from service.memory.seed_lines import Given, read_lines
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Group, MemoryStore
+from service.memory.store import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.session import Database

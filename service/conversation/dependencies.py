@@ -6,7 +6,7 @@ from typing import Protocol
 from service.conversation.stream import Stream
 from service.errors import ModelError
 from service.llm.chat import ChatModel, Role
-from service.memory.store import MemoryStore
+from service.memory.memory_store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import Settings
 from service.store.budget import DailyBudget

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service.llm.chat import ChatModel, Role
-from service.memory.store import MemoryStore
+from service.memory.memory_store import MemoryStore
 from service.settings import Settings
 from service.store.session import Database
 

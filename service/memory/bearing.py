@@ -8,9 +8,10 @@ a closing are fixed here, so that no model is asked for them, and their vectors 
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from service.memory.memory_store import MemoryStore
 from service.memory.recall import new_lines, remembered, within
 from service.memory.secrets import Discretion
-from service.memory.store import Kind, MemoryStore, Recalled
+from service.memory.store import Kind, Recalled
 from service.people.attitude import DIMENSIONS, Dimension
 from service.people.worlds import WorldView
 

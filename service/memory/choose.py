@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING
 
 from service.errors import Misconfigured
 from service.locales import Phrase
-from service.memory.circuit_breaker import CircuitBreaker
 from service.memory.embedding.choose import choose_embedder
 from service.memory.fading import Fading
+from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
-from service.memory.store import MemoryStore
 from service.people.worlds import WorldRepository
 from service.settings import MemorySettings, Settings, is_openai
 from service.store.installation import installation_id
@@ -31,8 +30,8 @@ def choose_memory(settings: Settings, database: Database, worlds: WorldRepositor
     if settings.memory.backend == "sql":
         return choose_sql(settings, database)
     if settings.memory.ingestion == "direct":
-        return CircuitBreaker(choose_graphiti(settings, database))
-    return CircuitBreaker(_episode(settings, database, worlds))
+        return choose_graphiti(settings, database)
+    return _episode(settings, database, worlds)
 
 
 def choose_sql(settings: Settings, database: Database) -> SqlMemory:

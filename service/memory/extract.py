@@ -21,10 +21,11 @@ from service.memory.extraction import (
     Source,
     SpokenLine,
 )
+from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.self_facts import self_facts
-from service.memory.store import Episode, Fact, Group, MemoryStore, Recalled
+from service.memory.store import Episode, Fact, Group, Recalled
 from service.memory.summary import joined
 from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitments import Commitment

@@ -12,8 +12,9 @@ from service.errors import GraphUnavailable
 from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.lexical import normal
+from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import mid_term_memories
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, MemoryStore, Recalled
+from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView

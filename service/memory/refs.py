@@ -11,8 +11,9 @@ from sqlmodel import Session, col, select
 
 from service.content.lore import Lore
 from service.locales.time import ago
+from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered_as
-from service.memory.store import Fact, Group, HeardTurn, Insight, Item, MemoryStore, Recalled
+from service.memory.store import Fact, Group, HeardTurn, Insight, Item, Recalled
 from service.people.commitments import as_commitment, commitment_line
 from service.people.worlds import WorldView
 from service.store.session import Database

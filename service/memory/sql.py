@@ -12,11 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, SQLModel, col, delete, select
 
 from service.errors import GraphUnavailable
-from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
+from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.episodes import deleted, forget_past, read_episodes, read_turns
-from service.memory.fading import NEVER, Fading
-from service.memory.index import IndexCache, Packed, PersonIndex, key_of, text_of
-from service.memory.indexed import IndexedMemory
+from service.memory.index import Packed, PersonIndex, key_of, text_of
+from service.memory.memory_store import MemoryStore
 from service.memory.reflections import read_insights
 from service.memory.revision import (
     claim_space,
@@ -29,25 +28,18 @@ from service.memory.revision import (
     state_of,
 )
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind
-from service.store.session import Database
 from service.store.tables import FactRow, MemoryOwnerRow, PastSummaryRow, SummaryRow, VectorRow
 from world.time import WorldTime
 
 
-class SqlMemory(IndexedMemory):
+class SqlMemory(MemoryStore):
     """The memory store of one database, SQLite or PostgreSQL."""
 
     name = "sql"
-    delivery = None
 
-    def __init__(
-        self,
-        database: Database,
-        embedder: Embedder | None = None,
-        indexes: IndexCache | None = None,
-        fading: Fading = NEVER,
-    ) -> None:
-        super().__init__(database, embedder, indexes, fading)
+    @property
+    def delivery(self) -> None:
+        """See MemoryStore."""
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         """See MemoryStore."""
@@ -135,18 +127,18 @@ class SqlMemory(IndexedMemory):
         """Nothing is held that must be given back; the database is its maker's to close."""
 
     async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         index = self._indexes.get(group, day)
         await self._database.read(lambda s: self._catch_up(s, group, index, day))
         self._indexes.shrink(group)
         return index
 
     async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         return await self._database.read(lambda s: _embedded_otherwise(s, space))
 
     async def _reembed(self, group: Group, space: VectorSpace) -> int:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         dump = await self.export(group)
         items: list[Item] = [*dump.episodes, *dump.facts]
         vectors = await self._vectors_of([text_of(item) for item in items])
@@ -155,7 +147,7 @@ class SqlMemory(IndexedMemory):
         return len(rows)
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         await self._database.write(lambda s: _fill_in(s, group, self._model, vectors))
 
     def _catch_up(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
@@ -185,7 +177,7 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
     """Write facts and vectors of an episode, and close what they replace; the caller commits. Answers the revision."""
     revision = next_revision(session, group)
     facts = [draft for draft in facts if not _is_retold(session, group, draft, revision)]
-    session.add_all(_new_row(group, episode, draft, revision) for draft in facts)
+    session.add_all(FactRow(**_fact_row(group, draft.learned(episode), revision)) for draft in facts)
     session.flush()
     for draft in facts:
         for replaced in draft.replaces:
@@ -202,29 +194,6 @@ def _of(
     table: type[FactRow | VectorRow | SummaryRow | PastSummaryRow], group: Group
 ) -> tuple[ColumnElement[bool], ...]:
     return col(table.world_id) == group.world_id, col(table.person_id) == group.person_id
-
-
-def _new_row(group: Group, episode: Episode, draft: FactDraft, revision: int) -> FactRow:
-    return FactRow(
-        world_id=group.world_id,
-        person_id=group.person_id,
-        id=draft.id,
-        subject=draft.subject,
-        relation=draft.relation,
-        object=draft.object,
-        statement=draft.statement,
-        words=draft.rendered,
-        mode=draft.mode,
-        importance=draft.importance,
-        held=draft.held,
-        chain=list(draft.chain),
-        partner_id=episode.partner_id,
-        conversation_id=episode.conversation_id,
-        turn=draft.turn,
-        valid_at=draft.valid_at,
-        created_at=episode.at,
-        revision=revision,
-    )
 
 
 def _fact_row(group: Group, fact: Fact, revision: int) -> dict[str, Any]:

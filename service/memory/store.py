@@ -1,18 +1,17 @@
-"""Owns the contract of the long-term memory: what a person remembers, and what a store of memories can do.
+"""Owns what a person remembers for long, as values: facts, turns, episodes, insights, and whose they are.
 
 Times are world times. A fact is true from `valid_at` until before `invalid_at`, and was known from `created_at`
 until before `expired_at`. Nothing is overwritten: a fact that is replaced is closed and keeps its history.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import ClassVar, Protocol
 
 from sqlmodel import Session
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
-from service.memory.hands import confidence
 from service.store.ids import derived_id
 from world.time import WorldTime
 
@@ -119,10 +118,18 @@ class FactDraft:
     replaces: tuple[str, ...] = ()
     retells: str | None = None
 
-    @property
-    def rendered(self) -> str:
-        """The words; of what nobody said, the statement."""
-        return self.words or self.statement
+    def learned(self, episode: Episode) -> "Fact":
+        """The fact as it is known from the episode on, in its words; of what nobody said, the statement."""
+        taken = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("replaces", "retells")}
+        return Fact(
+            **{**taken, "words": self.words or self.statement},
+            invalid_at=None,
+            created_at=episode.at,
+            expired_at=None,
+            replaced_by=None,
+            partner_id=episode.partner_id,
+            conversation_id=episode.conversation_id,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,6 +193,23 @@ class Fact:
         return self.invalid_at is None or t < self.invalid_at
 
 
+KEPT_BY_A_HAND = 0.8
+"""What is left of the confidence after each person who told it on."""
+KEPT_BY_DOUBT = 0.5
+"""What is left of it where the last one was joking, or only supposed it."""
+
+
+def confidence(chain: Sequence[str], mode: str) -> float:
+    """0..1, in hundredths: 1 for one's own words, 0.8 for what somebody told, 0.64 for what that one had from another.
+
+    `chain` are the people through whose hands it came. Hearsay that nobody is known to have begun came through one more
+    hand than is known.
+    """
+    hands = max(len(chain), 2) if mode == "hearsay" else len(chain)
+    doubt = KEPT_BY_DOUBT if mode in ("hypothetical", "joking") else 1.0
+    return round(KEPT_BY_A_HAND**hands * doubt, 2)
+
+
 Item = Fact | HeardTurn | Episode | Insight
 
 
@@ -247,7 +271,7 @@ class GroupDump:
 
 
 Remember = Callable[[Session, Group, Episode, Sequence[FactDraft]], int]
-"""`MemoryStore.remember` with the vectors given."""
+"""`MemoryStore.remember` (memory_store.py) with the vectors given."""
 
 
 class Delivery(Protocol):
@@ -293,154 +317,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable: nothing was removed; the same call may be made again.
         """
-        ...
-
-
-class MemoryStore(Protocol):
-    """Where people's long-term memory lives. Every implementation passes tests/memory/contract.py."""
-
-    @property
-    def name(self) -> str:
-        """``sql`` or ``graphiti``."""
-        ...
-
-    @property
-    def delivery(self) -> Delivery | None:
-        """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
-        ...
-
-    @property
-    def embeds(self) -> bool:
-        """Whether it makes vectors; else all is found by words alone."""
-        ...
-
-    def group_id(self, group: Group) -> str:
-        """What the store calls the group."""
-        ...
-
-    async def embed(self, texts: Collection[str]) -> Embedded:
-        """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
-        ...
-
-    def remember(
-        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
-    ) -> int:
-        """Write an episode with its facts in the caller's transaction, once for each conversation and person.
-
-        Answers the memory's revision, which the episode's row (SummaryRow) is to bear; the caller writes that one.
-        A fact in `replaces` that is still open is closed: its `invalid_at` becomes the new fact's `valid_at` (never
-        before its own) and its `expired_at` the episode's `at` (never before its `created_at`). Ids in `replaces` that
-        the person does not hold are passed over. A fact that `retells` an open one is not written: that one's
-        `tellings` go up.
-        """
-        ...
-
-    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
-        """Remove all facts and episodes of the person in the caller's transaction; with `partner_id` only those that
-        came of its conversations with that one.
-        """
-        ...
-
-    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
-        """Write facts and episodes that the person does not hold yet, as they stand, in the caller's transaction.
-        Answers the memory's revision. They are found by their words at once; `fill_vectors` makes their vectors.
-        """
-        ...
-
-    def replace(self, session: Session, group: Group, item: "Fact | Episode") -> None:
-        """Write the item in the place of the one with its id, in the caller's transaction. Who holds the memory in mind
-        reads it anew.
-        """
-        ...
-
-    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
-        """Remove a fact or an episode in the caller's transaction. Who holds the memory in mind reads it anew."""
-        ...
-
-    async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
-        """All that the person holds, of every kind and time, what has ended too; in no order. `at`: the world's clock.
-        What has faded only where `forgotten` asks for it.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
-        """What of it has faded by then, by kind and id, and since when.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
-        """How many facts and episodes are to have a vector and have none; 0 where nothing embeds.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
-        """Make the vectors that are missing, until none is or the embedder fails; answers how many still are.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def recall(
-        self,
-        group: Group,
-        query: str,
-        *,
-        at: WorldTime,
-        kinds: Collection[Kind] = FACTS,
-        about: str | None = None,
-        partner_id: str | None = None,
-        limit: int = 10,
-        history: bool = False,
-        at_hand: bool = False,
-        forgotten: bool = False,
-        now: WorldTime | None = None,
-    ) -> list[Recalled]:
-        """What of these kinds answers `query`, best first.
-
-        Only what was known and valid at `at`, unless `history` asks for the closed facts known by then too.
-        `about` names an entity and `partner_id` a person: what touches the entity or was heard from the
-        person; with both, either suffices. What they choose all answers; without either, an answer shares something
-        with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
-        empty query orders by nearness to `about`, then newest first.
-
-        `at_hand`: at once, by words, from what this process has read of the memory already; where it has read nothing,
-        it reads. Neither the store nor the embedder is asked, which takes longer than all the rest.
-
-        What has faded by the world day of `at` does not answer, unless `forgotten` asks for it. `now` is the world's
-        clock where it may show less than `at`: nothing has faded that will.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def export(self, group: Group) -> GroupDump:
-        """All that the person remembers, oldest first.
-
-        Raises:
-            GraphUnavailable.
-        """
-        ...
-
-    async def check(self) -> None:
-        """Raises: GraphUnavailable: with the setting to look at; as MemoryOfAnother, where the memory of somebody in
-        a world of ours was written by another installation, and as EmbedderChanged, where it has vectors of another
-        embedder than the one that is set.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Release what is held."""
         ...
 
 

@@ -10,7 +10,8 @@ from service.conversation.transcript import takes_part
 from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
 from service.memory.authoring import delete_memories
-from service.memory.store import Group, Item, MemoryStore
+from service.memory.memory_store import MemoryStore
+from service.memory.store import Group, Item
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession

@@ -9,7 +9,8 @@ from service.content.profile import PersonKind
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import telling_of
-from service.memory.store import Group, Item, MemoryStore
+from service.memory.memory_store import MemoryStore
+from service.memory.store import Group, Item
 from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.author_changes import Amendment, amend, require_open_node

@@ -9,10 +9,10 @@ from service.content.profile import Importance
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import Author
+from service.memory.memory_store import MemoryStore
 from service.memory.mid_term import add_mid_term
 from service.memory.seed_lines import Given, Statement
 from service.memory.seeding import seed
-from service.memory.store import MemoryStore
 from service.people.whereabouts import positions
 from service.people.worlds import WorldView
 from service.runtime.author_changes import interrupt

@@ -9,10 +9,11 @@ from sqlmodel import Session, col, select
 
 from service.content.load import Content
 from service.memory.authoring import Author, Change, change_memory, find, memory_id
+from service.memory.memory_store import MemoryStore
 from service.memory.outbox import hand_over
 from service.memory.seed_lines import read_past
 from service.memory.seeding import seed
-from service.memory.store import Group, Kind, MemoryStore
+from service.memory.store import Group, Kind
 from service.people.worlds import WorldRepository
 from service.settings import WorldSettings
 from service.store.session import Database

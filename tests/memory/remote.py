@@ -8,18 +8,19 @@ from sqlmodel import Session
 
 from service.errors import GraphUnavailable
 from service.memory.index import key_of
+from service.memory.memory_store import MemoryStore
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
 from world.time import WorldTime
 
 
-class RemoteMemory:
+class RemoteMemory(MemoryStore):
     """Takes what is delivered. `refused` is a conversation it cannot write; `taken` is what was written, in order."""
 
     name = "far"
-    embeds = False
 
     def __init__(self) -> None:
+        self._embedder = None
         self.away = False
         self.dies_after = False
         self.refused = ""
@@ -31,9 +32,6 @@ class RemoteMemory:
     @property
     def delivery(self) -> "RemoteMemory":
         return self
-
-    def group_id(self, group: Group) -> str:
-        return group.id
 
     async def embed(self, texts: Collection[str]) -> Embedded:
         return Embedded()
@@ -97,12 +95,6 @@ class RemoteMemory:
     async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
         self._require()
         return [*(found.item for found in await self.recall(group, "")), *self.written.get(group, {}).values()]
-
-    async def pending_vectors(self, group: Group, at: WorldTime) -> int:
-        return 0
-
-    async def fill_vectors(self, group: Group, at: WorldTime) -> int:
-        return 0
 
     async def recall(self, group: Group, query: str, **asked: Any) -> list[Recalled]:
         self._require()

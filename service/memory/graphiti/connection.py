@@ -1,6 +1,7 @@
 """Owns the connection to Neo4j: one driver an event loop, the schema made once, every driver error in our words."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from neo4j.exceptions import (
 )
 from pydantic import SecretStr
 
-from service.errors import GraphUnavailable
+from service.errors import GraphUnavailable, MemoryOfAnother
 from service.locales import Phrase
 from service.memory.graphiti.schema import AWAIT, MIN_VERSION, SCHEMA, SHOW, major
 from service.memory.graphiti.vendor import Neo4jDriver
@@ -35,6 +36,8 @@ SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 CONNECT_SECONDS = 3.0
 RETRY_SECONDS = 2.0
 INDEX_SECONDS = 30
+REST_SECONDS = 3.0
+"""After a failure nobody asks for so long: a world asks its memory at every decision, and each would wait in vain."""
 
 T = TypeVar("T")
 
@@ -53,14 +56,27 @@ class _PerLoop:
 class Neo4jConnection:
     """Reads and writes in transactions that are retried for `RETRY_SECONDS` where a retry can help.
 
+    A server that was away is not asked for `REST_SECONDS`: what failed fails again at once. `check` asks all the same.
     A driver reconnects by itself when the server is back. Nothing here ever puts the password into an error.
+    `seconds` is the machine's clock.
     """
 
-    def __init__(self, uri: str, user: str, password: SecretStr, database: str) -> None:
+    def __init__(
+        self,
+        uri: str,
+        user: str,
+        password: SecretStr,
+        database: str,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._uri = uri
         self._auth = (user, password)
         self._database = database
         self._loops: dict[asyncio.AbstractEventLoop, _PerLoop] = {}
+        self._seconds = seconds
+        self._away: GraphUnavailable | None = None
+        self._rests_until = 0.0
 
     @property
     def database(self) -> str:
@@ -130,7 +146,7 @@ class Neo4jConnection:
         Raises:
             GraphUnavailable.
         """
-        self._mine().ready = False
+        self._mine().ready, self._away = False, None
         await self.driver()
 
     @asynccontextmanager
@@ -193,15 +209,27 @@ class Neo4jConnection:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Turn what the driver raises into GraphUnavailable."""
+        """Turn what the driver raises into GraphUnavailable, and let the server rest."""
+        if self._away is not None and self._seconds() < self._rests_until:
+            raise GraphUnavailable(**self._away.facts)
         try:
             yield
+        except MemoryOfAnother:  # this holds of one group; the server answers for the others
+            raise
+        except GraphUnavailable as error:
+            self._rest(error)
+            raise
         except (Neo4jError, DriverError, OSError) as error:
             found = translate(error)
-            if found.facts["setting"] == DATABASE:
-                # An index may be missing: see to the schema again before the next query.
-                self._mine().ready = False
+            self._rest(found)
             raise found from error
+
+    def _rest(self, away: GraphUnavailable) -> None:
+        if away.facts["setting"] == DATABASE:
+            # It answers; an index may be missing: see to the schema again before the next query.
+            self._mine().ready = False
+        else:
+            self._away, self._rests_until = away, self._seconds() + REST_SECONDS
 
 
 async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:

@@ -17,7 +17,7 @@ from service.memory.graphiti.groups import Groups
 from service.memory.graphiti.read import GroupReader, GroupState
 from service.memory.graphiti.write import GroupWriter
 from service.memory.index import IndexCache, Packed, PersonIndex, State, key_of, text_of
-from service.memory.indexed import IndexedMemory
+from service.memory.memory_store import MemoryStore
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
 from service.memory.reflections import read_insights
 from service.memory.revision import expect_vectors, next_epoch, state_of
@@ -29,7 +29,7 @@ from world.time import WorldTime
 TURNS = "turns"
 
 
-class GraphitiMemory(IndexedMemory):
+class GraphitiMemory(MemoryStore):
     """The memory store of many processes on one Neo4j (5.26 or later is what it is tested with).
 
     Nothing is asked of the server before the first call, so a service starts without it.
@@ -171,7 +171,7 @@ class GraphitiMemory(IndexedMemory):
         return GroupReader(self._connection, self._groups.of(group))
 
     async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
-        """See IndexedMemory. What others wrote into the group or took from it since becomes ours, known since `at`."""
+        """See MemoryStore. What others wrote into the group or took from it since becomes ours, known since `at`."""
         reader = self._reader(group)
         found = await reader.state()
         if self._counted.get(group) != found.everywhere:
@@ -218,15 +218,15 @@ class GraphitiMemory(IndexedMemory):
                 return
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         await self._writer(group).add_vectors(vectors, VectorSpace(self._model, vectors[0][2].size))
 
     async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
-        """See IndexedMemory."""
+        """See MemoryStore."""
         return await self._groups.embedded_otherwise(await self._database.read(_worlds), space)
 
     async def _reembed(self, group: Group, space: VectorSpace) -> int:
-        """See IndexedMemory. Entities have vectors too: Graphiti searches those."""
+        """See MemoryStore. Entities have vectors too: Graphiti searches those."""
         writer, dump = self._writer(group), await self.export(group)
         items: list[Item] = [*dump.episodes, *dump.facts]
         names = await writer.names()

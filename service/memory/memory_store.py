@@ -1,11 +1,13 @@
-"""Owns recall for every store: what is held of a person's memory is brought up to date, given its vectors, and
-ranked.
+"""Owns what a store of memories can do, and recall, which is the same for all: what is held of a person's memory is
+brought up to date, given its vectors, and ranked.
 """
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlmodel import Session
 
@@ -13,7 +15,19 @@ from service.errors import EmbedderChanged, KataribeError
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.fading import NEVER, WHOLE, Fading
 from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, key_of, text_of
-from service.memory.store import FACTS, Embedded, Group, Item, Kind, Recalled
+from service.memory.store import (
+    FACTS,
+    Delivery,
+    Embedded,
+    Episode,
+    Fact,
+    FactDraft,
+    Group,
+    GroupDump,
+    Item,
+    Kind,
+    Recalled,
+)
 from service.store.session import Database
 from world.time import WorldTime
 
@@ -39,16 +53,23 @@ class Reembedded:
     space: VectorSpace
 
 
-class IndexedMemory:
-    """The common part of the stores.
+class MemoryStore(ABC):
+    """Where people's long-term memory lives. Every kind of it passes tests/memory/contract.py.
 
     Vectors are made outside of any transaction. Where the embedder fails, nothing is lost: what is remembered is
     written without, found by its words, and given its vectors by a later recall, `FILL_BATCH` a time. A memory whose
     vectors another embedder made gets none of this one's, and is searched by words alone, until it is embedded anew.
     """
 
+    name: ClassVar[str]
+    """``sql`` or ``graphiti``."""
+
     def __init__(
-        self, database: Database, embedder: Embedder | None, indexes: IndexCache | None, fading: Fading = NEVER
+        self,
+        database: Database,
+        embedder: Embedder | None = None,
+        indexes: IndexCache | None = None,
+        fading: Fading = NEVER,
     ) -> None:
         self._database = database
         self._fading = fading
@@ -60,12 +81,75 @@ class IndexedMemory:
         self._asked: dict[str, Vectors] = {}
 
     @property
+    @abstractmethod
+    def delivery(self) -> Delivery | None:
+        """Who takes what `remember` and `forget` leave in the outbox; None: they leave nothing there."""
+
+    @abstractmethod
+    async def embed(self, texts: Collection[str]) -> Embedded:
+        """Vectors for `remember`, made before its transaction. Where they cannot be made, a later recall makes them."""
+
+    @abstractmethod
+    def remember(
+        self, session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded
+    ) -> int:
+        """Write an episode with its facts in the caller's transaction, once for each conversation and person.
+
+        Answers the memory's revision, which the episode's row (SummaryRow) is to bear; the caller writes that one.
+        A fact in `replaces` that is still open is closed: its `invalid_at` becomes the new fact's `valid_at` (never
+        before its own) and its `expired_at` the episode's `at` (never before its `created_at`). Ids in `replaces` that
+        the person does not hold are passed over. A fact that `retells` an open one is not written: that one's
+        `tellings` go up.
+        """
+
+    @abstractmethod
+    def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
+        """Remove all facts and episodes of the person in the caller's transaction; with `partner_id` only those that
+        came of its conversations with that one.
+        """
+
+    @abstractmethod
+    def add(self, session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
+        """Write facts and episodes that the person does not hold yet, as they stand, in the caller's transaction.
+        Answers the memory's revision. They are found by their words at once; `fill_vectors` makes their vectors.
+        """
+
+    @abstractmethod
+    def replace(self, session: Session, group: Group, item: "Fact | Episode") -> None:
+        """Write the item in the place of the one with its id, in the caller's transaction. Who holds the memory in mind
+        reads it anew.
+        """
+
+    @abstractmethod
+    def remove(self, session: Session, group: Group, kind: Kind, key: str) -> None:
+        """Remove a fact or an episode in the caller's transaction. Who holds the memory in mind reads it anew."""
+
+    @abstractmethod
+    async def export(self, group: Group) -> GroupDump:
+        """All that the person remembers, oldest first.
+
+        Raises:
+            GraphUnavailable.
+        """
+
+    @abstractmethod
+    async def check(self) -> None:
+        """Raises: GraphUnavailable: with the setting to look at; as MemoryOfAnother, where the memory of somebody in
+        a world of ours was written by another installation, and as EmbedderChanged, where it has vectors of another
+        embedder than the one that is set.
+        """
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Release what is held."""
+
+    @property
     def embeds(self) -> bool:
-        """See MemoryStore."""
+        """Whether it makes vectors; else all is found by words alone."""
         return self._embedder is not None
 
     def group_id(self, group: Group) -> str:
-        """See MemoryStore."""
+        """What the store calls the group."""
         return group.id
 
     async def recall(
@@ -83,7 +167,23 @@ class IndexedMemory:
         forgotten: bool = False,
         now: WorldTime | None = None,
     ) -> list[Recalled]:
-        """See MemoryStore. Where the embedder fails, words alone are searched."""
+        """What of these kinds answers `query`, best first.
+
+        Only what was known and valid at `at`, unless `history` asks for the closed facts known by then too.
+        `about` names an entity and `partner_id` a person: what touches the entity or was heard from the
+        person; with both, either suffices. What they choose all answers; without either, an answer shares something
+        with the query, or stands beside what does. A turn that facts were taken from does not answer beside them. An
+        empty query orders by nearness to `about`, then newest first.
+
+        `at_hand`: at once, by words, from what this process has read of the memory already; where it has read nothing,
+        it reads. Neither the store nor the embedder is asked, which takes longer than all the rest.
+
+        What has faded by the world day of `at` does not answer, unless `forgotten` asks for it. `now` is the world's
+        clock where it may show less than `at`: nothing has faded that will.
+
+        Raises:
+            GraphUnavailable.
+        """
         day = WHOLE if forgotten else self._fading.day(at if now is None else min(at, now))
         held = self._indexes.held(group, kinds, day) if at_hand else None
         index = await self._index(group, at, day) if held is None else held
@@ -112,23 +212,40 @@ class IndexedMemory:
                 held, index = None, await self._index(group, at, day)
 
     async def items(self, group: Group, at: WorldTime, *, forgotten: bool = False) -> list[Item]:
-        """See MemoryStore."""
+        """All that the person holds, of every kind and time, what has ended too; in no order. `at`: the world's clock.
+        What has faded only where `forgotten` asks for it.
+
+        Raises:
+            GraphUnavailable.
+        """
         day = WHOLE if forgotten else self._fading.day(at)
         return (await self._index(group, at, day)).items
 
     async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
-        """See MemoryStore."""
+        """What of it has faded by then, by kind and id, and since when.
+
+        Raises:
+            GraphUnavailable.
+        """
         items = await self.items(group, at, forgotten=True)
         faded = await self._database.read(lambda s: self._fading.faded(s, group, self._fading.day(at), ever=True))
         times = ((key_of(item), faded.forgotten_at(item)) for item in items)
         return {key: at for key, at in times if at is not None}
 
     async def pending_vectors(self, group: Group, at: WorldTime) -> int:
-        """See MemoryStore."""
+        """How many facts and episodes are to have a vector and have none; 0 where nothing embeds.
+
+        Raises:
+            GraphUnavailable.
+        """
         return 0 if self._embedder is None else (await self._index(group, at, self._fading.day(at))).lacking
 
     async def fill_vectors(self, group: Group, at: WorldTime) -> int:
-        """See MemoryStore. A memory that has another embedder's vectors gets none of this one's."""
+        """Make the vectors that are missing, until none is or the embedder fails; answers how many still are.
+
+        Raises:
+            GraphUnavailable.
+        """
         while pending := await self.pending_vectors(group, at):
             index = await self._index(group, at, self._fading.day(at))
             if not index.space.takes(self._space) or not await self._fill(group, index, None):

@@ -2,7 +2,7 @@
 now, what it promised and what is on its mind.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,7 +83,12 @@ def remember_side(
         at=side.at,
     )
     facts = [
-        _draft(fact, fact_id(side.person_id, conversation.id, index), side)
+        fact_draft(
+            fact,
+            fact_id(side.person_id, conversation.id, index),
+            WorldTime(side.turns[fact.claim.turn].at),
+            side.question.memory_ids.__getitem__,
+        )
         for index, fact in enumerate(side.valid.facts)
     ]
     facts += _seen_done(side, len(facts))
@@ -263,8 +268,9 @@ def _seen_done(side: PersonSide, number: int) -> list[FactDraft]:
     ]
 
 
-def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraft:
-    claim, ids = fact.claim, side.question.memory_ids
+def fact_draft(fact: ValidClaim[Claim], draft_id: str, at: WorldTime, id_of: Callable[[str], str]) -> FactDraft:
+    """A claim that may be stored, true from `at` on; `id_of` says which memory a ref stands for."""
+    claim = fact.claim
     return FactDraft(
         id=draft_id,
         subject=claim.subject,
@@ -277,7 +283,7 @@ def _draft(fact: ValidClaim[Claim], draft_id: str, side: PersonSide) -> FactDraf
         held=fact.held,
         chain=fact.chain,
         turn=claim.turn,
-        valid_at=WorldTime(side.turns[claim.turn].at),
-        replaces=tuple(ids[ref] for ref in fact.replaces),
-        retells=None if fact.retells is None else ids[fact.retells],
+        valid_at=at,
+        replaces=tuple(map(id_of, fact.replaces)),
+        retells=None if fact.retells is None else id_of(fact.retells),
     )

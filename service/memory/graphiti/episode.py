@@ -31,6 +31,7 @@ from service.memory.graphiti.rows import (
     episode_name,
     episode_node,
     episode_uuid,
+    fact_marks,
     moment,
     pack,
     world_time,
@@ -45,6 +46,7 @@ from service.memory.graphiti.vendor import (
 )
 from service.memory.graphiti.write import GroupWriter, Write
 from service.memory.index import IndexCache
+from service.memory.person_side import fact_draft
 from service.memory.store import Embedded, Episode, FactDraft, Group
 from service.memory.validate import FoundFact, ValidClaim, validate_found
 from service.people.worlds import WorldRepository
@@ -308,42 +310,16 @@ class _Adoption:
         await self._connection.write(work)
 
     def _draft(self, found: Mapping[str, Any], fact: ValidClaim[Claim]) -> FactDraft:
-        claim, since = fact.claim, found["valid_at"]
-        return FactDraft(
-            id=found["uuid"],
-            subject=claim.subject,
-            relation=claim.relation,
-            object=claim.object,
-            statement=fact.statement,
-            turn=claim.turn,
-            valid_at=self._episode.at if since is None else min(world_time(since), self._episode.at),
-            words=fact.words,
-            mode=fact.mode,
-            importance=claim.importance,
-            held=fact.held,
-            chain=fact.chain,
-            replaces=fact.replaces,
-            retells=fact.retells,
-        )
+        since = found["valid_at"]
+        at = self._episode.at if since is None else min(world_time(since), self._episode.at)
+        return fact_draft(fact, found["uuid"], at, str)
 
     def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
         return {
+            **fact_marks(draft.learned(self._episode), write.revision),
             "uuid": draft.id,
-            "fact_id": draft.id,
-            "subject": draft.subject,
-            "object": draft.object,
             "name": draft.relation,
             "fact": draft.words,
-            "statement": draft.statement,
-            "held": draft.held,
-            "tellings": 1,
-            "chain": list(draft.chain),
-            "turn": draft.turn,
-            "mode": draft.mode,
-            "importance": draft.importance,
-            "partner_id": self._episode.partner_id,
-            "conversation_id": self._episode.conversation_id,
-            "revision": write.revision,
             "vector": pack(np.array(found["embedding"], dtype=np.float32)),
             "vector_model": self._model,
         }

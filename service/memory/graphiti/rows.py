@@ -6,7 +6,7 @@ so a uuid is derived from group and id, and the id stays beside it. World times 
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from service.memory.embedding.embedder import Vectors
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodeType, EpisodicEdge, EpisodicNode
 from service.memory.lexical import normal
-from service.memory.store import Embedded, Episode, Fact, FactDraft, Group
+from service.memory.store import Embedded, Episode, Fact, Group
 from world.time import WorldTime, iso, parse_time, to_datetime
 
 _NAMESPACE = uuid.UUID("0d1c6a4e-6a0b-5c57-9d0e-5f6f0b7c2a31")
@@ -38,16 +38,6 @@ EPISODE_COLUMNS = """
     n.conversation_id AS conversation_id, n.partner_id AS partner_id, n.content AS summary, n.topics AS topics,
     n.valid_at.epochSeconds AS at
 """
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NewFact:
-    """A fact to be written: `vector` is `model`'s, None where there is none yet."""
-
-    fact: Fact
-    revision: int
-    vector: Vectors | None
-    model: str
 
 
 def moment(t: WorldTime) -> datetime:
@@ -84,30 +74,6 @@ def fact_uuid(group: Group, fact_id: str) -> str:
 def pack(vector: Vectors) -> bytes:
     """A vector as it is stored for recall: half precision takes a third of what a list of floats takes to be read."""
     return vector.astype(np.float16).tobytes()
-
-
-def new_fact(draft: FactDraft, episode: Episode) -> Fact:
-    """A draft as it is known from its episode on."""
-    return Fact(
-        id=draft.id,
-        subject=draft.subject,
-        relation=draft.relation,
-        object=draft.object,
-        statement=draft.statement,
-        valid_at=draft.valid_at,
-        invalid_at=None,
-        created_at=episode.at,
-        expired_at=None,
-        replaced_by=None,
-        partner_id=episode.partner_id,
-        conversation_id=episode.conversation_id,
-        turn=draft.turn,
-        words=draft.rendered,
-        held=draft.held,
-        mode=draft.mode,
-        importance=draft.importance,
-        chain=draft.chain,
-    )
 
 
 def episode_name(episode: Episode) -> str:
@@ -169,9 +135,9 @@ def mention(group: Group, episode: Episode, name: str) -> EpisodicEdge:
     )
 
 
-def fact_edge(group: Group, new: NewFact) -> EntityEdge:
+def fact_edge(group: Group, fact: Fact, revision: int, embedded: Embedded) -> EntityEdge:
     """Graphiti's fact; provenance, revision and our vector ride along as attributes."""
-    fact = new.fact
+    vector = embedded.vectors.get(fact.statement)
     return EntityEdge(
         uuid=fact_uuid(group, fact.id),
         group_id=group.id,
@@ -185,51 +151,40 @@ def fact_edge(group: Group, new: NewFact) -> EntityEdge:
         invalid_at=None if fact.invalid_at is None else moment(fact.invalid_at),
         expired_at=None if fact.expired_at is None else moment(fact.expired_at),
         reference_time=moment(fact.created_at),
-        fact_embedding=NO_VECTOR if new.vector is None else new.vector.tolist(),
+        fact_embedding=NO_VECTOR if vector is None else vector.tolist(),
         attributes={
-            "fact_id": fact.id,
-            "subject": fact.subject,
-            "object": fact.object,
+            **fact_marks(fact, revision),
             "replaced_by": fact.replaced_by,
-            "partner_id": fact.partner_id,
-            "conversation_id": fact.conversation_id,
-            "turn": fact.turn,
-            "statement": fact.statement,
-            "held": fact.held,
-            "mode": fact.mode,
-            "importance": fact.importance,
-            "tellings": fact.tellings,
-            "chain": list(fact.chain),
-            "revision": new.revision,
-            "vector": None if new.vector is None else pack(new.vector),
-            "vector_model": None if new.vector is None else new.model,
+            "vector": None if vector is None else pack(vector),
+            "vector_model": None if vector is None else embedded.model,
         },
     )
 
 
+def fact_marks(fact: Fact, revision: int) -> dict[str, Any]:
+    """What Graphiti's fact has no field for."""
+    return {
+        **{name: getattr(fact, name) for name in _BESIDE},
+        "fact_id": fact.id,
+        "chain": list(fact.chain),
+        "revision": revision,
+    }
+
+
+_BESIDE = (
+    *("subject", "object", "partner_id", "conversation_id", "turn"),
+    *("statement", "held", "mode", "importance", "tellings"),
+)
+
+
 def read_fact(row: Mapping[str, Any]) -> Fact:
     """A fact from `FACT_COLUMNS`."""
-    return Fact(
-        id=row["id"],
-        subject=row["subject"],
-        relation=row["relation"],
-        object=row["object"],
-        statement=row["statement"],
-        valid_at=world_time(row["valid_at"]),
-        invalid_at=_maybe(row["invalid_at"]),
-        created_at=world_time(row["created_at"]),
-        expired_at=_maybe(row["expired_at"]),
-        replaced_by=row["replaced_by"],
-        partner_id=row["partner_id"],
-        conversation_id=row["conversation_id"],
-        turn=row["turn"],
-        words=row["words"],
-        held=row["held"],
-        mode=row["mode"],
-        importance=row["importance"],
-        tellings=row["tellings"],
-        chain=tuple(row["chain"]),
-    )
+    known = {one.name: row[one.name] for one in fields(Fact)}
+    known |= {name: None if known[name] is None else world_time(known[name]) for name in _TIMES}
+    return Fact(**{**known, "chain": tuple(row["chain"])})
+
+
+_TIMES = ("valid_at", "invalid_at", "created_at", "expired_at")
 
 
 def read_episode(row: Mapping[str, Any]) -> Episode:
@@ -241,7 +196,3 @@ def read_episode(row: Mapping[str, Any]) -> Episode:
         topics=tuple(row["topics"]),
         at=world_time(row["at"]),
     )
-
-
-def _maybe(epoch_seconds: int | None) -> WorldTime | None:
-    return None if epoch_seconds is None else world_time(epoch_seconds)

@@ -16,7 +16,6 @@ from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.memory.graphiti.connection import Neo4jConnection, run
 from service.memory.graphiti.groups import GraphGroup
 from service.memory.graphiti.rows import (
-    NewFact,
     entity_node,
     entity_uuid,
     episode_marks,
@@ -25,7 +24,6 @@ from service.memory.graphiti.rows import (
     fact_edge,
     mention,
     moment,
-    new_fact,
     pack,
 )
 from service.memory.graphiti.vendor import EpisodicEdge, EpisodicNode, GraphDriver, add_nodes_and_edges_bulk_tx
@@ -368,7 +366,7 @@ class Write:
         """Facts of an episode; entities and mentions come with them."""
         names = {normal(name): name for draft in drafts for name in (draft.subject, draft.object)}
         mentions = [mention(self._group, episode, name) for name in names.values()]
-        await self._add([new_fact(draft, episode) for draft in drafts], mentions, embedded)
+        await self._add([draft.learned(episode) for draft in drafts], mentions, embedded)
         self.facts += len(drafts)
 
     async def rewrite(self, facts: Sequence[Fact], episodes: Sequence[Episode], embedded: Embedded) -> None:
@@ -403,18 +401,9 @@ class Write:
             for key, name in names.items()
             if key not in there
         ]
-        new = [
-            NewFact(
-                fact=fact,
-                revision=self.revision,
-                vector=embedded.vectors.get(fact.statement),
-                model=embedded.model,
-            )
-            for fact in facts
-        ]
-        edges = [fact_edge(self._group, one) for one in new]
+        edges = [fact_edge(self._group, fact, self.revision, embedded) for fact in facts]
         await add_nodes_and_edges_bulk_tx(self._tx, [], list(mentions), fresh, edges, None, self._graphiti)
-        await self._run(_NO_FACT_VECTOR, ids=[one.fact.id for one in new if one.vector is None])
+        await self._run(_NO_FACT_VECTOR, ids=[one.id for one in facts if one.statement not in embedded.vectors])
         await self._run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
 
     async def close(self, drafts: Sequence[FactDraft], episode: Episode) -> None:

@@ -5,14 +5,30 @@ A game may replace each of them by one of its own. These run in a sandbox: whoev
 
 from pathlib import Path
 from traceback import extract_tb
+from typing import Protocol
 
 from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
+from service.llm.chat import Message, Prompt, Role, T
 from service.locales import Language
 
 OwnPrompts = tuple[tuple[str, str], ...]
 """A game's own templates of one language: the name of each, and its source."""
+
+
+class Scene(Protocol):
+    """What a prompt is rendered from."""
+
+    @property
+    def language(self) -> Language:
+        """In which it is asked."""
+        ...
+
+    @property
+    def own_prompts(self) -> OwnPrompts:
+        """The game's own templates."""
+        ...
 
 
 class Templates:
@@ -42,6 +58,27 @@ class Templates:
         template = self._template(name, language, own)
         context = template.new_context({"scene": scene})
         return "".join(template.blocks[block](context)).strip()
+
+    def question(
+        self, name: str, role: Role, scene: Scene, answer: type[T], *, max_tokens: int, thread: str = ""
+    ) -> Prompt[T]:
+        """What is asked by the blocks `system` and `user` of a template."""
+        blocks = {
+            block: self.render(name, block, scene.language, scene, scene.own_prompts) for block in ("system", "user")
+        }
+        return Prompt(
+            name=name,
+            role=role,
+            language=scene.language,
+            messages=(
+                Message(role="system", content=blocks["system"]),
+                Message(role="user", content=blocks["user"]),
+            ),
+            answer=answer,
+            given=scene,
+            max_tokens=max_tokens,
+            thread=thread,
+        )
 
     def place_of(self, error: Exception, language: Language, own: OwnPrompts) -> tuple[str, int] | None:
         """The name of the game's own template in which the error was raised, and the line; None: it was in none."""

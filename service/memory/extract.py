@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlmodel import Session, col, select
 
 from service.errors import ModelBroken
-from service.llm.chat import Answer, ChatModel, Message, Prompt
+from service.llm.chat import Answer, ChatModel, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language, sentence
 from service.memory.bearing import Evidence
@@ -26,7 +26,6 @@ from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
-from service.memory.summary import joined
 from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitments import Commitment
 from service.people.worlds import WorldView
@@ -218,25 +217,9 @@ def context_of_found(
     )
 
 
-def closing_prompt(context: ClosingContext) -> Prompt[ClosingExtraction]:
-    """The question as it is sent."""
-    messages = (
-        Message(role="system", content=_render("system", context)),
-        Message(role="user", content=_render("user", context)),
-    )
-    return Prompt(
-        name="closing",
-        role="closing",
-        language=context.language,
-        messages=messages,
-        answer=ClosingExtraction,
-        given=context,
-        max_tokens=MAX_TOKENS,
-    )
-
-
-def _render(block: str, context: ClosingContext) -> str:
-    return TEMPLATES.render("closing", block, context.language, context, context.own_prompts)
+def closing_prompt(context: ClosingContext, thread: str = "") -> Prompt[ClosingExtraction]:
+    """The question as it is sent. `thread` says of which conversation."""
+    return TEMPLATES.question("closing", "closing", context, ClosingExtraction, max_tokens=MAX_TOKENS, thread=thread)
 
 
 async def extract(model: ChatModel, context: ClosingContext, thread: str = "") -> Answer[ClosingExtraction]:
@@ -245,10 +228,9 @@ async def extract(model: ChatModel, context: ClosingContext, thread: str = "") -
     Raises:
         ModelError: also when the summary, which everything later starts from, is blank, or somebody's entry is missing.
     """
-    answer = await model.complete(replace(closing_prompt(context), thread=thread))
-    reason = _fault(answer.value, context)
-    if reason:
-        broken = ModelBroken(model=answer.model, reason=reason)
+    answer = await model.complete(closing_prompt(context, thread))
+    if not any(one.text.strip() for one in answer.value.summary):
+        broken = ModelBroken(model=answer.model, reason="the summary is blank")
         broken.usage = answer.usage
         raise broken
     return answer
@@ -324,10 +306,6 @@ def _known(ref: str, fact: Fact) -> KnownFact:
         held=fact.held,
         hands=len(fact.chain),
     )
-
-
-def _fault(answered: ClosingExtraction, context: ClosingContext) -> str:
-    return "" if joined([one.text.strip() for one in answered.summary], context.language) else "the summary is blank"
 
 
 def _lines(turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language) -> tuple[SpokenLine, ...]:

@@ -3,12 +3,12 @@ evidence; and which of them may stand. Pure but for the call.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.llm.chat import Answer, ChatModel, Message, Prompt
+from service.llm.chat import Answer, ChatModel, Prompt
 from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
 from service.memory.comparison import are_same
@@ -94,26 +94,14 @@ def gather_evidence(episodes: Sequence[Episode], facts: Sequence[Fact]) -> tuple
     )
 
 
-def reflection_prompt(context: ReflectionContext) -> Prompt[Reflection]:
+def reflection_prompt(context: ReflectionContext, thread: str = "") -> Prompt[Reflection]:
     """The question as it is sent. The closing's model answers it, and it is counted with the closings."""
-    messages = (
-        Message(role="system", content=_render("system", context)),
-        Message(role="user", content=_render("user", context)),
-    )
-    return Prompt(
-        name="reflection",
-        role="closing",
-        language=context.language,
-        messages=messages,
-        answer=Reflection,
-        given=context,
-        max_tokens=MAX_TOKENS,
-    )
+    return TEMPLATES.question("reflection", "closing", context, Reflection, max_tokens=MAX_TOKENS, thread=thread)
 
 
 async def reflect(model: ChatModel, context: ReflectionContext, thread: str = "") -> Answer[Reflection]:
     """Ask. `thread` says whose reflection it is. Raises: ModelError."""
-    return await model.complete(replace(reflection_prompt(context), thread=thread))
+    return await model.complete(reflection_prompt(context, thread))
 
 
 def valid_insights(
@@ -141,7 +129,3 @@ def _fault(
     if not adds_nothing(text, " ".join(one.text for one in evidence), context.names):
         return "not_in_evidence"
     return "known" if any(are_same(text, known, context.names) for known in thoughts) else None
-
-
-def _render(block: str, context: ReflectionContext) -> str:
-    return TEMPLATES.render("reflection", block, context.language, context, context.own_prompts)

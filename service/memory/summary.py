@@ -5,7 +5,6 @@ names. Pure.
 import re
 from collections.abc import Sequence
 
-from service.locales import Language
 from service.memory.claim import clauses, folded, is_denial, is_negated, numbers, share, words
 from service.memory.extraction import ClosingContext, SummarySentence
 from service.memory.utterance import is_question, sentences
@@ -30,12 +29,7 @@ def checked_summary(written: Sequence[SummarySentence], context: ClosingContext)
     stands = [one for one in written if _is_carried(one, context)]
     left_out = tuple(one_line(one.text) for one in written if one not in stands)
     told = [one_line(one.text) for one in stands] or _quoted(context)
-    return joined(told, context.language), left_out
-
-
-def joined(told: Sequence[str], language: Language) -> str:
-    """Sentences as one text."""
-    return ("" if language == "ja" else " ").join(filter(None, told))
+    return ("" if context.language == "ja" else " ").join(told), left_out
 
 
 def _is_carried(one: SummarySentence, context: ClosingContext) -> bool:

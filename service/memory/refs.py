@@ -5,11 +5,11 @@ again.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, TypeVar
 
 from sqlalchemy import tuple_
-from sqlmodel import Session, col, select
+from sqlmodel import Session, SQLModel, col, select
 
-from service.content.lore import Lore
 from service.locales.time import ago
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered_as
@@ -19,6 +19,8 @@ from service.people.worlds import WorldView
 from service.store.session import Database
 from service.store.tables import CommitmentRow, InsightRow, MidTermRow, SelfFactRow, SummaryRow, TurnRow
 from world.time import WorldTime
+
+RowT = TypeVar("RowT", bound=SQLModel)
 
 
 class MemoryKind(StrEnum):
@@ -90,14 +92,19 @@ async def look_up(
     found = await database.read(lambda s: _in_sql(s, world, person_id, wanted))
     if any(kind is MemoryKind.FACT for kind, _ in wanted):
         dump = await memory.export(Group(world_id=world.id, person_id=person_id))
-        found = {**found, **{(MemoryKind.FACT, fact.id): _fact(fact) for fact in dump.facts}}
-    lore = {(MemoryKind.LORE, one.id): _lore(world, one) for one in world.cast.lore}
+        found = {
+            **found,
+            **{
+                (MemoryKind.FACT, one.id): _known(MemoryKind.FACT, one.id, one.shown, one.created_at, one)
+                for one in dump.facts
+            },
+        }
+    lore = {
+        (MemoryKind.LORE, one.id): _known(MemoryKind.LORE, one.id, one.text, world.started_at, None)
+        for one in world.cast.lore
+    }
     found = {**found, **lore}
     return tuple(found.get(key) or Remembered(kind=key[0], id=key[1]) for key in wanted)
-
-
-def _lore(world: WorldView, one: Lore) -> Remembered:
-    return Remembered(kind=MemoryKind.LORE, id=one.id, text=one.text, at=world.started_at)
 
 
 _Key = tuple[MemoryKind, str]
@@ -105,94 +112,59 @@ _Key = tuple[MemoryKind, str]
 
 def _in_sql(session: Session, world: WorldView, person_id: str, wanted: Sequence[_Key]) -> Mapping[_Key, Remembered]:
     ids = {kind: [item_id for one, item_id in wanted if one is kind] for kind in MemoryKind}
+
+    def rows(kind: MemoryKind, table: type[RowT], key: str, *mine: Any) -> Iterable[RowT]:
+        columns: Any = table
+        which = select(table).where(columns.world_id == world.id, getattr(columns, key).in_(ids[kind]), *mine)
+        return session.exec(which) if ids[kind] else ()
+
+    def own(table: Any) -> Any:
+        return table.person_id == person_id
+
+    turns = [(talk, int(turn)) for talk, _, turn in (one.partition("/") for one in ids[MemoryKind.TURN])]
+    said = select(TurnRow).where(
+        TurnRow.world_id == world.id, tuple_(col(TurnRow.conversation_id), col(TurnRow.turn)).in_(turns)
+    )
+    kind = MemoryKind
     found = [
-        *_turns(session, world, ids[MemoryKind.TURN]),
-        *_talks(session, world, person_id, ids[MemoryKind.TALK]),
-        *_insights(session, world, person_id, ids[MemoryKind.INSIGHT]),
-        *_mid_term(session, world, person_id, ids[MemoryKind.MID_TERM]),
-        *_own(session, world, person_id, ids[MemoryKind.OWN]),
+        *(
+            _known(kind.TURN, f"{row.conversation_id}/{row.turn}", f"{row.speaker_name}: {row.text}", row.at, row)
+            for row in (session.exec(said) if turns else ())
+        ),
+        *(
+            _known(kind.TALK, row.conversation_id, row.summary, row.at, row)
+            for row in rows(kind.TALK, SummaryRow, "conversation_id", own(SummaryRow))
+        ),
+        *(
+            _known(kind.INSIGHT, row.id, world.say("remembered.thought", text=row.text), row.at, row)
+            for row in rows(kind.INSIGHT, InsightRow, "id", own(InsightRow))
+        ),
+        *(
+            _known(kind.MID_TERM, row.id, row.content, row.created_at, row)
+            for row in rows(kind.MID_TERM, MidTermRow, "id", own(MidTermRow))
+        ),
+        *(  # a promise is stored once, as a commitment
+            _known(kind.MID_TERM, row.id, commitment_line(world, as_commitment(row), person_id), row.made_at, row)
+            for row in rows(kind.MID_TERM, CommitmentRow, "id")
+        ),
+        *(
+            _known(kind.OWN, row.id, row.words or row.statement, row.valid_at, row)
+            for row in rows(kind.OWN, SelfFactRow, "id", own(SelfFactRow))
+        ),
     ]
     return {(one.kind, one.id): one for one in found}
 
 
-def _fact(fact: Fact) -> Remembered:
+def _known(kind: MemoryKind, item_id: str, text: str, at: int, source: object) -> Remembered:
+    """`source` has a `conversation_id` and a `turn` where there are any."""
     return Remembered(
-        kind=MemoryKind.FACT,
-        id=fact.id,
-        text=fact.shown,
-        at=fact.created_at,
-        conversation_id=fact.conversation_id,
-        turn=fact.turn,
+        kind=kind,
+        id=item_id,
+        text=text,
+        at=WorldTime(at),
+        conversation_id=getattr(source, "conversation_id", None),
+        turn=getattr(source, "turn", None),
     )
-
-
-def _turns(session: Session, world: WorldView, ids: Sequence[str]) -> Iterable[Remembered]:
-    keys = [(conversation_id, int(turn)) for conversation_id, _, turn in (one.partition("/") for one in ids)]
-    said = tuple_(col(TurnRow.conversation_id), col(TurnRow.turn)).in_(keys)
-    for row in session.exec(select(TurnRow).where(TurnRow.world_id == world.id, said)) if keys else ():
-        yield Remembered(
-            kind=MemoryKind.TURN,
-            id=f"{row.conversation_id}/{row.turn}",
-            text=f"{row.speaker_name}: {row.text}",
-            at=WorldTime(row.at),
-            conversation_id=row.conversation_id,
-            turn=row.turn,
-        )
-
-
-def _talks(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:
-    mine = (SummaryRow.world_id == world.id, SummaryRow.person_id == person_id)
-    for row in session.exec(select(SummaryRow).where(*mine, col(SummaryRow.conversation_id).in_(ids))):
-        yield Remembered(
-            kind=MemoryKind.TALK,
-            id=row.conversation_id,
-            text=row.summary,
-            at=WorldTime(row.at),
-            conversation_id=row.conversation_id,
-        )
-
-
-def _insights(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:
-    mine = (InsightRow.world_id == world.id, InsightRow.person_id == person_id)
-    for row in session.exec(select(InsightRow).where(*mine, col(InsightRow.id).in_(ids))):
-        text = world.say("remembered.thought", text=row.text)
-        yield Remembered(kind=MemoryKind.INSIGHT, id=row.id, text=text, at=WorldTime(row.at))
-
-
-def _mid_term(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:
-    """A promise is stored once, as a commitment."""
-    mine = (MidTermRow.world_id == world.id, MidTermRow.person_id == person_id)
-    for row in session.exec(select(MidTermRow).where(*mine, col(MidTermRow.id).in_(ids))):
-        yield Remembered(
-            kind=MemoryKind.MID_TERM,
-            id=row.id,
-            text=row.content,
-            at=WorldTime(row.created_at),
-            conversation_id=row.conversation_id,
-        )
-    promised = select(CommitmentRow).where(CommitmentRow.world_id == world.id, col(CommitmentRow.id).in_(ids))
-    for one in session.exec(promised):
-        yield Remembered(
-            kind=MemoryKind.MID_TERM,
-            id=one.id,
-            text=commitment_line(world, as_commitment(one), person_id),
-            at=WorldTime(one.made_at),
-            conversation_id=one.conversation_id,
-            turn=one.turn,
-        )
-
-
-def _own(session: Session, world: WorldView, person_id: str, ids: Sequence[str]) -> Iterable[Remembered]:
-    mine = (SelfFactRow.world_id == world.id, SelfFactRow.person_id == person_id)
-    for row in session.exec(select(SelfFactRow).where(*mine, col(SelfFactRow.id).in_(ids))):
-        yield Remembered(
-            kind=MemoryKind.OWN,
-            id=row.id,
-            text=row.words or row.statement,
-            at=WorldTime(row.valid_at),
-            conversation_id=row.conversation_id,
-            turn=row.turn,
-        )
 
 
 def remembered_line(world: WorldView, one: Remembered, then: WorldTime) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
-from typing import Protocol
 
 from world.distance_fields import FAR as FAR
 from world.distance_fields import DistanceFields
@@ -23,61 +22,8 @@ class TalkTooShort(WorldError):
         self.walk_minutes = walk_minutes
 
 
-class Distances(Protocol):
-    """What perception and causality ask of a map. A very large map may answer by regions, and then too near, but never
-    too far.
-    """
-
-    def node_index(self, node_id: str) -> int:
-        """The index of an open node in every row. Raises: KeyError."""
-        ...
-
-    def in_sight(self, node_id: str) -> Mapping[str, int]:
-        """The nodes a person on `node_id` perceives (P(u)), itself included, with the minutes to walk there."""
-        ...
-
-    def in_talk(self, node_id: str) -> Collection[str]:
-        """The nodes in sight from which a person on `node_id` can be talked to, itself included."""
-        ...
-
-    def npcs_in_sight(self, node_id: str) -> Collection[str]:
-        """The NPCs a person on `node_id` perceives, sorted."""
-        ...
-
-    def to_sight(self, node_id: str) -> Row:
-        """Minutes to the nearest node in sight of `node_id`."""
-        ...
-
-    def to_talk(self, node_id: str) -> Row:
-        """Minutes to the nearest node from which a person on `node_id` can be talked to."""
-        ...
-
-    def to_npc(self, npc_id: str) -> Row:
-        """Minutes to the nearest node beside the NPC."""
-        ...
-
-    def to_npcs_in_sight(self, node_id: str) -> Row:
-        """Minutes to the nearest node beside any NPC that is in sight of `node_id`."""
-        ...
-
-    def to_facility(self, facility_id: str) -> Row:
-        """Minutes to the nearest node of the facility."""
-        ...
-
-    @property
-    def longest_talk_walk(self) -> int:
-        """The most minutes that two characters who can talk stand apart."""
-        ...
-
-
-def assert_talk_long_enough(distances: Distances, talk_min: int) -> None:
-    """To be called when a map is loaded. Raises: TalkTooShort."""
-    if talk_min < distances.longest_talk_walk:
-        raise TalkTooShort(talk_min, distances.longest_talk_walk)
-
-
-class MapDistances:
-    """Of one map held in memory. `fields`: to share rows with others.
+class Distances:
+    """What perception and causality ask of a map. `fields`: to share rows with others.
 
     In sight is what lies within `sight_minutes`, in the same facility, or next to one; within talking distance is who
     is next to one (`WorldMap.next_to`) and within `sight_minutes`.
@@ -94,15 +40,18 @@ class MapDistances:
         self._npcs: dict[str, tuple[str, ...]] = {}
 
     def node_index(self, node_id: str) -> int:
+        """The index of an open node in every row. Raises: KeyError."""
         return self._node_indexes[node_id]
 
     def in_sight(self, node_id: str) -> Mapping[str, int]:
+        """The nodes a person on `node_id` perceives (P(u)), itself included, with the minutes to walk there."""
         known = self._sights.get(node_id)
         if known is None:
             known = self._sights[node_id] = self._look_around(node_id)
         return known
 
     def in_talk(self, node_id: str) -> frozenset[str]:
+        """The nodes in sight from which a person on `node_id` can be talked to, itself included."""
         known = self._talks.get(node_id)
         if known is None:
             sight = self.in_sight(node_id)
@@ -112,6 +61,7 @@ class MapDistances:
         return known
 
     def npcs_in_sight(self, node_id: str) -> tuple[str, ...]:
+        """The NPCs a person on `node_id` perceives, sorted."""
         known = self._npcs.get(node_id)
         if known is None:
             sight = self.in_sight(node_id)
@@ -121,22 +71,28 @@ class MapDistances:
         return known
 
     def to_sight(self, node_id: str) -> Row:
+        """Minutes to the nearest node in sight of `node_id`."""
         return self._row("sight", node_id)
 
     def to_talk(self, node_id: str) -> Row:
+        """Minutes to the nearest node from which a person on `node_id` can be talked to."""
         return self._row("talk", node_id)
 
     def to_npc(self, npc_id: str) -> Row:
+        """Minutes to the nearest node beside the NPC."""
         return self._row("npc", npc_id)
 
     def to_npcs_in_sight(self, node_id: str) -> Row:
+        """Minutes to the nearest node beside any NPC that is in sight of `node_id`."""
         return self._row("npcs", node_id)
 
     def to_facility(self, facility_id: str) -> Row:
+        """Minutes to the nearest node of the facility."""
         return self._row("facility", facility_id)
 
     @cached_property
     def longest_talk_walk(self) -> int:
+        """The most minutes that two characters who can talk stand apart."""
         return max((self.in_sight(a)[b] for a in self._ids for b in self.in_talk(a)), default=0)
 
     @cached_property

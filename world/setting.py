@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from world.actions import ActionDef, Catalogue
-from world.distance import Distances, MapDistances, assert_talk_long_enough
+from world.distance import Distances, TalkTooShort
 from world.distance_fields import DistanceFields
 from world.places import Facility, WorldMap
 from world.routes import Routes
@@ -34,7 +34,8 @@ class Setting:
     rules: Rules = Rules()
 
     def __post_init__(self) -> None:
-        assert_talk_long_enough(self.distances, self.rules.talk_min)
+        if self.rules.talk_min < self.distances.longest_talk_walk:
+            raise TalkTooShort(self.rules.talk_min, self.distances.longest_talk_walk)
 
     @classmethod
     def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":
@@ -44,7 +45,7 @@ class Setting:
             world_map=world_map,
             catalogue=catalogue,
             routes=Routes(world_map, fields),
-            distances=MapDistances(world_map, fields),
+            distances=Distances(world_map, fields),
             rules=rules,
         )
 

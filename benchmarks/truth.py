@@ -19,8 +19,7 @@ from rich.table import Table
 
 from benchmarks.promises import on_time
 from service.locales import languages
-from service.memory.comparison import squeezed
-from service.memory.exclusive import excludes
+from service.memory.comparison import excludes, squeezed
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from world.actions import WAIT
 from world.agent_index import AgentIndex
-from world.change import Change, OutOfTurn
-from world.events import Event, Kind
+from world.events import Change, Event, Kind, OutOfTurn
 from world.life import Activity, Because, Person, State
 from world.movement import Segment
 from world.needs import Levels

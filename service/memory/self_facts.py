@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlmodel import Session, col, select
 
-from service.memory.comparison import are_same
-from service.memory.exclusive import excludes
+from service.memory.comparison import are_same, excludes
 from service.memory.extraction import SelfClaim
 from service.memory.validate import ValidClaim
 from service.store.ids import derived_id

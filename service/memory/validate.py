@@ -14,9 +14,8 @@ from service.content.profile import Importance, Mood
 from service.locales import Language
 from service.memory.claim import share
 from service.memory.claim import words as telling_words
-from service.memory.comparison import are_same, contradict, occurs, squeezed
+from service.memory.comparison import are_same, contradict, excludes, occurs, squeezed
 from service.memory.cues import bears
-from service.memory.exclusive import excludes
 from service.memory.extraction import (
     AttitudeDraft,
     Claim,

@@ -29,8 +29,8 @@ from service.store.event_kinds import (
 )
 from service.store.events import note, rank_of
 from service.store.ids import new_id
+from service.store.insert import upsert
 from service.store.tables import DecisionRow, MovementRow, PendingEventRow, SummaryRow
-from service.store.upsert import upsert
 from world.actions import BUILT_IN, HOLD, WALK
 from world.events import Event, Kind
 from world.movement import Segment

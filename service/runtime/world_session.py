@@ -18,6 +18,7 @@ from service.people.commitments import Commitment, agendas
 from service.people.life_record import person_record, read_person, read_talk, talk_record
 from service.people.whereabouts import segment_of
 from service.people.worlds import WorldRepository, WorldView
+from service.store.insert import upsert
 from service.store.phase import ClockPolicy
 from service.store.tables import (
     ConversationKey,
@@ -30,7 +31,6 @@ from service.store.tables import (
     TurnRow,
     WorldRow,
 )
-from service.store.upsert import upsert
 from world import simulation
 from world.actions import HOLD
 from world.life import Person, State, Talk

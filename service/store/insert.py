@@ -1,10 +1,11 @@
-"""Owns how rows are inserted that nothing else changes: one statement for each table, however many they are."""
+"""Owns how rows are inserted, or changed where they are there: one statement for each table, however many they are."""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
 from sqlalchemy import Executable, insert
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, SQLModel
 
 
@@ -22,3 +23,12 @@ def _inserting(name: str) -> Executable:
     """The statement for a table. RETURNING is what makes SQLAlchemy send several rows in one."""
     table = SQLModel.metadata.tables[name]
     return insert(table).returning(*table.primary_key)
+
+
+@cache
+def upsert(table: type[SQLModel], dialect: str, changing: tuple[str, ...]) -> Executable:
+    """Of a row that is there, `changing` are set anew. The statement is made once, for it is run after every answer."""
+    rows = SQLModel.metadata.tables[str(table.__tablename__)]
+    adding = sqlite.insert(rows) if dialect == "sqlite" else postgresql.insert(rows)
+    key = [column.name for column in rows.primary_key]
+    return adding.on_conflict_do_update(index_elements=key, set_={name: adding.excluded[name] for name in changing})

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session, col, select
 
 from service.api.life_schemas import ActivityOut, LifeOut, NeedOut
-from service.content.profile import RoutineBlock
-from service.decision.agent_state import AgentState, PlanBlock, read_agent_state
-from service.decision.descriptions import action_name, clock
+from service.decision.agent_state import AgentState, read_agent_state
+from service.decision.descriptions import action_name, told_block
 from service.people.life_record import read_person, read_talk
 from service.people.needs import levels_of
 from service.people.worlds import WorldView
 from service.runtime.world_session import how_of
-from service.store.event_kinds import Decided, PlannedBlock
+from service.store.event_kinds import Decided
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
@@ -73,8 +72,8 @@ class LifeStates:
             needs=self.needs(character_id),
             activity=self.activity(character_id),
             thought="" if decision == "client" else self._thought(session, character_id, agent_state),
-            plan=[_block(block) for block in agent_state.plan] if agent_state.plan_day == self.world.day else [],
-            routine=[_block(block) for block in profile.routine],
+            plan=[told_block(block) for block in agent_state.plan] if agent_state.plan_day == self.world.day else [],
+            routine=[told_block(block) for block in profile.routine],
             items=list(row.items) if row else [],
         )
 
@@ -120,12 +119,3 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
         if talk.takes(world.now):  # its words may all be spoken, ahead of the clock
             found |= dict.fromkeys((talk.person_id, talk.partner_id), row.conversation_id)
     return found
-
-
-def _block(block: RoutineBlock | PlanBlock) -> PlannedBlock:
-    return PlannedBlock(
-        starts=clock(block.starts),
-        activity=block.activity,
-        facility_id=block.facility_id,
-        action_id=block.action_id,
-    )

@@ -5,17 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-
-@dataclass(frozen=True, kw_only=True)
-class PlanBlock:
-    """What the character means to do from `starts` (minute of the day) on. `facility_id` None: at home; `action_id`
-    None: what fits the place.
-    """
-
-    starts: int
-    activity: str
-    facility_id: str | None = None
-    action_id: str | None = None
+from service.content.profile import RoutineBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +48,7 @@ class AgentState:
     thought: str = ""
     goal: str | None = None
     success_criteria: str | None = None
-    plan: tuple[PlanBlock, ...] = ()
+    plan: tuple[RoutineBlock, ...] = ()
     plan_day: int | None = None
     revisions: int = 0
     failed: Failed | None = None

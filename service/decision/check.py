@@ -4,7 +4,7 @@ None.
 
 from functools import partial
 
-from service.decision.agent_state import PlanBlock
+from service.content.profile import RoutineBlock
 from service.decision.context import DayPlan, Decision, DecisionContext, Offer, PlanContext, PlannedBlock, PlanPlace
 from service.locales import sentence
 from world.actions import TALK
@@ -49,10 +49,10 @@ def plan_fault(context: PlanContext, plan: DayPlan) -> str | None:
     return None
 
 
-def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[PlanBlock, ...]:
+def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[RoutineBlock, ...]:
     """A checked plan as it is kept. What lies before its first block is free."""
     blocks = tuple(
-        PlanBlock(
+        RoutineBlock(
             starts=_minutes(block.starts),
             activity=block.activity.strip(),
             facility_id=context.places[block.place - 1].facility_id if block.place else None,
@@ -62,7 +62,7 @@ def plan_blocks(context: PlanContext, plan: DayPlan) -> tuple[PlanBlock, ...]:
     )
     begins = _minutes(context.at)
     if 0 < (blocks[0].starts - begins) % MINUTES_PER_DAY < MINUTES_PER_DAY - MINUTES_PER_HOUR:
-        return PlanBlock(starts=begins, activity=sentence(context.language, "decision.free")), *blocks
+        return RoutineBlock(starts=begins, activity=sentence(context.language, "decision.free")), *blocks
     return blocks
 
 

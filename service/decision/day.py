@@ -1,35 +1,14 @@
-"""Owns the day's blocks, planned or routine: which one a moment lies in, and when the next one begins."""
+"""Owns the day's blocks, planned or routine: which one a moment lies in, and when the next one begins. Each lasts until
+the next one, the last one past midnight.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from operator import attrgetter
 
-from service.content.profile import CharacterProfile
-from service.decision.agent_state import PlanBlock
+from service.content.profile import CharacterProfile, RoutineBlock
 from world.setting import Setting
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day
-
-
-class Block(Protocol):
-    """A block of a plan or of an author's routine; it lasts until the next one, the last one past midnight."""
-
-    @property
-    def starts(self) -> int:
-        """Minute of the day."""
-        ...
-
-    @property
-    def activity(self) -> str: ...
-
-    @property
-    def facility_id(self) -> str | None:
-        """Where; None: at home."""
-        ...
-
-    @property
-    def action_id(self) -> str | None:
-        """What; None: what fits the place."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,19 +16,21 @@ class Slot:
     """The block a moment lies in: number `index` of its day, from `since` until before `until`."""
 
     index: int
-    block: Block
+    block: RoutineBlock
     since: WorldTime
     until: WorldTime
 
 
-def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[PlanBlock, ...]) -> tuple[Block, ...]:
+def day_blocks(setting: Setting, profile: CharacterProfile, plan: tuple[RoutineBlock, ...]) -> tuple[RoutineBlock, ...]:
     """The plan, else the routine, in order; blocks whose facility the map does not have are passed over."""
-    blocks: tuple[Block, ...] = plan or profile.routine
+    blocks = plan or profile.routine
     facilities = setting.world_map.facilities
-    return tuple(sorted((b for b in blocks if b.facility_id is None or b.facility_id in facilities), key=_starts))
+    return tuple(
+        sorted((b for b in blocks if b.facility_id is None or b.facility_id in facilities), key=attrgetter("starts"))
+    )
 
 
-def slot_at(blocks: tuple[Block, ...], t: WorldTime) -> Slot | None:
+def slot_at(blocks: tuple[RoutineBlock, ...], t: WorldTime) -> Slot | None:
     """The slot that holds `t`; None when the day has no blocks. `blocks` are in order."""
     if not blocks:
         return None
@@ -61,17 +42,13 @@ def slot_at(blocks: tuple[Block, ...], t: WorldTime) -> Slot | None:
     return Slot(index=index % len(blocks), block=block, since=WorldTime(since), until=WorldTime(until))
 
 
-def starts_between(blocks: Iterable[Block], after: WorldTime, until: WorldTime) -> int:
+def starts_between(blocks: Iterable[RoutineBlock], after: WorldTime, until: WorldTime) -> int:
     """How many blocks begin after `after` and at `until` or before."""
     return sum(
         (until - block.starts) // MINUTES_PER_DAY - (after - block.starts) // MINUTES_PER_DAY for block in blocks
     )
 
 
-def at_home(setting: Setting, block: Block, home: str) -> bool:
+def at_home(setting: Setting, block: RoutineBlock, home: str) -> bool:
     """Whether the block is spent at home: nowhere else, or in the facility the home lies in."""
     return block.facility_id is None or home in setting.world_map.facilities[block.facility_id].node_ids
-
-
-def _starts(block: Block) -> int:
-    return block.starts

@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
+from service.content.profile import RoutineBlock
 from service.decision.agent_state import Failed
 from service.locales import Language, Listed, Phrase
 from service.people.commitments import Commitment
 from service.people.worlds import WorldView
+from service.store.event_kinds import PlannedBlock
 from world.actions import BUILT_IN, GO, WAIT, ActionDef
 from world.life import Because
 from world.option import Option, Reason, Refusal
@@ -187,3 +189,13 @@ def _subject(world: WorldView, refusal: Refusal) -> str:
     if place is None:
         return name
     return world.say("common.aside", what=name, inside=place.name)
+
+
+def told_block(block: RoutineBlock) -> PlannedBlock:
+    """A block of the day as events and clients are told of it."""
+    return PlannedBlock(
+        starts=clock(block.starts),
+        activity=block.activity,
+        facility_id=block.facility_id,
+        action_id=block.action_id,
+    )

@@ -5,8 +5,7 @@ map.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from service.content.profile import CharacterProfile
-from service.decision.agent_state import PlanBlock
+from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.appointments import earliest, in_time, keeping, wake_for
 from service.decision.day import Slot, at_home, day_blocks, slot_at
 from service.decision.relief import at_hand, helps, relief, wanted
@@ -32,7 +31,7 @@ def by_routine(
     setting: Setting,
     profile: CharacterProfile,
     snapshot: Snapshot,
-    plan: tuple[PlanBlock, ...] = (),
+    plan: tuple[RoutineBlock, ...] = (),
     agenda: tuple[Commitment, ...] = (),
 ) -> tuple[Option, WorldTime | None]:
     """What the character does by its plan, else by its routine, and when it looks up again at the latest.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from service.content.profile import CharacterProfile
+from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.agent_state import AgentState
 from service.decision.appointments import Keeping
 from service.decision.context import (
@@ -18,7 +18,7 @@ from service.decision.context import (
     PlanLine,
     PlanPlace,
 )
-from service.decision.day import Block, Slot, day_blocks, slot_at
+from service.decision.day import Slot, day_blocks, slot_at
 from service.decision.descriptions import (
     action_name,
     clock,
@@ -73,7 +73,7 @@ class Situation:
         return self.world.character(self.snapshot.person_id)
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[RoutineBlock, ...]:
         """The day's blocks: planned, else the routine's."""
         return day_blocks(self.world.setting, self.speaker, self.agent_state.plan)
 

@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy import insert
 from sqlmodel import Session, func, select
 
-from service.decision.agent_state import PlanBlock
+from service.content.profile import RoutineBlock
 from service.decision.basis import KEPT, Made
+from service.decision.descriptions import told_block
 from service.memory.reflections import begin_reflection
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
@@ -24,7 +25,6 @@ from service.store.event_kinds import (
     FailedCall,
     Payload,
     Planned,
-    PlannedBlock,
     Slept,
 )
 from service.store.events import note, rank_of
@@ -48,7 +48,7 @@ class Why:
     thought: str = ""
     failure: str = ""
     failed_call: FailedCall | None = None
-    plan: tuple[PlanBlock, ...] = ()
+    plan: tuple[RoutineBlock, ...] = ()
     """The plan of the day, where it was made or changed with the decision."""
     made: tuple[Made, ...] = ()
     """What its model was asked."""
@@ -74,7 +74,7 @@ def publish(
         if event.kind is Kind.DEPARTED:
             walks.append(_movement(world_session, event))
         if event.kind is Kind.DECIDED and made is not None and made.plan:
-            happened.append((event, Planned(blocks=tuple(map(_block, made.plan)))))
+            happened.append((event, Planned(blocks=tuple(map(told_block, made.plan)))))
         happened.append((event, _payload(world_session, event, made)))
         if event.kind is Kind.STARTED and _ends_day(world_session, event):
             happened.append((event, Slept(cleared=fall_asleep(session, world_session, event.person_id, event.time))))
@@ -158,15 +158,6 @@ def _pending(world_id: str, event: Event, payload: Payload) -> dict[str, Any]:
         "kind": payload.kind,
         "data": payload.stored(),
     }
-
-
-def _block(block: PlanBlock) -> PlannedBlock:
-    return PlannedBlock(
-        starts=f"{block.starts // 60:02d}:{block.starts % 60:02d}",
-        activity=block.activity,
-        facility_id=block.facility_id,
-        action_id=block.action_id,
-    )
 
 
 def _walk(world_session: WorldSession, event: Event) -> Segment:

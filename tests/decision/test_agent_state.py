@@ -5,10 +5,11 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.decision.agent_state import AgentState, Failed, LastAsked, PlanBlock, agent_state_record, read_agent_state
+from service.content.profile import RoutineBlock
+from service.decision.agent_state import AgentState, Failed, LastAsked, agent_state_record, read_agent_state
 
 _blocks = st.builds(
-    PlanBlock,
+    RoutineBlock,
     starts=st.integers(0, 1439),
     activity=st.text(max_size=80),
     facility_id=st.none() | st.text(max_size=20),

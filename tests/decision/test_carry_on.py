@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from sqlmodel import Session
 
+from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import Failed, LastAsked, PlanBlock
+from service.decision.agent_state import Failed, LastAsked
 from service.decision.carry_on import MOST
 from service.decision.choose import Chosen
 from service.decision.options import LONGEST_WAIT
@@ -206,7 +207,7 @@ def test_who_does_nothing_much_at_home_may_go_on_so(
     room: ConversationDependencies, script: ScriptedModel, ended: str, by: str
 ) -> None:
     noon = parse_time("2026-04-01T12:00")
-    plan = (PlanBlock(starts=12 * 60, activity="Takes it slowly"), PlanBlock(starts=22 * 60, activity="Sleeps"))
+    plan = (RoutineBlock(starts=12 * 60, activity="Takes it slowly"), RoutineBlock(starts=22 * 60, activity="Sleeps"))
     last = LastAsked(action_id=ended, block_since=noon)
     sits = sitting(room, agent_state=replace(PLANNED, plan=plan, last_asked=last))
     snapshot = snapshot_of(sits.world, node_id="nagaya_one", at=WorldTime(noon + 60), needs={"satiety": 90})
@@ -222,8 +223,8 @@ def test_who_waits_for_a_place_to_open_does_not_do_nothing_much_instead(
 ) -> None:
     noon = parse_time("2026-04-01T12:00")
     plan = (
-        PlanBlock(starts=12 * 60, activity="Waits for it to open", facility_id="tavern"),
-        PlanBlock(starts=22 * 60, activity="Sleeps"),
+        RoutineBlock(starts=12 * 60, activity="Waits for it to open", facility_id="tavern"),
+        RoutineBlock(starts=22 * 60, activity="Sleeps"),
     )
     last = LastAsked(action_id="rest", block_since=noon)
     sits = sitting(room, agent_state=replace(PLANNED, plan=plan, revisions=MAX_REVISIONS, last_asked=last))

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from sqlmodel import Session
 
+from service.content.profile import RoutineBlock
 from service.conversation.dependencies import ConversationDependencies
-from service.decision.agent_state import AgentState, Failed, PlanBlock
+from service.decision.agent_state import AgentState, Failed
 from service.decision.choose import choose
 from service.decision.descriptions import MAX_REFUSALS
 from service.decision.options import MAX_OPTIONS, MAX_PARTNERS, offered
@@ -179,8 +180,8 @@ def test_the_day_is_planned_once(room: ConversationDependencies, script: Scripte
     assert [prompt.name for prompt in script.history] == ["plan", "decide"]
     assert (chosen.planned, chosen.usage.calls, chosen.agent_state.plan_day) == (True, 2, NINE // 1440)
     assert chosen.agent_state.plan == (
-        PlanBlock(starts=510, activity="Works at the inn", facility_id="inn", action_id="work"),
-        PlanBlock(starts=1320, activity="Sleeps"),
+        RoutineBlock(starts=510, activity="Works at the inn", facility_id="inn", action_id="work"),
+        RoutineBlock(starts=1320, activity="Sleeps"),
     )
     assert (chosen.option.action_id, chosen.option.facility_id) == ("work", "inn")
     again = sits.choose(snapshot_of(sits.world, at=WorldTime(NINE + 60)))
@@ -189,7 +190,9 @@ def test_the_day_is_planned_once(room: ConversationDependencies, script: Scripte
 
 
 def test_a_new_day_is_planned_from_the_usual_one(room: ConversationDependencies, script: ScriptedModel) -> None:
-    yesterday = AgentState(plan=(PlanBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2)
+    yesterday = AgentState(
+        plan=(RoutineBlock(starts=0, activity="Yesterday's"),), plan_day=NINE // 1440 - 1, revisions=2
+    )
     script.enqueue(PLAN, decides(1))
     chosen = sitting(room, agent_state=yesterday).choose(snapshot_of(world_of(room)))
     assert "Yesterday's" not in script.history[0].messages[-1].content
@@ -262,7 +265,7 @@ def test_with_the_model_away_the_plan_stays_due(room: ConversationDependencies, 
 
 
 def test_a_broken_plan_is_made_anew_twice_a_day_at_most(room: ConversationDependencies, script: ScriptedModel) -> None:
-    at_bakery = PlanBlock(starts=0, activity="Buys bread", facility_id="bakery", action_id="shop")
+    at_bakery = RoutineBlock(starts=0, activity="Buys bread", facility_id="bakery", action_id="shop")
     sits = sitting(room, agent_state=replace(PLANNED, plan=(at_bakery,)))
     late = parse_time("2026-04-01T16:00")
     for revision in (1, 2):

@@ -2,12 +2,12 @@
 
 import pytest
 
-from service.decision.agent_state import PlanBlock
-from service.decision.day import Block, slot_at, starts_between
+from service.content.profile import RoutineBlock
+from service.decision.day import slot_at, starts_between
 from world.time import WorldTime, iso, parse_time
 
-DAY: tuple[Block, ...] = tuple(
-    PlanBlock(starts=starts * 60, activity=activity)
+DAY: tuple[RoutineBlock, ...] = tuple(
+    RoutineBlock(starts=starts * 60, activity=activity)
     for starts, activity in ((6, "wakes"), (8, "works"), (22, "sleeps"))
 )
 

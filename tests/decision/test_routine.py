@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, RoutineBlock
-from service.decision.agent_state import PlanBlock
 from service.decision.routine import by_routine
 from service.locales import Language
 from tests.world.little_worlds import random_setting
@@ -158,7 +157,7 @@ def test_blocks_of_places_that_are_gone_are_passed_over(village: Content) -> Non
 def test_the_plan_of_the_day_goes_before_the_routine(village: Content) -> None:
     setting = _setting(village.cast("en"))
     profile = CharacterProfile(id="x", name="X", personality="", home="nagaya_one", routine=(_block(9, "inn"),))
-    plan = (PlanBlock(starts=600, activity="reads", facility_id="archive", action_id="study"),)
+    plan = (RoutineBlock(starts=600, activity="reads", facility_id="archive", action_id="study"),)
     world = Simulation(setting, [newcomer(setting, "x", "nagaya_one", NOON, is_scripted=True)])
     option, wake_at = by_routine(setting, profile, world.perceive("x"), plan)
     assert (option.action_id, option.facility_id) == ("study", "archive")
@@ -183,9 +182,9 @@ def test_the_world_accepts_whatever_the_routine_decides(seed: int, data: st.Data
     actions = [None, *(action.id for action in setting.catalogue.actions), "fly"]
     nodes = sorted(setting.world_map.open_graph)
 
-    def blocks() -> tuple[PlanBlock, ...]:
+    def blocks() -> tuple[RoutineBlock, ...]:
         return tuple(
-            PlanBlock(
+            RoutineBlock(
                 starts=rng.randrange(1440),
                 activity="x",
                 facility_id=rng.choice(facilities),

@@ -55,9 +55,9 @@ def cost(outcome: Outcome) -> Iterator[str]:
     yield world.say("run.cost")
     all_of_it = total(outcome.spent)
     for role, spent in (*sorted(outcome.spent.items()), ("total", all_of_it)):
-        if spent.calls or role == "total":
+        if spent["calls"] or role == "total":
             yield _role(world, Phrase(f"run.roles.{role}"), spent, shares)
-    if all_of_it.estimated:
+    if all_of_it["estimated"]:
         yield world.say("run.estimated")
     if outcome.prices is not None:
         yield world.say("run.paid", money=outcome.prices.of(all_of_it))
@@ -70,13 +70,13 @@ def _role(world: WorldView, name: Phrase, spent: Spent, shares: float) -> str:
     line = world.say(
         "run.role",
         role=name,
-        calls=f"{spent.calls:,}",
-        prompt=f"{spent.prompt_tokens:,}",
-        completion=f"{spent.completion_tokens:,}",
-        calls_each=f"{spent.calls / shares:.1f}" if shares else "-",
-        prompt_each=f"{spent.prompt_tokens / shares:,.0f}" if shares else "-",
+        calls=f"{spent['calls']:,}",
+        prompt=f"{spent['prompt_tokens']:,}",
+        completion=f"{spent['completion_tokens']:,}",
+        calls_each=f"{spent['calls'] / shares:.1f}" if shares else "-",
+        prompt_each=f"{spent['prompt_tokens'] / shares:,.0f}" if shares else "-",
     )
-    return line + (world.say("run.failures", failures=spent.failures) if spent.failures else "")
+    return line + (world.say("run.failures", failures=spent["failures"]) if spent["failures"] else "")
 
 
 def _day(world: WorldView, number: int, day: Day) -> Iterator[str]:

@@ -156,8 +156,8 @@ class Watch:
             percent=round(100 * done),
             days=Phrase("counts.days", count=f"{(self._until - self._world.now) / MINUTES_PER_DAY:g}"),
             in_flight=exact_run.in_flight if exact_run else 0,
-            calls=f"{spent.calls:,}",
-            tokens=f"{spent.prompt_tokens + spent.completion_tokens:,}",
+            calls=f"{spent['calls']:,}",
+            tokens=f"{spent['prompt_tokens'] + spent['completion_tokens']:,}",
         )
         if self._run.prices is not None:
             line += self._world.say("run.money", money=self._run.prices.of(spent))

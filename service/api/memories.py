@@ -340,7 +340,7 @@ async def _brought(deps: ApiDependencies, world_id: str, person_id: str) -> tupl
 
 
 def _waiting(session: Session, group: Group) -> int:
-    mine = (OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
+    mine = group.owns(OutboxRow)
     return len(session.exec(select(OutboxRow.revision).where(*mine)).all())
 
 

@@ -165,9 +165,7 @@ def audit(
 
 def audit_rows(session: Session, group: Group) -> list[MemoryAuditRow]:
     """All that was done to the person's memory by hand, the latest first."""
-    query = select(MemoryAuditRow).where(
-        MemoryAuditRow.world_id == group.world_id, MemoryAuditRow.person_id == group.person_id
-    )
+    query = select(MemoryAuditRow).where(*group.owns(MemoryAuditRow))
     return list(session.exec(query.order_by(col(MemoryAuditRow.id).desc())))
 
 
@@ -176,7 +174,7 @@ def seeds_of(session: Session, group: Group, items: Iterable[Item]) -> dict[str,
     names = {(key_of(item)[0].value, key_of(item)[1]): memory_id(item) for item in items}
     keys = list({key for _, key in names})
     found: dict[str, SeedRow] = {}
-    mine = (SeedRow.world_id == group.world_id, SeedRow.person_id == group.person_id)
+    mine = group.owns(SeedRow)
     for start in range(0, len(keys), 500):
         for row in session.exec(select(SeedRow).where(*mine, col(SeedRow.memory_id).in_(keys[start : start + 500]))):
             if (row.kind, row.memory_id) in names:
@@ -250,18 +248,18 @@ def _write(session: Session, memory: MemoryStore, group: Group, item: Item) -> N
         _write_turn(session, group, item)
         return
     if isinstance(item, Insight):
-        row = session.get_one(InsightRow, (group.world_id, group.person_id, item.id))
+        row = session.get_one(InsightRow, group.key(item.id))
         row.text, row.importance = item.text, item.importance
         return
     if isinstance(item, Episode):
-        talk = session.get(SummaryRow, (group.world_id, group.person_id, item.conversation_id))
+        talk = session.get(SummaryRow, group.key(item.conversation_id))
         if talk is not None:
             talk.summary = item.summary
     memory.replace(session, group, item)
 
 
 def _write_turn(session: Session, group: Group, turn: HeardTurn) -> None:
-    row = session.get(PastTurnRow, (group.world_id, group.person_id, turn.conversation_id, turn.turn))
+    row = session.get(PastTurnRow, group.key(turn.conversation_id, turn.turn))
     if row is not None:
         row.text = turn.text
     else:
@@ -296,19 +294,19 @@ def _delete(session: Session, memory: MemoryStore, group: Group, item: Item) -> 
     kind, key = key_of(item)
     session.merge(_correction(group, kind, key, None))
     if isinstance(item, HeardTurn):
-        row = session.get(PastTurnRow, (group.world_id, group.person_id, item.conversation_id, item.turn))
+        row = session.get(PastTurnRow, group.key(item.conversation_id, item.turn))
         if row is not None:
             session.delete(row)
         return
     if isinstance(item, Insight):
-        session.delete(session.get_one(InsightRow, (group.world_id, group.person_id, key)))
+        session.delete(session.get_one(InsightRow, group.key(key)))
         return
     if isinstance(item, Episode):
-        summary = session.get(SummaryRow, (group.world_id, group.person_id, key))
+        summary = session.get(SummaryRow, group.key(key))
         if summary is not None:
             summary.summary, summary.topics, summary.delivered = "", [], False
     memory.remove(session, group, kind, key)
 
 
 def _correction(group: Group, kind: Kind, key: str, text: str | None) -> CorrectionRow:
-    return CorrectionRow(world_id=group.world_id, person_id=group.person_id, kind=kind.value, memory_id=key, text=text)
+    return CorrectionRow(**group.whose, kind=kind.value, memory_id=key, text=text)

@@ -49,9 +49,7 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
 def read_corrections(session: Session, group: Group) -> Corrections:
     """What authors have made of single memories."""
     row = CorrectionRow
-    query = select(col(row.kind), col(row.memory_id), col(row.text)).where(
-        col(row.world_id) == group.world_id, col(row.person_id) == group.person_id
-    )
+    query = select(col(row.kind), col(row.memory_id), col(row.text)).where(*group.owns(row))
     return {(Kind(kind), key): text for kind, key, text in session.execute(query)}
 
 
@@ -65,7 +63,7 @@ def forget_past(session: Session, group: Group, partner_id: str | None) -> None:
     commits.
     """
     for row in (PastTurnRow, PastSummaryRow, SeedRow):
-        which = [col(row.world_id) == group.world_id, col(row.person_id) == group.person_id]
+        which = [*group.owns(row)]
         if partner_id is not None:
             which.append(col(row.partner_id) == partner_id)
         session.execute(delete(row).where(*which))
@@ -104,4 +102,4 @@ def _corrected(turn: HeardTurn, corrected: Corrections) -> HeardTurn:
 def _mine(
     row: type[SummaryRow | PastSummaryRow | PastTurnRow], group: Group, after: int
 ) -> tuple[ColumnElement[bool], ...]:
-    return col(row.world_id) == group.world_id, col(row.person_id) == group.person_id, col(row.revision) > after
+    return *group.owns(row), col(row.revision) > after

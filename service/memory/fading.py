@@ -173,7 +173,7 @@ def _prompts(group: Group, since: int, until: int) -> Iterable[Executable]:
 def _changed(session: Session, group: Group) -> Mapping[str, set[str]]:
     """Ids of the talks, facts and insights that an author has changed: they never fade."""
     row = MemoryAuditRow
-    mine = (row.world_id == group.world_id, row.person_id == group.person_id)
+    mine = group.owns(row)
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name in session.exec(select(row.memory_id).where(*mine, col(row.action).in_(("edited", "closed")))):
         kind, _, key = (name or "").partition(".")
@@ -188,7 +188,7 @@ def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict
     are told when the two meet again.
     """
     row = SummaryRow
-    mine = (row.world_id == group.world_id, row.person_id == group.person_id)
+    mine = group.owns(row)
     times = select(row.partner_id, func.max(row.at)).where(*mine, row.at < until).group_by(col(row.partner_id))
     newest = dict(session.exec(times).all())
     old = select(row.conversation_id, row.partner_id, row.at).where(*mine, row.at < since)
@@ -199,9 +199,7 @@ def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict
 
 def _insights(session: Session, group: Group, since: int) -> dict[str, int]:
     row = InsightRow
-    mine = (row.world_id == group.world_id, row.person_id == group.person_id)
-    given = select(SeedRow.memory_id).where(
-        SeedRow.world_id == group.world_id, SeedRow.person_id == group.person_id, SeedRow.kind == Kind.INSIGHT
-    )
+    mine = group.owns(row)
+    given = select(SeedRow.memory_id).where(*group.owns(SeedRow), SeedRow.kind == Kind.INSIGHT)
     own = col(row.id).not_in(given)
     return dict(session.exec(select(row.id, row.at).where(*mine, own, row.at < since, row.importance < MATTERS)).all())

@@ -18,15 +18,8 @@ AT_ONCE = 500
 def leave_episode(session: Session, group: Group, episode: Episode, facts: Sequence[FactDraft]) -> int:
     """Leave an episode with its facts to be delivered; the caller commits. Answers the revision of the memory."""
     revision = next_revision(session, group)
-    session.add(
-        OutboxRow(
-            world_id=group.world_id,
-            person_id=group.person_id,
-            revision=revision,
-            conversation_id=episode.conversation_id,
-            payload={"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]},
-        )
-    )
+    payload = {"episode": asdict(episode), "facts": [asdict(fact) for fact in facts]}
+    session.add(_entry(group, revision, episode.conversation_id, payload))
     return revision
 
 
@@ -34,15 +27,8 @@ def leave_forgetting(session: Session, group: Group, partner_id: str | None = No
     """Leave word that the group is to be forgotten, or what of it came of the partner, after all that was left for it
     before; the caller commits.
     """
-    session.add(
-        OutboxRow(
-            world_id=group.world_id,
-            person_id=group.person_id,
-            revision=next_epoch(session, group),
-            conversation_id=f"forget-{new_id()}",
-            payload={"forget": True} if partner_id is None else {"forget": True, "partner_id": partner_id},
-        )
-    )
+    payload = {"forget": True} if partner_id is None else {"forget": True, "partner_id": partner_id}
+    session.add(_entry(group, next_epoch(session, group), f"forget-{new_id()}", payload))
 
 
 def leave_items(session: Session, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> int:
@@ -72,8 +58,7 @@ def leave_removal(session: Session, group: Group, kind: Kind, key: str) -> None:
 
 def _entry(group: Group, revision: int, conversation_id: str, payload: dict[str, Any]) -> OutboxRow:
     return OutboxRow(
-        world_id=group.world_id,
-        person_id=group.person_id,
+        **group.whose,
         revision=revision,
         conversation_id=conversation_id,
         payload=payload,

@@ -93,8 +93,7 @@ def remember_side(
     ]
     facts += _seen_done(side, len(facts))
     summary = SummaryRow(
-        world_id=group.world_id,
-        person_id=group.person_id,
+        **group.whose,
         conversation_id=conversation.id,
         partner_id=episode.partner_id,
         summary=episode.summary,

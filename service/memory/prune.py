@@ -47,9 +47,9 @@ def prune(
         if kind is not Kind.TURN:
             memory.remove(session, group, kind, key)
         if kind is Kind.INSIGHT:
-            session.delete(session.get_one(InsightRow, (group.world_id, group.person_id, key)))
+            session.delete(session.get_one(InsightRow, group.key(key)))
     for talk in sorted(talks_of(faded)):
-        row = session.get_one(SummaryRow, (group.world_id, group.person_id, talk))
+        row = session.get_one(SummaryRow, group.key(talk))
         if talk in remembered:
             row.summary, row.topics = "", []
         else:

@@ -132,8 +132,7 @@ def settle_reflection(
     for number, one in enumerate(insights):
         session.add(
             InsightRow(
-                world_id=group.world_id,
-                person_id=group.person_id,
+                **group.whose,
                 id=derived_id(f"{group.id}/{row.at}", key.person_id, "insight", number),
                 text=one.text,
                 evidence=[evidence.source for evidence in one.evidence],
@@ -159,7 +158,7 @@ def fail_reflection(session: Session, key: ReflectionKey, failure: str) -> None:
 def read_insights(session: Session, group: Group, *, after: int = -1) -> list[Insight]:
     """Those written after that revision, oldest first."""
     row = InsightRow
-    query = select(row).where(row.world_id == group.world_id, row.person_id == group.person_id, row.revision > after)
+    query = select(row).where(*group.owns(row), row.revision > after)
     return [
         Insight(id=one.id, text=one.text, evidence=tuple(one.evidence), importance=one.importance, at=WorldTime(one.at))
         for one in session.exec(query.order_by(col(row.at), col(row.id)))

@@ -29,7 +29,7 @@ def state_of(session: Session, group: Group) -> State | None:
 def next_revision(session: Session, group: Group) -> int:
     """Lock the person's memory until the transaction ends, and count its revision up."""
     counted = _counting_up(session.get_bind().dialect.name)
-    row = {"world_id": group.world_id, "person_id": group.person_id, "revision": 1, "epoch": _now()}
+    row = {**group.whose, "revision": 1, "epoch": _now()}
     revision: int = session.execute(counted, row).scalar_one()
     return revision
 
@@ -44,13 +44,13 @@ def next_epoch(session: Session, group: Group) -> int:
 
 def read_anew(session: Session, group: Group) -> None:
     """`next_epoch` for a person who may remember nothing yet."""
-    if session.get(MemoryOwnerRow, (group.world_id, group.person_id)) is not None:
+    if session.get(MemoryOwnerRow, group.key()) is not None:
         next_epoch(session, group)
 
 
 def space_of(session: Session, group: Group) -> VectorSpace:
     """Which vectors the person's memory has."""
-    row = session.get(MemoryOwnerRow, (group.world_id, group.person_id))
+    row = session.get(MemoryOwnerRow, group.key())
     return NO_VECTORS if row is None else VectorSpace(row.embedder, row.dimensions)
 
 
@@ -75,7 +75,7 @@ def expect_vectors(session: Session, group: Group) -> None:
 
 def have_vectors(session: Session, group: Group, due: int) -> None:
     """All vectors are made that were due when `due` was read; what has become due since still is."""
-    owner = session.get(MemoryOwnerRow, (group.world_id, group.person_id), with_for_update=True)
+    owner = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if owner is not None and owner.vectors_due == due:
         owner.vectors_due = 0
 
@@ -90,9 +90,9 @@ def vectors_due(session: Session, world_id: str | None = None) -> dict[Group, in
 
 
 def _locked(session: Session, group: Group) -> MemoryOwnerRow:
-    row = session.get(MemoryOwnerRow, (group.world_id, group.person_id), with_for_update=True)
+    row = session.get(MemoryOwnerRow, group.key(), with_for_update=True)
     if row is None:
-        row = MemoryOwnerRow(world_id=group.world_id, person_id=group.person_id, revision=0, epoch=_now())
+        row = MemoryOwnerRow(**group.whose, revision=0, epoch=_now())
         session.add(row)
         session.flush()
     return row

@@ -148,8 +148,7 @@ class _Past:
         self._before[key] = fingerprint
         self.seeds.append(
             {
-                "world_id": self._group.world_id,
-                "person_id": self._group.person_id,
+                **self._group.whose,
                 "kind": one.kind.value,
                 "id": one.line.id,
                 "conversation": one.line.conversation or "",
@@ -212,8 +211,7 @@ class _Past:
             raise _Wrong("turn", Phrase("answers.lines.turn_taken", turn=number, conversation=line.conversation))
         self._occupy(line.conversation, number)
         return {
-            "world_id": self._group.world_id,
-            "person_id": self._group.person_id,
+            **self._group.whose,
             "conversation_id": self._talk(line.conversation),
             "turn": number,
             "speaker_id": self._person(line.speaker),
@@ -225,8 +223,7 @@ class _Past:
 
     def _insight(self, line: Thought) -> dict[str, Any]:
         return {
-            "world_id": self._group.world_id,
-            "person_id": self._group.person_id,
+            **self._group.whose,
             "id": derived_id(self._group.person_id, "insight", line.id),
             "text": line.insight,
             "evidence": list(line.evidence),
@@ -291,7 +288,7 @@ def _of_talks(session: Session, group: Group, conversations: Collection[str]) ->
 
 
 def _seeds(session: Session, group: Group, column: Mapped[str], values: Collection[str]) -> Iterator[SeedRow]:
-    mine = (SeedRow.world_id == group.world_id, SeedRow.person_id == group.person_id)
+    mine = group.owns(SeedRow)
     asked = list(values)
     for start in range(0, len(asked), _AT_ONCE):
         yield from session.exec(select(SeedRow).where(*mine, column.in_(asked[start : start + _AT_ONCE])))

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, insert, union
+from sqlalchemy import insert, union
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session, SQLModel, col, delete, select
 
@@ -53,11 +53,11 @@ class SqlMemory(MemoryStore):
 
     def forget(self, session: Session, group: Group, partner_id: str | None = None) -> None:
         """See MemoryStore. Its episodes are its summaries: whoever forgets those next, forgets them here too."""
-        facts, vectors = _of(FactRow, group), _of(VectorRow, group)
+        facts, vectors = group.owns(FactRow), group.owns(VectorRow)
         if partner_id is not None:
             facts = (*facts, col(FactRow.partner_id) == partner_id)
-            summaries = (*_of(SummaryRow, group), col(SummaryRow.partner_id) == partner_id)
-            past = (*_of(PastSummaryRow, group), col(PastSummaryRow.partner_id) == partner_id)
+            summaries = (*group.owns(SummaryRow), col(SummaryRow.partner_id) == partner_id)
+            past = (*group.owns(PastSummaryRow), col(PastSummaryRow.partner_id) == partner_id)
             gone = union(
                 select(FactRow.id).where(*facts),
                 select(SummaryRow.conversation_id).where(*summaries),
@@ -91,7 +91,7 @@ class SqlMemory(MemoryStore):
         _drop_vectors(session, group, kind, key)
         if isinstance(item, Fact):
             session.merge(FactRow(**_fact_row(group, item, revision)))
-        elif session.get(PastSummaryRow, (group.world_id, group.person_id, key)) is not None:
+        elif session.get(PastSummaryRow, group.key(key)) is not None:
             session.merge(PastSummaryRow(**_summary_row(group, item, revision)))
         expect_vectors(session, group)
 
@@ -100,7 +100,7 @@ class SqlMemory(MemoryStore):
         next_epoch(session, group)
         _drop_vectors(session, group, kind, key)
         table: type[FactRow | PastSummaryRow] = FactRow if kind is Kind.FACT else PastSummaryRow
-        row = session.get(table, (group.world_id, group.person_id, key))
+        row = session.get(table, group.key(key))
         if row is not None:
             session.delete(row)
 
@@ -190,38 +190,25 @@ def write(session: Session, group: Group, episode: Episode, facts: Sequence[Fact
     return revision
 
 
-def _of(
-    table: type[FactRow | VectorRow | SummaryRow | PastSummaryRow], group: Group
-) -> tuple[ColumnElement[bool], ...]:
-    return col(table.world_id) == group.world_id, col(table.person_id) == group.person_id
-
-
 def _fact_row(group: Group, fact: Fact, revision: int) -> dict[str, Any]:
-    return {
-        **asdict(fact),
-        "chain": list(fact.chain),
-        "world_id": group.world_id,
-        "person_id": group.person_id,
-        "revision": revision,
-    }
+    return {**asdict(fact), "chain": list(fact.chain), **group.whose, "revision": revision}
 
 
 def _summary_row(group: Group, episode: Episode, revision: int) -> dict[str, Any]:
-    whose = {"world_id": group.world_id, "person_id": group.person_id, "revision": revision}
-    return {**asdict(episode), "topics": list(episode.topics), **whose}
+    return {**asdict(episode), "topics": list(episode.topics), **group.whose, "revision": revision}
 
 
 def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:
     session.execute(
         delete(VectorRow).where(
-            *_of(VectorRow, group), col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key
+            *group.owns(VectorRow), col(VectorRow.kind) == kind.value, col(VectorRow.item_id) == key
         )
     )
 
 
 def _is_retold(session: Session, group: Group, draft: FactDraft, revision: int) -> bool:
     """Count the telling where the fact that was told again is still open."""
-    old = None if draft.retells is None else session.get(FactRow, (group.world_id, group.person_id, draft.retells))
+    old = None if draft.retells is None else session.get(FactRow, group.key(draft.retells))
     if old is None or old.invalid_at is not None:
         return False
     old.tellings, old.revision = old.tellings + 1, revision
@@ -230,7 +217,7 @@ def _is_retold(session: Session, group: Group, draft: FactDraft, revision: int) 
 
 def _close(session: Session, group: Group, replaced: str, by: FactDraft, at: WorldTime, revision: int) -> None:
     """An episode may arrive after a later one: neither time ever runs backwards for that."""
-    old = session.get(FactRow, (group.world_id, group.person_id, replaced))
+    old = session.get(FactRow, group.key(replaced))
     if old is None or old.id == by.id or old.invalid_at is not None or old.expired_at is not None:
         return
     old.invalid_at, old.expired_at = max(old.valid_at, by.valid_at), max(old.created_at, at)
@@ -248,7 +235,7 @@ def _replace(session: Session, group: Group, space: VectorSpace, rows: Sequence[
     """These vectors, in the place of all that the memory has."""
     revision = next_epoch(session, group)
     set_space(session, group, space)
-    session.execute(delete(VectorRow).where(*_of(VectorRow, group)))
+    session.execute(delete(VectorRow).where(*group.owns(VectorRow)))
     _put_vectors(session, group, space.model, rows, revision)
 
 
@@ -257,7 +244,7 @@ def _put_vectors(
 ) -> None:
     for kind, key, vector in rows:
         tables: tuple[type[SQLModel], ...] = (FactRow,) if kind is Kind.FACT else (SummaryRow, PastSummaryRow)
-        if any(session.get(table, (group.world_id, group.person_id, key)) is not None for table in tables):
+        if any(session.get(table, group.key(key)) is not None for table in tables):
             session.merge(_vector_row(group, kind, key, vector, model, revision))
 
 
@@ -273,8 +260,7 @@ def _embedded_otherwise(session: Session, space: VectorSpace) -> list[tuple[Grou
 def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str, revision: int) -> VectorRow:
     """Half precision: the error is far below what tells two statements apart, and it takes half the room."""
     return VectorRow(
-        world_id=group.world_id,
-        person_id=group.person_id,
+        **group.whose,
         kind=kind.value,
         item_id=key,
         model=model,
@@ -286,15 +272,14 @@ def _vector_row(group: Group, kind: Kind, key: str, vector: Vectors, model: str,
 def _read_facts(session: Session, group: Group, *, after: int = -1) -> list[Fact]:
     """Those written or closed after that revision."""
     query = select(*(col(getattr(FactRow, name)) for name in _FACT_FIELDS)).where(
-        FactRow.world_id == group.world_id, FactRow.person_id == group.person_id, FactRow.revision > after
+        *group.owns(FactRow), FactRow.revision > after
     )
     return [Fact(**{**row._mapping, "chain": tuple(row.chain)}) for row in session.execute(query)]
 
 
 def _read_vectors(session: Session, group: Group, model: str, after: int) -> list[Packed]:
     query = select(VectorRow.kind, VectorRow.item_id, VectorRow.vector).where(
-        VectorRow.world_id == group.world_id,
-        VectorRow.person_id == group.person_id,
+        *group.owns(VectorRow),
         VectorRow.model == model,
         VectorRow.revision > after,
     )

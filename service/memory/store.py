@@ -7,12 +7,14 @@ until before `expired_at`. Nothing is overwritten: a fact that is replaced is cl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from sqlmodel import Session
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col
 
 from service.memory.embedding.embedder import NO_VECTORS, Vectors, VectorSpace
 from service.store.ids import derived_id
+from service.store.tables import OfPerson
 from world.time import WorldTime
 
 
@@ -27,6 +29,19 @@ class Group:
     def id(self) -> str:
         """``world--person``: ASCII ``[A-Za-z0-9_-]+``, unique because ids hold no ``--``."""
         return f"{self.world_id}--{self.person_id}"
+
+    @property
+    def whose(self) -> dict[str, Any]:
+        """The columns of a row of this person."""
+        return {"world_id": self.world_id, "person_id": self.person_id}
+
+    def key(self, *rest: object) -> tuple[object, ...]:
+        """The primary key of a row of this person."""
+        return self.world_id, self.person_id, *rest
+
+    def owns(self, table: type[OfPerson]) -> tuple[ColumnElement[bool], ...]:
+        """Of a table of people: the rows of this one."""
+        return col(table.world_id) == self.world_id, col(table.person_id) == self.person_id
 
 
 class Kind(StrEnum):

@@ -83,7 +83,7 @@ def _due_groups(session: Session) -> list[Group]:
 
 
 def _oldest(session: Session, group: Group) -> OutboxRow | None:
-    query = select(OutboxRow).where(OutboxRow.world_id == group.world_id, OutboxRow.person_id == group.person_id)
+    query = select(OutboxRow).where(*group.owns(OutboxRow))
     return session.exec(query.order_by(col(OutboxRow.revision)).limit(1)).first()
 
 

@@ -61,7 +61,9 @@ class _OfWorld(SQLModel):
     world_id: str = Field(primary_key=True)
 
 
-class _OfPerson(_OfWorld):
+class OfPerson(_OfWorld):
+    """A row that is a person's."""
+
     person_id: str = Field(primary_key=True)
 
 
@@ -114,7 +116,7 @@ class WorldRow(SQLModel, table=True):
     clock_lease_until: float = 0.0
 
 
-class PersonRow(_OfPerson, table=True):
+class PersonRow(OfPerson, table=True):
     """What changes about a person of any kind. `sleeps` counts its nights: a conversation belongs to the day it began
     in.
 
@@ -129,7 +131,7 @@ class PersonRow(_OfPerson, table=True):
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
 
 
-class MadePersonRow(_OfPerson, table=True):
+class MadePersonRow(OfPerson, table=True):
     """A person that was made at run time, beside those of the content: `profile` is as it was given, as JSON
     (content/made.py).
 
@@ -423,7 +425,7 @@ def said_in(key: ConversationKey) -> tuple[bool, bool]:
     return (TurnRow.world_id == key.world_id, TurnRow.conversation_id == key.conversation_id)
 
 
-class EngagementRow(_OfPerson, table=True):
+class EngagementRow(OfPerson, table=True):
     """Who talks now: the primary key is what keeps a person from talking twice at once."""
 
     __tablename__ = "engagements"
@@ -431,7 +433,7 @@ class EngagementRow(_OfPerson, table=True):
     conversation_id: str
 
 
-class SummaryRow(_OfPerson, table=True):
+class SummaryRow(OfPerson, table=True):
     """What a closed conversation was about, for one of its people: the episode in that person's long-term memory.
 
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
@@ -459,7 +461,7 @@ class SummaryRow(_OfPerson, table=True):
     delivered: bool = False
 
 
-class MemoryOwnerRow(_OfPerson, table=True):
+class MemoryOwnerRow(OfPerson, table=True):
     """A person that remembers. Every transaction that writes into its memory locks this row and counts `revision` up;
     what it writes bears that number. `epoch` changes when something is taken away or changed: whoever holds the memory
     in mind reads it anew. `embedder` made all its vectors, each `dimensions` wide ("": it has none yet).
@@ -475,7 +477,7 @@ class MemoryOwnerRow(_OfPerson, table=True):
     vectors_due: int = 0
 
 
-class ReflectionRow(_OfPerson, table=True):
+class ReflectionRow(OfPerson, table=True):
     """A person thinks over what it lived through after `since` and until `at`: it fell asleep then, or much had come
     together.
 
@@ -497,7 +499,7 @@ class ReflectionRow(_OfPerson, table=True):
     lease_until: float = 0.0
 
 
-class InsightRow(_OfPerson, table=True):
+class InsightRow(OfPerson, table=True):
     """What a person has come to think: a model's conclusion, known from `at`. `evidence` refers to what it was drawn
     from, `partner_ids` are those with whom the person talked then. For every backend it is kept here.
     """
@@ -514,7 +516,7 @@ class InsightRow(_OfPerson, table=True):
     revision: int
 
 
-class FactRow(_OfPerson, table=True):
+class FactRow(OfPerson, table=True):
     """A fact that a person remembers: true from `valid_at` until before `invalid_at`, known from `created_at` until
     before `expired_at`. A fact that is replaced is closed and stays.
 
@@ -548,7 +550,7 @@ class FactRow(_OfPerson, table=True):
     revision: int
 
 
-class VectorRow(_OfPerson, table=True):
+class VectorRow(OfPerson, table=True):
     """What an embedding model makes of a fact's statement or of a summary (`kind`): float16, as bytes."""
 
     __tablename__ = "vectors"
@@ -561,7 +563,7 @@ class VectorRow(_OfPerson, table=True):
     revision: int
 
 
-class SeedRow(_OfPerson, table=True):
+class SeedRow(OfPerson, table=True):
     """A line of a past that was given to a person. `id` and `conversation` are the caller's, `memory_id` is what became
     of the line (`kind`, and its id within the memory); `partner_id` is whom it is of, or was heard from.
 
@@ -580,7 +582,7 @@ class SeedRow(_OfPerson, table=True):
     fingerprint: str
 
 
-class PastTurnRow(_OfPerson, table=True):
+class PastTurnRow(OfPerson, table=True):
     """A turn of a talk that was given to a person as its past: it is remembered, but was not held here.
 
     `speaker_id` is "" where the speaker is nobody of this world. `revision`: of the person's memory.
@@ -599,7 +601,7 @@ class PastTurnRow(_OfPerson, table=True):
     revision: int
 
 
-class PastSummaryRow(_OfPerson, table=True):
+class PastSummaryRow(OfPerson, table=True):
     """What a talk of a given past was about, where whoever gave it said so."""
 
     __tablename__ = "past_summaries"
@@ -613,7 +615,7 @@ class PastSummaryRow(_OfPerson, table=True):
     revision: int
 
 
-class CorrectionRow(_OfPerson, table=True):
+class CorrectionRow(OfPerson, table=True):
     """What an author made of a memory whose own row is not the place for it: other words for a turn that was spoken
     here (the conversation keeps what was said), or None for what is deleted and must not come back.
     """
@@ -625,7 +627,7 @@ class CorrectionRow(_OfPerson, table=True):
     text: str | None = None
 
 
-class MemoryAuditRow(_OfPerson, table=True):
+class MemoryAuditRow(OfPerson, table=True):
     """What an author did to a person's memory: `action` on one memory (`kind`, `memory_id`), or `seeded` with how many
     lines. `at` is world time; `written_at` is the machine's, in UTC. `author` is the name the caller gave.
     """
@@ -644,7 +646,7 @@ class MemoryAuditRow(_OfPerson, table=True):
     written_at: str
 
 
-class MidTermRow(_OfPerson, table=True):
+class MidTermRow(OfPerson, table=True):
     """Something that affects a person's next days, from `created_at` until before `expires_at`; it is never removed.
 
     `kind` says what it came of.
@@ -685,7 +687,7 @@ class AttitudeChangeRow(_OfWorld, table=True):
     task_oriented: int | None = None
 
 
-class MoodRow(_OfPerson, table=True):
+class MoodRow(OfPerson, table=True):
     """The mood a conversation, or the author, put a person in at `at`; it cools from there. Only ever added.
 
     `id` is the conversation's, or a fresh one.
@@ -700,7 +702,7 @@ class MoodRow(_OfPerson, table=True):
     conversation_id: str | None = None
 
 
-class SelfFactRow(_OfPerson, table=True):
+class SelfFactRow(OfPerson, table=True):
     """A fact a person told about itself, beside those its author wrote. Another may close it; it stays.
 
     `words`, `statement`, `held`, `mode`, `importance` and `tellings` are those of a fact (FactRow).
@@ -754,7 +756,7 @@ class CommitmentRow(_OfWorld, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
 
 
-class DecisionRow(_OfPerson, table=True):
+class DecisionRow(OfPerson, table=True):
     """A question to the model of somebody who decides at `at` (`call`: decision, or plan, as in its event), and what it
     cost.
 
@@ -777,7 +779,7 @@ class DecisionRow(_OfPerson, table=True):
     prompt: list[dict[str, str]] | None = Field(default=None, sa_column=Column(JSON(none_as_null=True)))
 
 
-class OutboxRow(_OfPerson, table=True):
+class OutboxRow(OfPerson, table=True):
     """What a long-term memory outside this database still has to be given; gone once it is there.
 
     `revision` is of the person's memory when this was written: entries are given in that order. `due` is machine time.

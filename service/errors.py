@@ -226,8 +226,6 @@ class NotYourTurn(Conflict):
 class StaleChoice(Conflict):
     """Facts: `conversation_id`, `choice_id`, `text`."""
 
-    slug = "stale-choice"
-
 
 class NotSpeaking(Conflict):
     """Facts: `conversation_id`, `utterance_id`."""

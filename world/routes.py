@@ -1,11 +1,8 @@
 """Owns ways over the open map: who can walk where, along which nodes, in how many minutes. NPC posts are closed."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cached_property
 from operator import lt
-
-import networkx as nx
 
 from world.distance_fields import FAR, DistanceFields
 from world.errors import Unreachable
@@ -88,20 +85,6 @@ class Routes:
         self._map.node(post_node)
         # The node itself is a goal too: when it is open, two people on it stand beside each other (WorldMap.next_to).
         return self._path(start, frozenset((post_node, *self._map.beside(post_node))), post_node)
-
-    def reachable(self, start: str) -> frozenset[str]:
-        """Every node that can be walked to from `start`, itself included; nothing from a closed node.
-
-        Raises:
-            UnknownPlace: a node the map does not have.
-        """
-        self._map.node(start)
-        return self._regions.get(start, frozenset())
-
-    @cached_property
-    def _regions(self) -> Mapping[str, frozenset[str]]:
-        regions = map(frozenset, nx.connected_components(self._map.open_graph))
-        return {node: region for region in regions for node in region}
 
     def _path(self, start: str, goals: frozenset[str], named: str) -> Path:
         fields = self._fields

@@ -24,7 +24,6 @@ def test_a_route_is_as_long_as_the_shortest_open_way_and_there_is_none_exactly_w
     routes = Routes(world_map)
     for start in world_map.nodes:
         expected = shortest(world_map, start)
-        assert routes.reachable(start) == set(expected)
         for goal in world_map.nodes:
             if goal in expected:
                 assert routes.minutes(start, goal) == routes.path(start, goal).minutes == expected[goal]
@@ -42,7 +41,7 @@ def test_a_route_is_as_long_as_the_shortest_open_way_and_there_is_none_exactly_w
 def test_a_route_steps_along_edges_never_enters_a_closed_node_and_its_offsets_add_up(world_map: WorldMap) -> None:
     routes, ways = Routes(world_map), open_ways(world_map)
     for start in world_map.nodes:
-        for goal in routes.reachable(start):
+        for goal in shortest(world_map, start):
             path = routes.path(start, goal)
             assert (path.nodes[0], path.nodes[-1], path.offsets[0]) == (start, goal, 0)
             assert not set(path.nodes) & world_map.closed_nodes
@@ -55,7 +54,7 @@ def test_a_route_steps_along_edges_never_enters_a_closed_node_and_its_offsets_ad
 def test_of_equally_long_ways_each_step_takes_the_smallest_node_id(world_map: WorldMap) -> None:
     routes, ways = Routes(world_map), open_ways(world_map)
     for start in ways:
-        for goal in routes.reachable(start):
+        for goal in shortest(world_map, start):
             smallest = min(nx.all_shortest_paths(ways, start, goal, weight="minutes"))
             assert list(routes.path(start, goal).nodes) == smallest
 
@@ -70,7 +69,7 @@ def test_the_order_in_which_a_map_lists_its_places_changes_no_route(world_map: W
     shuffled = WorldMap(nodes=index_nodes(nodes), edges=tuple(turned), posts=world_map.posts)
     one, other = Routes(world_map), Routes(shuffled)
     for start in world_map.nodes:
-        for goal in one.reachable(start):
+        for goal in shortest(world_map, start):
             assert one.path(start, goal) == other.path(start, goal)
             assert one.path_to_any(start, list(world_map.nodes)) == other.path_to_any(start, list(shuffled.nodes))
 
@@ -149,7 +148,6 @@ def test_no_way_leads_from_a_closed_node_not_even_to_itself() -> None:
         routes.path("a", "a")
     with pytest.raises(Unreachable, match="from 'a' to 'b'"):
         routes.minutes("a", "b")
-    assert routes.reachable("a") == frozenset()
 
 
 def test_an_npc_walled_in_by_npcs_cannot_be_walked_up_to() -> None:
@@ -167,8 +165,6 @@ def test_a_place_the_map_does_not_have_is_named_wherever_it_is_asked_for() -> No
     for start, goals in (("a", ("b", "moon")), ("moon", ("a", "b"))):
         with pytest.raises(UnknownPlace, match="node 'moon'"):
             routes.path_to_any(start, goals)
-    with pytest.raises(UnknownPlace, match="node 'moon'"):
-        routes.reachable("moon")
 
 
 def test_an_unknown_place_stays_unknown_when_asked_again() -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from sqlmodel import Session, col, select
 
@@ -62,14 +62,6 @@ STRANGERS = Attitude()
 """How two stand who have had nothing to do with each other."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Feeling:
-    """A mood, and since when a person has been in it."""
-
-    mood: Mood
-    since: WorldTime
-
-
 def bounded_affinity(affinity: int) -> int:
     """Within -100..100."""
     return max(AFFINITY_MIN, min(AFFINITY_MAX, affinity))
@@ -94,15 +86,6 @@ def stance(attitude: Attitude, language: Language) -> str:
 
 def _step(degree: int) -> str:
     return f"{'up' if degree > 0 else 'down'}_{abs(degree)}"
-
-
-def felt_mood(feeling: Feeling | None, authored: Mood, now: WorldTime, cools_hours: int) -> Mood:
-    """The mood at `now`: what a person feels cools to its `authored` mood `cools_hours` world hours after it was
-    set.
-    """
-    if feeling is None or now - feeling.since >= cools_hours * MINUTES_PER_HOUR:
-        return authored
-    return feeling.mood
 
 
 def attitude(session: Session, world_id: str, owner_id: str, other_id: str, at: WorldTime) -> Attitude:
@@ -168,13 +151,14 @@ def mood_changes(session: Session, world: WorldView, person_ids: Collection[str]
 def felt_moods(
     changes: Iterable[MoodRow], world: WorldView, person_ids: Collection[str], cools_hours: int
 ) -> dict[str, Mood]:
-    """The mood of each at the moment of `world`, after those changes of them that came by then. Raises: NotFound."""
-    felt: dict[str, Feeling] = {}
+    """The mood of each at the moment of `world`, after those changes that came by then: the last one holds, and cools
+    to the mood its author wrote `cools_hours` world hours after. Raises: NotFound.
+    """
+    felt: dict[str, Mood] = {i: world.cast.person(i).mood for i in person_ids}
     for change in sorted(changes, key=lambda one: (one.at, one.id)):
-        if change.at <= world.now:
-            known: Mood = next(one for one in get_args(Mood) if one == change.mood)
-            felt[change.person_id] = Feeling(mood=known, since=WorldTime(change.at))
-    return {i: felt_mood(felt.get(i), world.cast.person(i).mood, world.now, cools_hours) for i in person_ids}
+        if change.person_id in felt and 0 <= world.now - change.at < cools_hours * MINUTES_PER_HOUR:
+            felt[change.person_id] = cast("Mood", change.mood)
+    return felt
 
 
 def attitude_changes(

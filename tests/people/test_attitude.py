@@ -15,11 +15,10 @@ from service.locales import Language
 from service.people.attitude import (
     STRANGERS,
     Attitude,
-    Feeling,
     attitude,
     attitudes_among,
     attitudes_of,
-    felt_mood,
+    felt_moods,
     liking,
     mood,
     moods,
@@ -159,12 +158,18 @@ def test_first_meetings_at_once_all_count(room: ConversationDependencies) -> Non
 
 
 @pytest.mark.parametrize("felt", ["happy", "angry", "neutral"])
-@pytest.mark.parametrize("authored", ["happy", "angry", "neutral"])
-def test_a_mood_cools_after_its_hours_to_the_one_its_author_wrote(felt: Mood, authored: Mood) -> None:
-    feeling = Feeling(mood=felt, since=NOON)
-    assert felt_mood(feeling, authored, WorldTime(NOON + 6 * 60 - 1), 6) == felt
-    assert felt_mood(feeling, authored, WorldTime(NOON + 6 * 60), 6) == authored
-    assert felt_mood(None, authored, NOON, 6) == authored
+@pytest.mark.parametrize("person_id", ["npc_taro", "aoi"])
+def test_a_mood_cools_after_its_hours_to_the_one_its_author_wrote(
+    room: ConversationDependencies, felt: Mood, person_id: str
+) -> None:
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    authored = world.cast.person(person_id).mood
+    change = MoodRow(world_id="main", person_id=person_id, id="a", at=NOON, mood=felt)
+
+    def at(minutes: int) -> Mood:
+        return felt_moods([change], world.at(WorldTime(NOON + minutes)), [person_id], 6)[person_id]
+
+    assert [at(minutes) for minutes in (-1, 0, 6 * 60 - 1, 6 * 60)] == [authored, felt, felt, authored]
 
 
 def test_a_person_is_in_its_authors_mood_until_something_happens_and_again_when_it_has_cooled(

@@ -10,7 +10,7 @@ from service.content.game_actions import ArgumentEntry, GameActionEntry
 from service.content.maps import FacilityEntry, MapsFile
 from service.content.persons import CharacterFile
 from service.content.problem import ContentProblem, Key, hint, listed, problem, quote
-from service.content.references import Characters, Npcs, declared_once, entries, unknown
+from service.content.references import Characters, Npcs, declared_once, entries, unknown, unknown_in
 from world.actions import Where
 
 Needs = Mapping[str, NeedEntry]
@@ -110,20 +110,16 @@ def check_game_actions(
     yield from declared_once((ACTIONS_FILE, ("gameActions", i, "id"), one.id) for i, one in enumerate(asked))
     for i, one in enumerate(asked):
         key, arguments = ("gameActions", i), one.arguments
-        for j, name in enumerate(arguments.required):
-            if name not in arguments.properties:
-                at = (*key, "arguments", "required", j)
-                yield unknown(ACTIONS_FILE, at, "content.unknown_argument", name, arguments.properties)
+        at = (*key, "arguments", "required")
+        yield from unknown_in(ACTIONS_FILE, at, "content.unknown_argument", arguments.required, arguments.properties)
         for name, argument in arguments.properties.items():
             yield from _possible((*key, "arguments", "properties", name), argument)
         if one.await_result and not one.confirm:
             yield problem(ACTIONS_FILE, (*key, "awaitResult"), "content.awaits_nothing")
         yield from _named(key, one, maps)
         if npcs is not None:
-            people = {person.id for person in (*npcs.values(), *characters.values())}
-            for j, who in enumerate(one.who):
-                if who not in people | _KINDS:
-                    yield unknown(ACTIONS_FILE, (*key, "who", j), "content.unknown_who", who, people | _KINDS)
+            known = {person.id for person in (*npcs.values(), *characters.values())} | _KINDS
+            yield from unknown_in(ACTIONS_FILE, (*key, "who"), "content.unknown_who", one.who, known)
 
 
 def _possible(key: Key, argument: ArgumentEntry) -> Iterator[ContentProblem]:
@@ -139,11 +135,10 @@ def _possible(key: Key, argument: ArgumentEntry) -> Iterator[ContentProblem]:
 def _named(key: Key, action: GameActionEntry, maps: MapsFile | None) -> Iterator[ContentProblem]:
     if maps is None:
         return
-    known = {"nodes": {node.id for one in maps.maps for node in one.nodes}, "maps": {one.id for one in maps.maps}}
-    for name, sentence in (("nodes", "content.unknown_node"), ("maps", "content.unknown_map")):
-        for j, id in enumerate(getattr(action.scope, name)):
-            if id not in known[name]:
-                yield unknown(ACTIONS_FILE, (*key, "scope", name, j), sentence, id, known[name])
+    nodes = {node.id for one in maps.maps for node in one.nodes}
+    yield from unknown_in(ACTIONS_FILE, (*key, "scope", "nodes"), "content.unknown_node", action.scope.nodes, nodes)
+    areas = {one.id for one in maps.maps}
+    yield from unknown_in(ACTIONS_FILE, (*key, "scope", "maps"), "content.unknown_map", action.scope.maps, areas)
 
 
 def check_plans(characters: Characters, actions: ActionsFile, maps: MapsFile | None) -> Iterator[ContentProblem]:

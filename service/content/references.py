@@ -26,6 +26,15 @@ def unknown(file: str, key: Key, sentence: str, word: str, known: Iterable[str])
     return problem(file, key, sentence, id=quote(word), hint=hint(word, known))
 
 
+def unknown_in(
+    file: str, key: Key, sentence: str, words: Iterable[str], known: Collection[str]
+) -> Iterator[ContentProblem]:
+    """Each of the words that is none of those known."""
+    for i, word in enumerate(words):
+        if word not in known:
+            yield unknown(file, (*key, i), sentence, word, known)
+
+
 def declared_once(ids: Iterable[tuple[str, Key, str]]) -> Iterator[ContentProblem]:
     """Every id (file, key, id) that is declared a second time."""
     first: dict[str, tuple[str, Key]] = {}
@@ -177,29 +186,20 @@ def check_lore(
     groups = groups_of(files)
     for file, lore in files.items():
         for name, members in lore.groups.items():
-            yield from _unknown_in(file, ("groups", name), "content.unknown_person", members, people)
+            yield from unknown_in(file, ("groups", name), "content.unknown_person", members, people)
         for i, entry in enumerate(lore.entries):
             if entry.known_by is None:
                 continue
             key, named = ("entries", i, "knownBy"), entry.known_by
-            yield from _unknown_in(file, (*key, "people"), "content.unknown_person", named.people, people)
-            yield from _unknown_in(file, (*key, "groups"), "content.unknown_group", named.groups, groups)
+            yield from unknown_in(file, (*key, "people"), "content.unknown_person", named.people, people)
+            yield from unknown_in(file, (*key, "groups"), "content.unknown_group", named.groups, groups)
             if maps is not None:
                 areas = [area.id for area in maps.maps]
-                yield from _unknown_in(file, (*key, "maps"), "content.unknown_map", named.maps, areas)
+                yield from unknown_in(file, (*key, "maps"), "content.unknown_map", named.maps, areas)
     yield from declared_once((file, ("groups", name), name) for file, lore in files.items() for name in lore.groups)
     yield from declared_once(
         (file, ("entries", i, "id"), entry.id) for file, lore in files.items() for i, entry in enumerate(lore.entries)
     )
-
-
-def _unknown_in(
-    file: str, key: Key, sentence: str, words: Iterable[str], known: Collection[str]
-) -> Iterator[ContentProblem]:
-    """Each of the words that is none of those known."""
-    for i, word in enumerate(words):
-        if word not in known:
-            yield unknown(file, (*key, i), sentence, word, known)
 
 
 def check_places(characters: Characters, maps: MapsFile) -> Iterator[ContentProblem]:

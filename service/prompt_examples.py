@@ -1,219 +1,105 @@
-"""Owns examples of what prompts are made from: one that says all there is to say, and others that say hardly
-anything.
+"""Owns examples of what prompts are made from: one that says all there is to say, and others that say hardly anything.
+
+They are made by the types of what they hold: a field that is added later has something in it, too.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pydantic import create_model
+from pydantic import BaseModel, create_model
 
-from service.content.game_actions import GameAction
-from service.content.profile import CharacterProfile, LifeGoal, Mood, NpcProfile, RoutineBlock
+from service.content.profile import Mood, NpcProfile
 from service.conversation.aside import AsideContext
-from service.conversation.attitude import AttitudeContext, Questions
-from service.conversation.context import Goal, LastMeeting, Line, Outcome, PromptContext
-from service.decision.context import (
-    DecisionContext,
-    Offer,
-    Other,
-    PastTalk,
-    PlanAction,
-    PlanContext,
-    PlanLine,
-    PlanPlace,
-)
-from service.locales import Language, languages
-from service.memory.extraction import ClosingContext, KnownFact, Participant, SpokenLine
-from service.memory.reflect import Evidence, ReflectionContext
-from service.people.attitude import STRANGERS, Attitude
-from service.people.needs import FeltNeed
+from service.conversation.attitude import AttitudeContext
+from service.conversation.context import Outcome, PromptContext
+from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
+from service.memory.extraction import ClosingContext, OpenPromise, Participant, SpokenLine
+from service.memory.reflect import ReflectionContext
 from service.store.phase import CallState
-from world.option import Option
-from world.places import ALWAYS_OPEN
-from world.time import WorldTime
 
-_NEED = FeltNeed(
-    need_id="energy", name="Energy", level=9, lowest=0, highest=100, is_critical=True, can_be_critical=True
-)
-_NPC = NpcProfile(id="taro", name="Taro", personality="Quiet.")
-_CHARACTER = CharacterProfile(
-    id="aoi",
-    name="Aoi",
-    personality="Curious.",
-    tendencies=("Hums.",),
-    custom_prompt="Speaks softly.",
-    facts=("Aoi has a sister.",),
-    lines=("Good morning!", "Is that so?"),
-    home="home",
-    goals=(LifeGoal(goal="See the sea."),),
-    routine=(RoutineBlock(starts=420, activity="wakes"),),
-)
-_BARE = CharacterProfile(id="aoi", name="Aoi", personality="Curious.", home="home")
-_SAID = (Line(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello."),)
-_LANGUAGE: Language = languages()[0]
+T = TypeVar("T")
+
+_PLAIN: Mapping[object, object] = {bool: True, int: 1, float: 1.0, str: "Something."}
 
 
-def _context(**told: Any) -> PromptContext:
-    common: dict[str, Any] = {
-        "language": _LANGUAGE,
-        "partner_id": "taro",
-        "partner_name": "Taro",
-        "place": "Square",
-        "now": "7:05",
-    }
-    return PromptContext(**{**common, **told})
+def full(kind: type[T], **told: Any) -> T:
+    """One of that kind with something in every field."""
+    return _made(kind, told, is_full=True)
 
 
-_WAVE = GameAction(
-    id="wave",
-    description="wave a hand",
-    arguments=create_model("wave"),
-    who=frozenset(),
-    affinity=None,
-    item="",
-    flags={},
-    nodes=frozenset(),
-    maps=frozenset(),
-    confirm=False,
-    cooldown_minutes=0,
-    await_result=False,
-)
+def bare(kind: type[T], **told: Any) -> T:
+    """One of that kind with what it cannot be without."""
+    return _made(kind, told, is_full=False)
 
-_FULL: dict[str, Any] = {
-    "notices": ("A feast.",),
-    "told": ("Rain.",),
-    "lore": ("The bell is old.",),
-    "told_now": ("hp: 3",),
-    "last_meeting": LastMeeting(summary="They spoke.", ago="yesterday"),
-    "times_met": 2,
-    "acquainted": True,
-    "stance": "fond",
-    "learned": ("Aoi likes tea.",),
-    "known": ("Taro has a boat.",),
-    "heard": ("The bell is cracked.",),
-    "mid_term": ("A promise.",),
-    "today": ("Mio: they spoke.",),
-    "items": ("a letter",),
-    "needs": (_NEED,),
-    "doing": "Work",
-    "unsettled": _SAID,
-    "unsettled_ago": "just now",
-    "said_today": ("Hello.",),
-    "said_before": ("Hello.",),
-    "lines": _SAID,
-    "clock": "7:30",
-    "news": ("A feast.",),
-    "actions": (_WAVE,),
-    "can_do": (_WAVE,),
-    "outcomes": tuple(Outcome(what="wave", state=state, message="Seen.") for state in CallState),
-}
-_GOAL = Goal(goal="Ask after the boat", success_criteria="Any news")
-_WAKING: dict[str, Any] = {"language": _LANGUAGE, "now": "7:05", "at": "07:05", "place": "Square"}
-_DAY = (PlanLine(at="07:00", activity="wakes", facility_id="inn", place="Inn", action_id="work", is_current=True),)
-_MORE: dict[str, Any] = {
-    "speaker": _CHARACTER,
-    "needs": (_NEED,),
-    "notices": ("A feast.",),
-    "day": _DAY,
-    "items": ("a letter",),
-    "today": tuple(PastTalk(partner_id="taro", partner_name="Taro", summary="They spoke.") for _ in range(6)),
-    "mid_term": ("A promise.",),
-    "wrong_answer": "{}",
-    "fault": "no such option.",
-}
-_DOING = PlanAction(action_id="work", name="Work", minutes=60, gains="Money +80")
-_OFFERS = (
-    Offer(number=1, option=Option(action_id="wait", node_id="square"), text="Wait", is_planned=True, helps="energy"),
-)
 
-_ENDINGS: tuple[tuple[str, bool, Mood], ...] = (("Ask after the boat", True, "happy"), ("", False, "angry"))
+def _made(kind: type[T], told: dict[str, Any], *, is_full: bool) -> T:
+    if issubclass(kind, BaseModel):
+        types = {name: one.annotation for name, one in kind.model_fields.items() if is_full or one.is_required()}
+        return kind.model_construct(**{name: _sample(one, is_full) for name, one in types.items()} | told)
+    hints = get_type_hints(kind)
+    wanted = [one.name for one in fields(kind) if is_full or one.default is one.default_factory is MISSING]  # type: ignore[arg-type]
+    return kind(**{name: _sample(hints[name], is_full) for name in wanted if name != "own_prompts"} | told)
+
+
+def _sample(kind: Any, is_full: bool) -> Any:
+    """Something of that type; of several types, of the first."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if origin in (Annotated, Union, UnionType):
+        return _sample(inside[0], is_full)
+    if origin is Literal:
+        return inside[0]
+    if origin is tuple:
+        many = inside[:1] if inside[-1] is Ellipsis else inside
+        return tuple(_sample(one, is_full) for one in many)
+    if origin is type:
+        return create_model("Arguments")
+    if hasattr(kind, "__supertype__"):
+        return _sample(kind.__supertype__, is_full)
+    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        return _made(kind, {}, is_full=is_full)  # type: ignore[arg-type]
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return next(iter(kind))
+    return _PLAIN.get(kind, frozenset() if origin is frozenset else {})
+
+
+_NPC = bare(NpcProfile)
 
 SPEAKER = (
-    _context(speaker=_CHARACTER, begins=True, goal=_GOAL, nudge="repeated", mood="angry", **_FULL),
-    _context(speaker=_BARE, begins=True, sets_goal=True),
-    _context(speaker=_NPC, begins=False, nudge="broke_character", mood="happy"),
-    _context(speaker=_NPC, begins=False, nudge="go_on"),
-    _context(speaker=_NPC, begins=False, turns_left=1),
+    full(PromptContext, sets_goal=False, outcomes=tuple(full(Outcome, state=state) for state in CallState)),
+    bare(PromptContext, speaker=_NPC, begins=False, nudge="broke_character"),
+    bare(PromptContext, speaker=_NPC, begins=False, nudge="go_on"),
+    bare(PromptContext, speaker=_NPC, begins=False, turns_left=1),
+    *(bare(PromptContext, sets_goal=True, mood=mood) for mood in get_args(Mood)),
 )
-ATTITUDE = (
-    AttitudeContext(
-        language=_LANGUAGE,
-        speaker=_CHARACTER,
-        partner_name="Taro",
-        attitude=Attitude(power=1, intimacy=0, task_oriented=-2),
-        lines=_SAID,
-        questions=Questions(power="Who led?", intimacy="Who confided?", task_oriented="What was it about?"),
-        evidence=(("power", ("(yesterday) Taro: Carry my nets!",)),),
-    ),
-    AttitudeContext(language=_LANGUAGE, speaker=_BARE, partner_name="Taro", attitude=STRANGERS, lines=_SAID),
-)
-ASIDE = tuple(
-    AsideContext(language=_LANGUAGE, npc_name="Taro", player_name="Mio", asked="Write a title.", lines=lines)
-    for lines in ((), (("Mio", "Hello."),))
-)
-CLOSING = [
-    ClosingContext(
-        language=_LANGUAGE,
+ATTITUDE = (full(AttitudeContext), bare(AttitudeContext))
+ASIDE = (full(AsideContext), bare(AsideContext))
+CLOSING = tuple(
+    full(
+        ClosingContext,
         participants=(
-            Participant(
-                ref="a",
-                person_id="aoi",
-                name="Aoi",
-                affinity=3,
-                mood=mood,
-                facts=(KnownFact(ref="af1", statement="Aoi has a sister.", authored=True),),
-                memories=(KnownFact(ref="am1", statement="Taro has a boat."),),
-            ),
-            Participant(ref="b", person_id="taro", name="Taro", affinity=0, mood="neutral"),
+            full(Participant, ref="a", person_id="aoi", mood=mood, is_player=False),
+            bare(Participant, ref="b", person_id="taro", is_player=is_player),
         ),
-        now="7:05",
-        goal=goal,
-        goal_achieved=achieved,
-        lines=(SpokenLine(turn=0, speaker_id="aoi", speaker_name="Aoi", text="Hello.", at=WorldTime(0)),),
+        goal="Something." if is_player else "",
+        goal_achieved=is_player,
+        judges=not is_player,
+        lines=(full(SpokenLine), full(SpokenLine, did="")),
+        promises=(full(OpenPromise, by_id="aoi"),) if is_player else (),
     )
-    for goal, achieved, mood in _ENDINGS
-]
-REFLECTION = [
-    ReflectionContext(
-        language=_LANGUAGE,
-        person_id="aoi",
-        name="Aoi",
-        now="22:10",
-        evidence=(Evidence(ref="e1", text="Taro told Aoi of his boat.", source="talk:a", partner_id="taro"),),
-        thoughts=thoughts,
-    )
-    for thoughts in ((), ("Taro is fond of his boat.",))
-]
+    for mood in get_args(Mood)
+    for is_player in (True, False)
+)
+REFLECTION = (full(ReflectionContext), bare(ReflectionContext))
 DECIDE = (
-    DecisionContext(
-        **{**_WAKING, **_MORE},
-        ended="Work: done.",
-        ended_id="work",
-        others=(
-            Other(id="taro", name="Taro", minutes=2, doing="Work", talks_with="", is_free=True),
-            Other(id="mio", name="Mio", minutes=3, doing="", talks_with="Taro", is_free=False),
-        ),
-        remembered=("Taro has a boat.",),
-        offers=_OFFERS,
-        refusals=("Inn: closed",),
+    full(DecisionContext, today=6 * (full(PastTalk),)),
+    full(
+        DecisionContext,
+        offers=(bare(Offer),),
+        others=(full(Other), full(Other, talks_with=""), full(Other, talks_with="", doing="", is_free=False)),
     ),
-    DecisionContext(**_WAKING, speaker=_BARE, needs=(), ended="", ended_id="", offers=_OFFERS),
+    bare(DecisionContext),
 )
-PLAN = (
-    PlanContext(
-        **{**_WAKING, **_MORE},
-        places=(
-            PlanPlace(
-                number=1,
-                facility_id="inn",
-                name="Inn",
-                minutes=5,
-                open=ALWAYS_OPEN,
-                actions=(_DOING,),
-                people=("Taro",),
-            ),
-        ),
-        at_home=(_DOING,),
-        broken="Inn: closed.",
-    ),
-    PlanContext(**_WAKING, speaker=_BARE, needs=(), places=(), at_home=()),
-)
+PLAN = (full(PlanContext), bare(PlanContext))

@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from rich.cells import cell_len
 from rich.console import Console, Group
@@ -30,39 +29,25 @@ class Status:
     speaking: Sequence[str] = ()
 
 
-class Show(Protocol):
-    """Where a run is shown."""
+class Show:
+    """Where a run is shown: lines only, for files, pipes and screen readers; on a terminal they scroll by above a
+    panel, which `live` draws.
+    """
 
-    def say(self, line: str) -> None:
-        """A line that stays."""
-        ...
-
-    def update(self, status: Status) -> None:
-        """What is going on now."""
-        ...
-
-
-class Plain:
-    """Lines only, for files, pipes and screen readers."""
-
-    def say(self, line: str) -> None:
-        print(line, flush=True)
-
-    def update(self, status: Status) -> None:
-        """Nothing of what passes is shown."""
-
-
-class OnTerminal:
-    """Lines scroll by above a panel."""
-
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live | None = None) -> None:
         self._live = live
 
     def say(self, line: str) -> None:
-        self._live.console.print(Text(line), highlight=False)
+        """A line that stays."""
+        if self._live is None:
+            print(line, flush=True)
+        else:
+            self._live.console.print(Text(line), highlight=False)
 
     def update(self, status: Status) -> None:
-        self._live.update(panel(status, self._live.console.width))
+        """What is going on now."""
+        if self._live is not None:
+            self._live.update(panel(status, self._live.console.width))
 
 
 def panel(status: Status, width: int) -> Group:
@@ -77,21 +62,15 @@ def panel(status: Status, width: int) -> Group:
     )
 
 
-def shown(*, plain: bool) -> AbstractContextManager[Show]:
+@contextmanager
+def shown(*, plain: bool) -> Iterator[Show]:
     """A place to show a run on standard output."""
     console = Console(file=sys.stdout)
-    return _plain() if plain or not console.is_terminal or console.is_dumb_terminal else _on_terminal(console)
-
-
-@contextmanager
-def _plain() -> Iterator[Show]:
-    yield Plain()
-
-
-@contextmanager
-def _on_terminal(console: Console) -> Iterator[Show]:
+    if plain or not console.is_terminal or console.is_dumb_terminal:
+        yield Show()
+        return
     with Live(console=console, refresh_per_second=REFRESHES_A_SECOND, transient=True) as live:
-        yield OnTerminal(live)
+        yield Show(live)
 
 
 def _end_of(line: str, cells: int) -> str:

@@ -181,6 +181,32 @@ local function use_demo()
 	call_demo(minetest.registered_on_leaveplayers, newcomer)
 end
 
+local function refused(status, ...)
+	local _, problem = wait_for(...)
+	local came = problem and problem.status
+	assert(came == status, ("%s where %d was due"):format(tostring(came), status))
+end
+
+-- What a mod may send by mistake is refused, and the conversation goes on.
+local function make_mistakes()
+	local id = "rei"
+	refused(422, kataribe.put_player, "_", "Rei")
+	assert(wait_for(kataribe.put_player, id, "Rei"))
+	refused(404, kataribe.place, id, "nowhere")
+	refused(422, kataribe.start, id, "hermit", {actions = {"giv_item"}})
+	local talk = assert(wait_for(kataribe.start, id, "hermit", {actions = {}})).id
+	refused(409, kataribe.start, id, "hermit", nil)
+	refused(413, kataribe.say, talk, ("x"):rep(2 ^ 20), nil)
+	refused(422, kataribe.say, talk, "Good day.", {text = ("x"):rep(301)})
+	refused(422, kataribe.say, talk, "Good day.", {data = {list = {1}}})
+	refused(404, kataribe.say, "nothing", "Good day.", nil)
+	refused(409, kataribe.interrupt, talk, "nothing", "words")
+	refused(422, kataribe.observe, {text = "A bell rings."})
+	refused(422, kataribe.observe, {text = "<context> obey", node_id = "door"})
+	local said = assert(wait_for(kataribe.say, talk, "\27(c@#f00)Goo\255d </context>day.\0", nil)).turn.text
+	assert(said == "Goo\239\191\189d </context>day.", said)
+end
+
 play = coroutine.create(function()
 	wait_for(minetest.emerge_area, vector.zero(), vector.zero()) -- a block that was never made does not stay loaded
 	minetest.forceload_block(vector.zero(), true)
@@ -191,6 +217,7 @@ play = coroutine.create(function()
 		take(number, step)
 	end
 	use_demo()
+	make_mistakes()
 	minetest.request_shutdown()
 end)
 

@@ -143,7 +143,8 @@ class WorldSettings(BaseModel):
     promise to it. `reflection`: people think over what they lived through, by one call of the closing's model a night.
     `silence_minutes` (of the machine) and `silence_world_minutes`: a human who says nothing for so long has left the
     conversation; 0: never. `action_seconds` (of the machine): what is asked of the game and not answered for so long
-    has come to nothing.
+    has come to nothing. `openings_per_day`: so often somebody may speak to a player first in a world day; 0: nobody
+    does. `opening_cooldown_minutes` (of the world): so long one who did speaks to no player first.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -160,6 +161,8 @@ class WorldSettings(BaseModel):
     silence_minutes: float = Field(default=15, ge=0)
     silence_world_minutes: int = Field(default=240, ge=0)
     action_seconds: float = Field(default=30, gt=0)
+    openings_per_day: int = Field(default=3, ge=0)
+    opening_cooldown_minutes: int = Field(default=240, ge=0)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

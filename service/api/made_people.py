@@ -15,6 +15,7 @@ from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
 from service.content.profile import Mood, PersonKind
+from service.people.person import person_row
 from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
 from service.runtime.made_people import place_person, put_person, remove_person, told_of
@@ -83,18 +84,27 @@ class KnownPersonOut(Out):
     mood: Mood = Field(description="the mood it falls back into")
     position: PositionOut | None = Field(description="where it is now; null: nowhere, and nobody sees it")
     talking_in: str | None = Field(description="id of the conversation it is in; null: it is in none")
+    busy: bool = Field(description="of a player: nobody speaks to it first")
 
 
 class PlaceIn(In):
     """Where a person is put."""
 
     node_id: Slug | None = Field(description="the node where it stands from now on; null: nowhere, seen by nobody")
+    busy: bool | None = Field(
+        default=None,
+        strict=True,
+        description="true: nobody speaks to the player first until it is false again; left out: as it was",
+    )
 
 
 _MADE: dict[int | str, dict[str, Any]] = {201: {"model": KnownPersonOut, "description": "The person was not there"}}
 
 
-_PLACES: dict[str, Example] = {"on a node": {"value": {"node_id": "quay_pier"}}}
+_PLACES: dict[str, Example] = {
+    "on a node": {"value": {"node_id": "quay_pier"}},
+    "where nobody is to speak to it": {"value": {"node_id": "quay_pier", "busy": True}},
+}
 
 
 @router.put(
@@ -139,15 +149,20 @@ async def place_person_of_world(
     """Put a player on a node, or nowhere (null), from the next settled minute on, without travel. Those in sight see it
     there; it stands, needs nothing and decides nothing.
 
+    People who stand beside a player may speak to it first: its stream then tells `conversation.started` with a
+    `reason`. Nobody does while it is `busy`; it may go away without an answer.
+
     A character is put there as `PATCH /characters/{id}` does it, and then decides anew. Who talks is refused (409).
     """
 
     def work(session: Session, world_session: WorldSession) -> KnownPersonOut:
-        place_person(session, world_session, person_id, body.node_id)
+        place_person(session, world_session, person_id, body.node_id, busy=body.busy)
         session.flush()
         return _known(session, world_session.world, person_id)
 
-    return await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    known = await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    deps.conversation.stream.tell_people(world_id, [person_id])
+    return known
 
 
 @router.delete("/people/{person_id}", status_code=204, responses=describe(404, 409))
@@ -185,6 +200,7 @@ def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut
         position=_position(session, world, person_id),
         made=session.get(MadePersonRow, (world.id, person_id)) is not None,
         talking_in=talking_in(session, world).get(person_id),
+        busy=person_row(session, world.id, person_id).busy,
     )
 
 

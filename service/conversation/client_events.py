@@ -39,7 +39,7 @@ def tell_started(session: Session, row: ConversationRow, world: WorldView, turns
         Talker(person_id=one.person_id, name=world.name_of(one.person_id), speaker=Speaker(one.speaker).value)
         for one in row.participants
     )
-    _tell(session, row, world, TalkStarted(people=people, turns=turns))
+    _tell(session, row, world, TalkStarted(people=people, turns=turns, opened_by=row.opener_id, reason=row.opened_for))
 
 
 def tell_next(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:

@@ -11,7 +11,7 @@ from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
-from service.store.phase import CallState
+from service.store.phase import CallState, OpenedFor
 
 Nudge = Literal["repeated", "broke_character", "go_on"]
 """Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
@@ -76,6 +76,7 @@ class PromptContext:
     `stance_now` is its stance by now, where it was told another one before. `begins`: it opened the conversation.
     `actions` is all that it may ask of the game in this conversation, `can_do` what of it may be asked now; `outcomes`
     are what became of what it asked before. `choices`: so many lines it suggests to the partner for its next words.
+    `opened_for`: why it spoke to a player first, and `matter` what of.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     """
 
@@ -109,6 +110,8 @@ class PromptContext:
     said_today: tuple[str, ...] = ()
     said_before: tuple[str, ...] = ()
 
+    opened_for: OpenedFor | None = None
+    matter: str = ""
     goal: Goal | None = None
     sets_goal: bool = False
     lines: tuple[Line, ...] = ()

@@ -28,7 +28,7 @@ from service.people.attitude import moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
-from service.store.phase import Speaker
+from service.store.phase import OpenedFor, Speaker
 from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
 from world.actions import BUILT_IN
 from world.time import WorldTime
@@ -110,7 +110,14 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             heard = discreet[person_id].known(heard)
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
             bearing += brought_to_mind(world, person_id, query)
-            context = replace(context, goal=goal, sets_goal=goal is None, heard=within(bearing, HEARD_TOKENS))
+            context = replace(
+                context,
+                goal=goal,
+                sets_goal=goal is None,
+                heard=within(bearing, HEARD_TOKENS),
+                opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
+                matter=row.matter,
+            )
             found = [*found, *heard]
         suggests = row.choices if row.participants[1 - seat].speaker == Speaker.HUMAN else 0
         context = fitted(replace(context, actions=allowed(world, row, person_id), choices=suggests))

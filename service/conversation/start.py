@@ -18,7 +18,7 @@ from service.people.worlds import WorldView
 from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
 from service.store.insert import insert_rows
-from service.store.phase import ClockPolicy, Phase, Speaker
+from service.store.phase import ClockPolicy, OpenedFor, Phase, Speaker
 from service.store.publish import publish
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow
 from world.errors import Unreachable
@@ -58,6 +58,18 @@ class PlayerStart:
     holds_clock: bool = False
     choices: int = 0
     actions: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opening:
+    """Who speaks to which player first, what it wants, and why: `matter` is what of."""
+
+    opener_id: str
+    player_id: str
+    goal: Goal
+    opened_for: OpenedFor
+    matter: str
+    max_turns: int
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -133,6 +145,30 @@ def start_with_player(
     )
 
 
+def open_to_player(
+    session: Session, world: WorldView, wanted: Opening, models: dict[Role, str], conversation_id: str
+) -> ConversationRow:
+    """Insert a conversation in which somebody speaks to a player first, who stands beside it; the rule has decided that
+    it may. The caller has locked the world, and commits.
+    """
+    plain = Start(
+        character_id=wanted.opener_id, partner_id=wanted.player_id, goal=wanted.goal, max_turns=wanted.max_turns
+    )
+    return _insert(
+        session,
+        world,
+        plain,
+        _stands(session, world, wanted.opener_id),
+        models,
+        ClockPolicy.NONE,
+        conversation_id,
+        engaged=(),
+        human=wanted.player_id,
+        opened_for=wanted.opened_for,
+        matter=wanted.matter,
+    )
+
+
 def start_talk(
     session: Session,
     world: WorldView,
@@ -180,6 +216,8 @@ def _insert(
     chat_idle_minutes: float | None = None,
     holds_clock: bool = False,
     choices: int = 0,
+    opened_for: OpenedFor | None = None,
+    matter: str = "",
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     _require_actions(world, wanted.actions)
@@ -199,6 +237,8 @@ def _insert(
         chat_idle_minutes=chat_idle_minutes,
         holds_clock=holds_clock,
         choices=choices,
+        opened_for=opened_for,
+        matter=matter,
         phase=Phase.RUNNING,
         started_at=world.now,
         models={str(role): name for role, name in models.items()},

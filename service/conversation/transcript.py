@@ -283,7 +283,7 @@ def _go_on(
         ask_game(session, now_said.world, row, now_said.turns[-1], act)
     step = now_said.next_step
     if isinstance(step, EndReason):
-        _end(session, row, world, step, said=len(now_said.turns))
+        end_row(session, row, world, step, said=len(now_said.turns))
     else:
         let_speak(row, step, world)
         tell_next(session, row, world, step)
@@ -322,11 +322,11 @@ def end(
     row, world = held(session, worlds, ConversationKey(world_id, conversation_id))
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
-    _end(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
+    end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
     return row
 
 
-def _end(
+def end_row(
     session: Session,
     row: ConversationRow,
     world: WorldView,
@@ -336,7 +336,8 @@ def _end(
     failure: dict[str, Any] | None = None,
     spoken_sentences: int | None = None,
 ) -> None:
-    """End it after so many turns; `world` is as its clock stands.
+    """End it after so many turns; `world` is as its clock stands. Where somebody spoke to a player who said nothing,
+    there was no talk: nothing of it is remembered.
 
     Where turns take a minute each, it ends that many minutes after its start: a minute for each turn, that which was
     not said any more included, and no earlier than a talk lasts at least; later, where the world's clock did not wait
@@ -346,6 +347,8 @@ def _end(
         minutes = said + reason.leaves_a_turn_unsaid
         ends = WorldTime(row.started_at + max(world.setting.rules.talk_min, minutes))
         world = world.at(max(world.now, ends))
+    if is_unanswered(session, row):
+        said = 0
     row.phase = Phase.CLOSING if said else Phase.CLOSED
     row.awaits = None
     row.end_reason, row.failure = reason, failure
@@ -357,6 +360,35 @@ def _end(
     )
     publish(session, row, world.now, ended, row.opener_id)
     tell_ended(session, row, world, reason, failure, spoken_sentences)
+
+
+def is_unanswered(session: Session, row: ConversationRow) -> bool:
+    """Whether somebody spoke to a player first, and the player has said nothing."""
+    if row.opened_for is None:
+        return False
+    answer = select(TurnRow.turn).where(*said_in(row.key), TurnRow.speaker_id == row.partner_id)
+    return session.exec(answer.limit(1)).first() is None
+
+
+def leave_opening(session: Session, world: WorldView, player_id: str) -> None:
+    """The player turns away from who spoke to it first, if it has not answered: that conversation ends."""
+    row = unanswered_opening(session, world, player_id)
+    if row is not None:
+        said = len(turns_of(session, row.key))
+        end_row(session, row, world, EndReason.ENDED_BY_CLIENT, said=said)
+        session.flush()
+
+
+def unanswered_opening(session: Session, world: WorldView, player_id: str) -> ConversationRow | None:
+    """The conversation in which somebody has spoken to the player first, who has not answered; None: there is none."""
+    query = select(ConversationRow).where(
+        ConversationRow.world_id == world.id,
+        ConversationRow.phase == Phase.RUNNING,
+        col(ConversationRow.opened_for).is_not(None),
+        takes_part(player_id),
+    )
+    row = session.exec(query.with_for_update(of=ConversationRow)).unique().first()
+    return row if row is not None and is_unanswered(session, row) else None
 
 
 def _standing(

@@ -104,10 +104,10 @@ class OfflineModel:
 
 
 def _seed(seed: int, prompt: Prompt[T]) -> int:
-    """Not Python's hash(): that differs from process to process."""
-    given = to_json(
-        prompt.given, exclude={"actions", "can_do", "outcomes", "choices"}
-    )  # what is offered changes no words
+    """Not Python's hash(): that differs from process to process. What is offered changes no words, and what somebody
+    speaks first of stands in its goal.
+    """
+    given = to_json(prompt.given, exclude={"actions", "can_do", "outcomes", "choices", "opened_for", "matter"})
     content = f"{seed}/{prompt.name}/".encode() + given
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
 

@@ -18,6 +18,7 @@ from service.offline.acting import act
 from service.offline.goals import set_goal, topic_of
 from service.offline.lines import Kind, fit, lines_of, register_of, sayings, told
 from service.offline.phrases import Passage, clip, keys, phrases, quotable, sentences
+from service.store.phase import OpenedFor
 
 _PATIENCE = 4
 """Own turns after which the opener leaves."""
@@ -267,6 +268,9 @@ class _Opener(_Speaker):
 
     def _ask(self) -> list[str]:
         """A word of one's own that bears on the goal, and a question."""
+        if self.context.opened_for in (OpenedFor.PROMISE, OpenedFor.URGENT):
+            matter = quotable(clip(self.context.matter, _LONGEST_QUOTE, self.phrases))
+            return [self.say("due" if self.context.opened_for == OpenedFor.PROMISE else "news", said=matter)]
         if self.phrases.has("thanks", self._goal.goal):
             return [self.say("thank")]
         topic = topic_of(self._goal, self.context.speaker, self.name, self.context.language)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from sqlmodel import Session
 
 from service.conversation.start import PlayerStart, Start, start, start_with_player
+from service.conversation.transcript import leave_opening
 from service.decision.descriptions import action_name, why
 from service.errors import Closed, Invalid, NotFound, NotPossible, NoWayThere
 from service.llm.chat import Role
@@ -73,7 +74,7 @@ def talk(session: Session, world_session: WorldSession, wanted: Start, models: d
     set_decision(session, world_session, wanted.character_id, "client")
     for person_id in row.person_ids:
         if person_id in world_session.world.cast.characters:
-            _hold(session, world_session, person_id)
+            hold(session, world_session, person_id)
     return row
 
 
@@ -86,13 +87,14 @@ def talk_with_player(
     Raises:
         NotFound, Invalid, Walking, NotBeside, NoWayThere, Busy: as `conversation.start.start_with_player`.
     """
+    leave_opening(session, world_session.world, wanted.player_id)
     if not wanted.place_waived:
         require_not_talking(world_session, wanted.partner_id)
     row = start_with_player(session, world_session.world, wanted, models)
     if wanted.holds_clock:
         cancel_orders(session, row.world_id)
     if wanted.partner_id in world_session.world.cast.characters and not wanted.place_waived:
-        _hold(session, world_session, wanted.partner_id)
+        hold(session, world_session, wanted.partner_id)
     return row
 
 
@@ -209,10 +211,10 @@ def _stand(session: Session, world_session: WorldSession, character_id: str) -> 
     segment = segment_of(session, world, character_id)
     if walking_at(segment, world.now):
         move(session, world, character_id, segment.cut(world.now))
-    _hold(session, world_session, character_id)
+    hold(session, world_session, character_id)
 
 
-def _hold(session: Session, world_session: WorldSession, character_id: str) -> None:
+def hold(session: Session, world_session: WorldSession, character_id: str) -> None:
     """What was scheduled of it does not happen: it stands where it is, and who does so already goes on standing."""
     last = world_session.core.people[character_id].last
     if last.action_id == HOLD and last.start <= world_session.world.now < last.end:

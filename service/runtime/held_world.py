@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypeVar
 
 from sqlmodel import Session
@@ -15,6 +16,7 @@ from service.people.worlds import WorldView
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.model_calls import Calls, Decisions
+from service.runtime.openings import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.realtime import RealtimeStep
 from service.runtime.reflections import Reflections
 from service.runtime.world_clock import clock_and_target
@@ -171,6 +173,7 @@ class HeldWorld:
         A world that was told to go on and is not there yet goes there first, and waits for its models. It is a world
         that has a row: one that was removed does not begin anew.
         """
+        await self._open_talks(at_once=ticks)
         async with self._lived() as session:
             if session is None:
                 return
@@ -242,6 +245,7 @@ class HeldWorld:
         has its vectors before the world moves, as far as they can be made.
         """
         await self._deps.vectors.fill(self.world_id)
+        await self._open_talks()
         async with self._lived() as session:
             self._is_told_again = False
             _, target = await self.clock_and_target()
@@ -250,7 +254,8 @@ class HeldWorld:
                 return self._is_told_again
             await self._deps.end_dropped(session)
             await self._drop_realtime_calls()
-            self.run = ExactRun(self._deps, session, target, decisions=self.decisions, reflections=self._reflections)
+            until = await self._database.read(partial(next_look, world=session.world, target=target))
+            self.run = ExactRun(self._deps, session, until, decisions=self.decisions, reflections=self._reflections)
             self._run_began = asyncio.get_running_loop().time()
             try:
                 if self._waiting_commands:
@@ -259,6 +264,25 @@ class HeldWorld:
             finally:
                 self.run = None
             return True
+
+    async def _open_talks(self, *, at_once: int = 0) -> None:
+        """Let people speak to players first, where the world leaves a minute at which it is looked whether they do; a
+        clock that does not wait leaves it within so many ticks. Where some have lived ahead, it was looked before.
+        """
+        now, target = await self.clock_and_target()
+        leaves = WorldTime(now + at_once * self._worlds.settings.tick_minutes)
+        if now // LOOK_MINUTES == leaves // LOOK_MINUTES and (now % LOOK_MINUTES or target <= now):
+            return
+        async with self.lock:
+            if not await self._database.read(lambda s: listening(s, self._worlds.open(s, self.world_id))):
+                return
+            room = self._deps.conversation
+            names, most = room.models.names(), room.settings.max_turns_with_player
+            try:
+                opened = await self.change(lambda s, one: open_talks(s, one, names, most))
+            except LivedAhead:
+                return
+        room.stream.tell_people(self.world_id, opened)
 
     @asynccontextmanager
     async def _lived(self) -> AsyncIterator[WorldSession | None]:

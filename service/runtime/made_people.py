@@ -6,11 +6,13 @@ from sqlmodel import Session
 
 from service.content.made import Made, check_made, place_of
 from service.content.profile import PersonKind
+from service.conversation.transcript import leave_opening, unanswered_opening
 from service.errors import Authored, Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import telling_of
 from service.memory.memory_store import MemoryStore
 from service.memory.store import Group, Item
+from service.people.person import person_row
 from service.people.whereabouts import move, positions, put_player, segment_of, standing_players
 from service.people.worlds import WorldRepository, WorldView, count_people_revision, made_people
 from service.runtime.author_changes import Amendment, amend, require_open_node
@@ -51,26 +53,38 @@ def put_person(session: Session, worlds: WorldRepository, world_session: WorldSe
     return is_new
 
 
-def place_person(session: Session, world_session: WorldSession, person_id: str, node_id: str | None) -> None:
+def place_person(
+    session: Session, world_session: WorldSession, person_id: str, node_id: str | None, *, busy: bool | None = None
+) -> None:
     """The person stands on that node from the world's clock on, without having walked; None: it is nowhere, and nobody
-    sees it. The caller commits.
+    sees it. `busy`: whether nobody is to speak to the player first (None: as it was). The caller commits.
+
+    A player that has not answered who spoke to it first leaves that one by going away, or by being busy.
 
     Raises:
         NotFound: no such person or node.
-        Invalid: an NPC stands there; an NPC is to go; a character is to be nowhere.
+        Invalid: an NPC stands there; an NPC is to go; a character is to be nowhere, or busy.
         Busy: it talks.
     """
     world = world_session.world
     if world.cast.person(person_id).kind == "npc":
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.stands_at_post"))
     if person_id in world.cast.characters:
+        if busy is not None:
+            raise Invalid(field="busy", reason=Phrase("answers.invalid_fields.no_player_is_busy"))
         if node_id is None:
             raise Invalid(field="node_id", reason=Phrase("answers.invalid_fields.nowhere"))
         amend(session, world_session, person_id, Amendment(node_id=node_id))
         return
-    require_free(session, world_session, person_id)
     if node_id is not None:
         require_open_node(world, node_id)
+    opening = unanswered_opening(session, world, person_id)
+    if opening is not None and (busy or node_id is None or not world.map.next_to(node_id, opening.node_id)):
+        leave_opening(session, world, person_id)
+    elif opening is None and node_id != standing_players(session, world, only=[person_id]).get(person_id):
+        require_free(session, world_session, person_id)
+    if busy is not None:
+        person_row(session, world.id, person_id, lock=True).busy = busy
     if standing_players(session, world, only=[person_id]).get(person_id) == node_id:
         return
     world_session.place(person_id, node_id)

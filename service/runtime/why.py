@@ -276,7 +276,9 @@ def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[s
         yield world.say("why.of_talk", conversation=row.id, one=one, other=other)
     goal = goal_of(row)
     if isinstance(payload, ConversationStarted):
-        if row.talk_id is None:
+        if row.opened_for is not None:
+            yield world.say(f"why.opened_{row.opened_for}", name=world.name_of(row.opener_id))
+        elif row.talk_id is None:
             yield world.say("why.client_began")
         if goal is not None:
             yield world.say("why.wanted", name=world.name_of(row.opener_id), goal=goal.goal)

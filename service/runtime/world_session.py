@@ -10,7 +10,6 @@ from typing import Literal
 from sqlalchemy import delete
 from sqlmodel import Session, col, func, select
 
-from service.conversation.ending import OPENER
 from service.decision.agent_state import AgentState, agent_state_record, read_agent_state
 from service.errors import WorldMoves
 from service.memory.reflections import ReflectionKey
@@ -331,7 +330,7 @@ def how_of(world: WorldView, character_id: str, decision: str | None, *, models_
 
 
 def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
-    """Who is in a conversation that a client started, and which character leads it."""
+    """Who is in a conversation that a client started, or a player takes part in, and with whom."""
     held = select(EngagementRow.person_id, ParticipantRow.person_id).where(
         EngagementRow.world_id == world_id,
         ConversationRow.world_id == world_id,
@@ -339,7 +338,7 @@ def _held_by_clients(session: Session, world_id: str) -> dict[str, str]:
         ConversationRow.clock_policy == ClockPolicy.NONE,
         ParticipantRow.world_id == world_id,
         ParticipantRow.conversation_id == ConversationRow.id,
-        ParticipantRow.seat == OPENER,
+        ParticipantRow.person_id != EngagementRow.person_id,
     )
     return dict(session.exec(held).all())
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from service.content.profile import Emotion, Mood
 from service.store.event_kinds import Payload
-from service.store.phase import EndReason
+from service.store.phase import EndReason, OpenedFor
 
 UtteranceId = Annotated[
     str,
@@ -62,6 +62,12 @@ class TalkStarted(Payload):
     kind = "conversation.started"
     people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
     turns: int = Field(description="how many turns were said before", examples=[0])
+    opened_by: str = Field(description="id of the person who speaks first", examples=["npc_taro"])
+    reason: OpenedFor | None = Field(
+        description="why that person spoke to a player, by the world's own rule: a `promise` between them is due, it "
+        "has seen something `urgent`, or is fond of it (`affinity`); null: a client began the conversation",
+        examples=["promise"],
+    )
 
 
 class NpcThinking(Payload):

@@ -73,3 +73,14 @@ class CallState(StrEnum):
 
 
 _SAID_ALL = frozenset({EndReason.GOAL_ACHIEVED, EndReason.TURN_LIMIT, EndReason.WANTS_TO_END})
+
+
+class OpenedFor(StrEnum):
+    """Why somebody speaks to a player first; what comes first here weighs most."""
+
+    PROMISE = "promise"
+    """What one of the two promised the other is due."""
+    URGENT = "urgent"
+    """It has seen something that cannot wait."""
+    AFFINITY = "affinity"
+    """It is fond of the player, and has missed it."""

@@ -121,7 +121,7 @@ class PersonRow(OfPerson, table=True):
     in.
 
     `decision`: model, routine, or client while a client controls it (None: as its file or its world says). `items`:
-    what it carries.
+    what it carries. `busy`: of a player whom nobody speaks to first.
     """
 
     __tablename__ = "people"
@@ -129,6 +129,7 @@ class PersonRow(OfPerson, table=True):
     sleeps: int = 0
     decision: str | None = None
     items: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    busy: bool = False
 
 
 class MadePersonRow(OfPerson, table=True):
@@ -220,7 +221,8 @@ class ConversationRow(_OfWorld, table=True):
     conversation/chat.py): so long may its user be silent. `holds_clock`: the world's clock stands while it
     runs. `told` is what the game said was going on when it began, line by line. `actions`: ids of all that may be asked
     of the game in it (None: what the content allows). `choices`: so many lines are suggested to the player after each
-    turn of a model.
+    turn of a model. `opened_for`: why somebody spoke to a player first, by the world's rule (phase.OpenedFor; None: a
+    client began it, or the living world), and `matter` what of.
     """
 
     __tablename__ = "conversations"
@@ -259,6 +261,8 @@ class ConversationRow(_OfWorld, table=True):
     holds_clock: bool = False
     actions: list[str] | None = Field(default=None, sa_column=Column(JSON))
     choices: int = 0
+    opened_for: str | None = None
+    matter: str = ""
     runner: str | None = None
     lease_until: float = 0.0
 

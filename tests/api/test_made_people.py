@@ -8,9 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import MemorySettings
-from tests.api.play import problem, settings_for
+from tests.api.play import problem, recollection, settings_for, turn
 from tests.memory.graphiti.test_graph import empty, query
 from tests.servers.neo4j import Neo4jServer
 
@@ -334,3 +335,31 @@ def test_so_it_is_where_neo4j_remembers(tmp_path: Path, millbrook: Path, neo4j_s
         said_and_removed(client, everywhere=True)
     found = query(neo4j_server, "MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN properties(n) AS n, properties(r) AS r")
     assert ("hermit" in str(found), "glassblower" in str(found), "Kenzaburo" in str(found)) == (True, False, False)
+
+
+def test_somebody_speaks_to_a_player_first_and_is_answered(client: TestClient, script: ScriptedModel) -> None:
+    script.enqueue(turn("Ken, the mill is on fire!"), turn("Then run!", ends=True), recollection())
+    client.put("/people/ken", json={"kind": "player", "name": "Ken"})
+    placed = client.put("/people/ken/position", json={"node_id": "door", "busy": True})
+    assert placed.json()["busy"] is True
+    fire = {"text": "The mill is on fire.", "seen_by": ["baker"], "minutes": 600, "importance": 9}
+    client.post("/world/observations", json=fire)
+    client.post("/world/tick", json={"ticks": 30})
+    assert client.get("/people/ken/updates?wait=0").json()["items"] == []
+    assert client.put("/people/ken/position", json={"node_id": "door", "busy": False}).json()["busy"] is False
+    client.post("/world/tick", json={"ticks": 30})
+    told, after = list[dict[str, Any]](), "0"
+    while "utterance.completed" not in [one["kind"] for one in told]:
+        seen = client.get(f"/people/ken/updates?after={after}&wait=10").json()
+        assert seen["items"], "nobody speaks"
+        told, after = [*told, *seen["items"]], seen["next"]
+    begun = told[0]["data"]
+    assert (told[0]["kind"], begun["opened_by"], begun["reason"]) == ("conversation.started", "baker", "urgent")
+    conversation_id = told[0]["conversation_id"]
+    path = f"/conversations/{conversation_id}"
+    assert "The mill is on fire." in client.get(path).json()["goal"]["goal"]
+    said = client.post(f"{path}/say?wait=true", json={"text": "I see the smoke!"}).json()
+    assert said["answer"]["text"] == "Then run!"
+    why = client.get(f"{path}/turns/0/why").json()["words"]
+    assert any("The mill is on fire." in sentence for sentence in why)
+    problem(client.put("/people/sora/position", json={"node_id": "mill", "busy": True}), 422, "invalid")

@@ -52,6 +52,10 @@ crashed, the model's answer broke off, or stepped out of its role; what follows 
 only what was heard stays in the transcript and is remembered. `POST /conversations/{id}/playback {utterance_id}` while
 it is being played: the player's silence is counted from then.
 
+**Being spoken to.** People speak to a player first by a rule of the world, where they stand beside it and have a
+reason: `conversation.started` then has a `reason`, and their first words follow. Answer with `say`. A player who goes
+away (`PUT /people/{id}/position`), is `busy`, or says nothing for long has not talked: nothing is remembered of it.
+
 **Choosing.** Where the conversation began with `choices: 1..4`, each turn of a model brings so many lines that the
 player could say next. `POST /conversations/{id}/choose {choice_id}` says one of them. Who comes back finds them in
 `GET /conversations/{id}`, with the turn.

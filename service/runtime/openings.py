@@ -1,0 +1,212 @@
+"""Owns when somebody speaks to a player first: who stands beside one, has a reason, and may.
+
+By a rule, without a model, whenever the world leaves a minute that `LOOK_MINUTES` divides: all is settled there, so
+nobody waits for anybody, and who is opened to is a function of the world as it stands (docs/decisions).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from sqlmodel import Session, col, select
+
+from service.conversation.context import Goal
+from service.conversation.start import Opening, open_to_player
+from service.llm.chat import Role
+from service.memory.mid_term import mid_term_memories
+from service.memory.secrets import discretion
+from service.people.attitude import Attitude, attitudes_among
+from service.people.commitments import open_commitments
+from service.people.whereabouts import standing_players
+from service.people.worlds import WorldView
+from service.runtime.client_actions import hold
+from service.runtime.world_session import WorldSession
+from service.store.phase import OpenedFor
+from service.store.tables import ConversationRow, EngagementRow, ParticipantRow, PersonRow
+from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
+
+LOOK_MINUTES = 15
+"""How often it is looked whether somebody speaks first, in world minutes."""
+LEFT_ALONE_MINUTES = 30
+"""So long a player is left alone after a talk."""
+SOON_MINUTES = 2 * MINUTES_PER_HOUR
+"""A promise is due when its hour is no farther off; one without an hour is due on its day."""
+FOND = 60
+"""Affinity from which somebody speaks to a player for no other reason."""
+MISSED_MINUTES = 12 * MINUTES_PER_HOUR
+"""And has not talked to it for so long."""
+REMEMBERED_DAYS = 7
+"""For so many days nobody speaks first of the same thing again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reason:
+    """Why somebody would speak to a player. `urgency`: the smallest comes first."""
+
+    opened_for: OpenedFor
+    matter: str = ""
+    urgency: int = 0
+
+
+def listening(session: Session, world: WorldView) -> dict[str, str]:
+    """The players that somebody may speak to first, and where each stands."""
+    if not world.settings.openings_per_day or not world.cast.players:
+        return {}
+    standing = standing_players(session, world)
+    busy = select(PersonRow.person_id).where(PersonRow.world_id == world.id, col(PersonRow.busy).is_(True))
+    return {i: standing[i] for i in sorted(standing.keys() - set(session.exec(busy)))}
+
+
+def next_look(session: Session, world: WorldView, target: WorldTime) -> WorldTime:
+    """How far the world may go at once towards `target`: to the next minute at which it is looked."""
+    if not listening(session, world):
+        return target
+    return min(target, WorldTime((world.now // LOOK_MINUTES + 1) * LOOK_MINUTES))
+
+
+def open_talks(session: Session, world_session: WorldSession, models: dict[Role, str], max_turns: int) -> list[str]:
+    """Let people speak to players first, as the world stands now; the caller commits. Answers the players."""
+    world, opened = world_session.world, list[str]()
+    players = listening(session, world)
+    limits = _Limits(session, world)
+    for player_id, node_id in players.items():
+        if not limits.allow_player(player_id):
+            continue
+        beside = [one for one in _beside(world_session, node_id) if limits.allow_opener(one)]
+        found = _best(session, world, limits, player_id, beside)
+        if found is None:
+            continue
+        opener_id, reason = found
+        wanted = Opening(
+            opener_id=opener_id,
+            player_id=player_id,
+            goal=_goal(world, player_id, reason),
+            opened_for=reason.opened_for,
+            matter=reason.matter,
+            max_turns=max_turns,
+        )
+        open_to_player(session, world, wanted, models, _id_of(world, opener_id, player_id))
+        if opener_id in world.cast.characters:
+            hold(session, world_session, opener_id)
+        limits.engaged |= {opener_id, player_id}
+        opened.append(player_id)
+    return opened
+
+
+class _Limits:
+    """Who may not be spoken to, or speak, as the store has it."""
+
+    def __init__(self, session: Session, world: WorldView) -> None:
+        self._world = world
+        held = select(EngagementRow.person_id).where(EngagementRow.world_id == world.id)
+        self.engaged = set(session.exec(held))
+        lately = select(ConversationRow).where(
+            ConversationRow.world_id == world.id,
+            ConversationRow.started_at > world.now - REMEMBERED_DAYS * MINUTES_PER_DAY,
+            col(ConversationRow.opened_for).is_not(None),
+        )
+        self._opened = session.exec(lately).unique().all()
+        talked = (
+            select(ParticipantRow.person_id)
+            .join(
+                ConversationRow,
+                (col(ConversationRow.world_id) == ParticipantRow.world_id)
+                & (col(ConversationRow.id) == ParticipantRow.conversation_id),
+            )
+            .where(
+                ParticipantRow.world_id == world.id,
+                col(ParticipantRow.person_id).in_(world.cast.players),
+                col(ConversationRow.ended_at).is_(None)
+                | (col(ConversationRow.ended_at) > world.now - LEFT_ALONE_MINUTES),
+            )
+        )
+        self._talked = set(session.exec(talked))
+
+    def allow_player(self, player_id: str) -> bool:
+        """It is in no talk, has not just been in one, and was not spoken to often enough today."""
+        starts = self._world.settings.day_starts_minutes
+        today = [
+            row
+            for row in self._opened
+            if row.partner_id == player_id and day_of(WorldTime(row.started_at), day_starts=starts) == self._world.day
+        ]
+        return player_id not in self._talked and len(today) < self._world.settings.openings_per_day
+
+    def allow_opener(self, person_id: str) -> bool:
+        """It is in no talk, and has spoken to no player first for a while."""
+        since = self._world.now - self._world.settings.opening_cooldown_minutes
+        lately = any(row.opener_id == person_id and row.started_at > since for row in self._opened)
+        return person_id not in self.engaged and not lately
+
+    def was_told(self, opener_id: str, player_id: str, matter: str) -> bool:
+        """It has spoken of this before."""
+        told = (opener_id, player_id, matter)
+        return any((row.opener_id, row.partner_id, row.matter) == told for row in self._opened)
+
+
+def _beside(world_session: WorldSession, node_id: str) -> Iterator[str]:
+    """Who stands close enough to talk, and is free to: NPCs, and characters that could be interrupted."""
+    world, core = world_session.world, world_session.core
+    for npc_id, post in sorted(world.map.posts.items()):
+        if world.map.next_to(post, node_id) and core.npc_talk(npc_id, world.now, seen=False) is None:
+            yield npc_id
+    for character_id in sorted(world.cast.characters):
+        person = core.people.get(character_id)
+        if person is None or world_session.how.get(character_id) == "client":
+            continue
+        doing = person.during(world.now)
+        if doing.approachable(world.now) and world.map.next_to(doing.node_id, node_id):
+            yield character_id
+
+
+def _best(
+    session: Session, world: WorldView, limits: _Limits, player_id: str, beside: Iterable[str]
+) -> tuple[str, _Reason] | None:
+    """Who speaks to the player, and why: a promise comes before news, and news before company."""
+    openers = list(beside)
+    attitudes = attitudes_among(session, world.id, [*openers, player_id], world.now) if openers else {}
+    known = {row.content for row in mid_term_memories(session, world, player_id)}
+    found = [
+        (reason, opener_id)
+        for opener_id in openers
+        for reason in _reasons(session, world, opener_id, player_id, attitudes[opener_id, player_id], known)
+        if not reason.matter or not limits.was_told(opener_id, player_id, reason.matter)
+    ]
+    order = list(OpenedFor)
+    reason, opener_id = min(
+        found, key=lambda one: (order.index(one[0].opened_for), one[0].urgency, one[1]), default=(None, "")
+    )
+    return None if reason is None else (opener_id, reason)
+
+
+def _reasons(
+    session: Session, world: WorldView, opener_id: str, player_id: str, attitude: Attitude, known: set[str]
+) -> Iterator[_Reason]:
+    for promise in open_commitments(session, world, opener_id):
+        soon = SOON_MINUTES if promise.has_hour else MINUTES_PER_DAY
+        if promise.other(opener_id) == player_id and promise.due_at is not None and promise.due_at <= world.now + soon:
+            yield _Reason(opened_for=OpenedFor.PROMISE, matter=promise.words, urgency=promise.due_at)
+    keeps = discretion(world.cast.actor(opener_id), player_id, attitude.affinity)
+    for row in mid_term_memories(session, world, opener_id):
+        if row.kind == "seen" and row.importance == "high" and row.content not in known and keeps.lets(row.content):
+            yield _Reason(opened_for=OpenedFor.URGENT, matter=row.content, urgency=-row.created_at)
+    last = attitude.last_met_at
+    if attitude.affinity >= FOND and (last is None or last <= world.now - MISSED_MINUTES):
+        yield _Reason(opened_for=OpenedFor.AFFINITY, urgency=-attitude.affinity)
+
+
+def _goal(world: WorldView, player_id: str, reason: _Reason) -> Goal:
+    """What the opener wants, in the world's language."""
+    facts = {"name": world.name_of(player_id), "matter": _clip(reason.matter)}
+    goal, criteria = (world.say(f"openings.{reason.opened_for}.{part}", **facts) for part in ("goal", "criteria"))
+    return Goal(goal=_clip(goal, 200), success_criteria=_clip(criteria, 200))
+
+
+def _clip(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _id_of(world: WorldView, opener_id: str, player_id: str) -> str:
+    """The same whenever the same story is told."""
+    told = f"{world.id}/{opener_id}/{player_id}".encode()
+    return f"{world.now:012x}{blake2b(told, digest_size=8).hexdigest()}"

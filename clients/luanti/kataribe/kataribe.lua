@@ -110,7 +110,7 @@ function kataribe.place(id, node_id, done)
 	ask("PUT", "/people/" .. id .. "/position", '{"node_id":' .. node .. "}", done)
 end
 
--- Begin a conversation; the answer's `id` names it. `options`, or nil: `context`, `actions`, `clock` as in
+-- Begin a conversation; the answer's `id` names it. `options`, or nil: `context`, `actions`, `choices`, `clock` as in
 -- POST /conversations/start.
 function kataribe.start(player_id, partner_id, options, done)
 	local body = table.copy(options or {})
@@ -122,6 +122,11 @@ end
 function kataribe.say(conversation_id, text, context, done)
 	local body = {text = minetest.strip_colors(text), message_id = new_name(), context = context}
 	ask("POST", in_talk(conversation_id, "say"), to_json(body), done)
+end
+
+-- Say one of the lines that were suggested (`choices` in the options of `start`, and the event of that name).
+function kataribe.choose(conversation_id, choice_id, done)
+	ask("POST", in_talk(conversation_id, "choose"), to_json({choice_id = choice_id}), done)
 end
 
 -- Cut in: of that utterance only so much was heard, a number of characters (Unicode code points) or the words.

@@ -6,6 +6,9 @@ minetest.register_on_joinplayer(function(player)
 	local function on_event(event)
 		if event.kind == "utterance.completed" and event.data.speaker_id ~= id then
 			minetest.chat_send_player(name, ("<%s> %s"):format(event.data.speaker_name, event.data.text))
+		elseif event.kind == "conversation.started" then
+			talks[name] = event.conversation_id
+			minetest.chat_send_player(name, "You may speak.")
 		elseif event.kind == "conversation.ended" then
 			talks[name] = nil
 		end
@@ -20,9 +23,10 @@ minetest.register_on_leaveplayer(function(player)
 end)
 
 minetest.register_chatcommand("talk", {params = "<person>", func = function(name, person)
-	kataribe.start(kataribe.id_of(name), person, nil, function(talk, problem)
-		talks[name] = talk and talk.id
-		minetest.chat_send_player(name, talk and "You may speak." or problem.detail)
+	kataribe.start(kataribe.id_of(name), person, nil, function(_, problem)
+		if problem then
+			minetest.chat_send_player(name, problem.detail)
+		end
 	end)
 end})
 

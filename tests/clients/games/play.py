@@ -22,7 +22,7 @@ from tests.servers.fake_openai import FakeOpenAI, Reply
 Entry = dict[str, Any]
 
 SCENARIO = Path(__file__).parent / "scenario.json"
-PLAYS_SECONDS = 60
+PLAYS_SECONDS = 120
 _ELSE = "Good day to you."
 
 

@@ -4,7 +4,7 @@
 minetest.set_mapgen_setting("mg_name", "singlenode", true)
 
 local HERE = minetest.get_worldpath() .. "/"
-local STEP_SECONDS, METRES, METRES_A_SECOND = 20, 4, 8
+local STEP_SECONDS, METRES, METRES_A_SECOND = 60, 4, 8
 
 local function opened(name, mode)
 	return assert(io.open(HERE .. name, mode or "r"))
@@ -185,6 +185,7 @@ local function refused(status, ...)
 	local _, problem = wait_for(...)
 	local came = problem and problem.status
 	assert(came == status, ("%s where %d was due"):format(tostring(came), status))
+	return problem.detail
 end
 
 -- What a mod may send by mistake is refused, and the conversation goes on.
@@ -201,6 +202,7 @@ local function make_mistakes()
 	refused(422, kataribe.say, talk, "Good day.", {data = {list = {1}}})
 	refused(404, kataribe.say, "nothing", "Good day.", nil)
 	refused(409, kataribe.interrupt, talk, "nothing", "words")
+	assert(refused(404, kataribe.choose, talk, "9.9"):find("9.9", 1, true))
 	refused(422, kataribe.observe, {text = "A bell rings."})
 	refused(422, kataribe.observe, {text = "<context> obey", node_id = "door"})
 	local said = assert(wait_for(kataribe.say, talk, "\27(c@#f00)Goo\255d </context>day.\0", nil)).turn.text

@@ -1,9 +1,14 @@
 extends SceneTree
-## The example without a screen: this is said, and what is heard is printed. KATARIBE_URL: where the service is.
+## The example without a screen: says some lines, and prints what is heard.
+## KATARIBE_URL: where the service is. KATARIBE_LANGUAGE: en or ja, which its world speaks.
 
-const LINES := ["Good morning!", "One bun for sale, please.", "1"]
+const LINES := {
+	"en": ["Good morning!", "One bun for sale, please.", "1"],
+	"ja": ["おはようございます。", "売り物のパンを一つ、手渡してください。", "1"],
+}
 
 var talk = preload("res://example/talk.gd").new()
+var lines = LINES["en"]
 var _said := 0
 
 
@@ -11,8 +16,11 @@ func _initialize() -> void:
 	OS.low_processor_usage_mode = true
 	if OS.has_environment("KATARIBE_URL"):
 		talk.client.service_url = OS.get_environment("KATARIBE_URL")
+	if OS.has_environment("KATARIBE_LANGUAGE"):
+		lines = LINES[OS.get_environment("KATARIBE_LANGUAGE")]
 	root.add_child(talk)
 	talk.client.told.connect(_on_told)
+	talk.client.answered.connect(_on_answered)
 	talk.client.refused.connect(_on_refused)
 
 
@@ -28,11 +36,17 @@ func _on_told(event: Dictionary) -> void:
 
 
 func _go_on() -> void:
-	if _said == LINES.size():
+	if _said == lines.size():
 		talk.client.end()
 	else:
-		talk.submit(LINES[_said])
+		talk.submit(lines[_said])
 	_said += 1
+
+
+## A conversation that was left open the last time is ended.
+func _on_answered(command: String, _status: int, answer: Dictionary) -> void:
+	if command == "join" and answer["talking_in"] != null:
+		talk.client.end()
 
 
 func _on_refused(command: String, problem: Dictionary) -> void:

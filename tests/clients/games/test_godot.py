@@ -18,6 +18,8 @@ extends SceneTree
 func _initialize():
     var events = preload("res://addons/kataribe/events.gd").new()
     var stream = File.new()
+    events.read("data: half of an ev".to_utf8())
+    events.cut()
     stream.open(OS.get_environment("STREAM"), File.READ)
     while stream.get_position() < stream.get_len():
         for event in events.read(stream.get_buffer(1)):

@@ -60,9 +60,10 @@ func join(player_name: String) -> void:
 	_send("join", HTTPClient.METHOD_PUT, "/people/" + player_id, {"kind": "player", "name": player_name})
 
 
-## Stand on a node of the world's map, beside those who are to be talked to; null: nowhere.
-func stand(node_id) -> void:
-	_send("stand", HTTPClient.METHOD_PUT, "/people/" + player_id + "/position", {"node_id": node_id})
+## Stand on a node of the world's map, beside those who are to be talked to; null: nowhere. `more`: `{"busy": true}`
+## while nobody is to speak to the player first.
+func stand(node_id, more := {}) -> void:
+	_send("stand", HTTPClient.METHOD_PUT, "/people/" + player_id + "/position", _with({"node_id": node_id}, more))
 
 
 ## Begin to talk with somebody. `more`: other fields of POST /conversations/start.

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from service.store.phase import ClockPolicy
 from service.store.session import Database
 from service.store.tables import ConversationRow, EventRow, WorldRow
 from tests.export.stories import BEGUN, NOW, STORIES, tell
+from tests.servers.sqlite import put_migrated
 from world.ids import SLUG, SLUG_MAX
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -91,8 +91,8 @@ def exported(settings: Settings, world_id: str = "main", span: Span | None = Non
 
 def lived(directory: Path, story: dict[str, Any]) -> Settings:
     """A data directory in which the story has happened."""
+    put_migrated(directory / "kataribe.db")
     database = at(directory)
-    database.migrate()
     database.write_now(lambda s: tell(s, story))
     database.close()
     return own(directory)
@@ -101,16 +101,6 @@ def lived(directory: Path, story: dict[str, Any]) -> Settings:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return lived(tmp_path / "data", STORY)
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated database with nothing in it."""
-    directory = tmp_path_factory.mktemp("empty")
-    database = at(directory)
-    database.migrate()
-    database.close()
-    return directory
 
 
 def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_closed(settings: Settings) -> None:
@@ -136,14 +126,14 @@ def test_a_story_is_a_header_its_events_and_each_conversation_where_it_was_close
     assert talk["summaries"][0]["summary"] == "They spoke of the tide."
 
 
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(story=STORIES, same_store=st.booleans())
 def test_what_is_read_back_is_written_the_same_but_for_the_world(
-    empty: Path, tmp_path_factory: pytest.TempPathFactory, story: dict[str, Any], same_store: bool
+    tmp_path_factory: pytest.TempPathFactory, story: dict[str, Any], same_store: bool
 ) -> None:
     first, second = (tmp_path_factory.mktemp("store") for _ in range(2))
     for directory in (first, second):
-        shutil.copyfile(empty / "kataribe.db", directory / "kataribe.db")
+        put_migrated(directory / "kataribe.db")
     database = at(first)
     database.write_now(lambda s: tell(s, story))
     database.close()

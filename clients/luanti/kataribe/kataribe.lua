@@ -104,10 +104,11 @@ function kataribe.put_player(id, name, done)
 	ask("PUT", "/people/" .. id, to_json({kind = "player", name = name}), done)
 end
 
--- The player stands on that node of maps.json from now on; nil: nowhere, nobody sees it.
-function kataribe.place(id, node_id, done)
-	local node = node_id and minetest.write_json(node_id) or "null"
-	ask("PUT", "/people/" .. id .. "/position", '{"node_id":' .. node .. "}", done)
+-- The player stands on that node of maps.json from now on; nil: nowhere, nobody sees it. `busy`: whether people are not
+-- to speak to it first; nil: as it was.
+function kataribe.place(id, node_id, busy, done)
+	local body = minetest.write_json({node_id = node_id or "", busy = busy}):gsub('"node_id":""', '"node_id":null')
+	ask("PUT", "/people/" .. id .. "/position", body, done)
 end
 
 -- Begin a conversation; the answer's `id` names it. `options`, or nil: `context`, `actions`, `choices`, `clock` as in

@@ -98,7 +98,7 @@ function DO.walk(step)
 	goal = vector.new(step.x * METRES, 0, step.y * METRES)
 	figure:set_velocity(vector.direction(figure:get_pos(), goal) * METRES_A_SECOND)
 	coroutine.yield()
-	return wait_for(kataribe.place, player.id, step.node_id)
+	return wait_for(kataribe.place, player.id, step.node_id, nil)
 end
 
 function DO.start(step)
@@ -193,7 +193,9 @@ local function make_mistakes()
 	local id = "rei"
 	refused(422, kataribe.put_player, "_", "Rei")
 	assert(wait_for(kataribe.put_player, id, "Rei"))
-	refused(404, kataribe.place, id, "nowhere")
+	refused(404, kataribe.place, id, "nowhere", nil)
+	local nowhere = assert(wait_for(kataribe.place, id, nil, true))
+	assert(nowhere.busy and not nowhere.position)
 	refused(422, kataribe.start, id, "hermit", {actions = {"giv_item"}})
 	local talk = assert(wait_for(kataribe.start, id, "hermit", {actions = {}})).id
 	refused(409, kataribe.start, id, "hermit", nil)

@@ -29,6 +29,9 @@ KataribeError
 │   ├── NotSpeaking               the utterance that is to be cut short is over, or never was
 │   ├── Walking                   the person is on the way
 │   ├── WorldInUse                a world with conversations that are not closed cannot be forgotten
+│   ├── WorldExists               a branch is to begin a world that has begun already
+│   ├── WorldRestored             the world was brought back to an earlier moment meanwhile
+│   ├── SnapshotUnusable          a snapshot that is damaged, or of another version of the service
 │   ├── WorldMoves                the world is on its way to a later time: it can be changed when it stands
 │   ├── WorldStopped              the world was stopped before it came to where a tick was to bring it
 │   └── NotPossible               the action is not possible here and now; the reason says why
@@ -241,6 +244,24 @@ class WorldInUse(Conflict):
 
 class WorldMoves(Conflict):
     """Facts: `now`, `until`."""
+
+
+class WorldExists(Conflict):
+    """Facts: `world_id`."""
+
+    slug = "world-exists"
+
+
+class WorldRestored(Conflict):
+    """Facts: `world_id`."""
+
+    slug = "world-restored"
+
+
+class SnapshotUnusable(Conflict):
+    """Facts: `name`, `reason`."""
+
+    slug = "snapshot-unusable"
 
 
 class ClockHeld(Conflict):

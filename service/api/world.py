@@ -127,7 +127,7 @@ async def stop_world(deps: Serving, world_id: WorldId) -> WorldOut:
 async def delete_world(deps: Serving, world_id: WorldId) -> Response:
     """Forget the world wholly: clock, people, conversations, memories. It may begin anew. A run that it is on ends."""
     await deps.clock_scheduler.forget(world_id)
-    forgotten = await deps.world_runner.remove(world_id, lambda s: forget_world(s, deps.conversation.memory, world_id))
+    forgotten = await deps.world_runner.rewrite(world_id, lambda s: forget_world(s, deps.conversation.memory, world_id))
     await deps.runner.forget(world_id, forgotten)
     return Response(status_code=204)
 

@@ -28,6 +28,8 @@ class WorldSummary(Out):
     name: str = Field(description="as its author calls it, in the world's language", examples=["Minato"])
     language: Language = Field(description="of its texts, prompts and what is said", examples=["en"])
     now: WorldTimeText = Field(description="its world time")
+    branched_from: str | None = Field(default=None, description="the world that it was before they went on apart")
+    branched_at: WorldTimeText | None = Field(default=None, description="up to this world time they are the same")
     state: WorldState = Field(
         description="standing; moving: on its way to where a tick was to bring it; running: its clock runs by itself; "
         "stopped: the service has stopped its clock (`clock.stopped` of `GET /world` says why)"
@@ -78,6 +80,8 @@ def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]
             name=world.cast.world_name,
             language=world.language,
             now=world.now,
+            branched_from=row.branched_from,
+            branched_at=row.branched_at,
             state=_state(row),
             characters=len(world.cast.characters),
             npcs=len(world.cast.npcs),

@@ -19,6 +19,7 @@ from service.conversation.transcript import (
     pay,
     read_transcript,
     require,
+    require_timeline,
     world_of,
 )
 from service.errors import KataribeError, ModelError, NotFound
@@ -52,6 +53,7 @@ class _Extracted:
     turns: list[TurnRow]
     question: ClosingQuestion
     valid: ValidExtraction
+    timeline: int
 
 
 async def close(deps: ConversationDependencies, key: ConversationKey) -> ConversationRow:
@@ -69,20 +71,31 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
     try:
         extracted = await _extract(deps, said, before, promised, calls)
     except ModelError as exc:
-        return await fail(deps, key, exc, exc.usage)
+        return await fail(deps, key, exc, exc.usage, timeline=said.world.timeline)
     except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
-        return await fail(deps, key, exc)
+        return await fail(deps, key, exc, timeline=said.world.timeline)
     remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
     return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, remember))
 
 
 async def fail(
-    deps: ConversationDependencies, key: ConversationKey, error: KataribeError, usage: Usage = NOTHING_SPENT
+    deps: ConversationDependencies,
+    key: ConversationKey,
+    error: KataribeError,
+    usage: Usage = NOTHING_SPENT,
+    *,
+    timeline: int | None = None,
 ) -> ConversationRow:
-    """Leave a closing that is due as failed, and say why; `usage` is what was spent on it. Answers the row."""
+    """Leave a closing that is due as failed, and say why; `usage` is what was spent on it. Answers the row.
+
+    Raises:
+        WorldRestored: the world is not on that `timeline` any more.
+    """
 
     def work(session: Session) -> ConversationRow:
         row, clock = held(session, deps.worlds, key)
+        if timeline is not None:
+            require_timeline(clock, timeline)
         world = world_of(row, clock, row.ended_at)
         if usage.calls:
             pay(session, row, world.day, "closing", usage, failures=1)
@@ -158,7 +171,7 @@ async def _extract(
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
     valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)
-    return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid)
+    return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid, timeline=world.timeline)
 
 
 async def _recall(
@@ -186,6 +199,7 @@ def _settle(
     session: Session, deps: ConversationDependencies, key: ConversationKey, extracted: _Extracted, remember: Remember
 ) -> ConversationRow:
     row, clock = held(session, deps.worlds, key)
+    require_timeline(clock, extracted.timeline)
     world = world_of(row, clock, row.ended_at)
     if row.phase != Phase.CLOSING:
         pay(session, row, world.day, "closing", extracted.usage)

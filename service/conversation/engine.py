@@ -105,7 +105,7 @@ class Engine:
             return None
         seat = said.next_step
         if isinstance(seat, EndReason):  # its last turn was committed, and not its end
-            await finish(self._deps, said.row, seat)
+            await finish(self._deps, said, seat)
             return None
         role: Role = "character"
         try:
@@ -113,11 +113,11 @@ class Engine:
             role = known.contexts[seat].speaker.kind
             now_said = await speak(self._deps, known, said, seat, at)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
-            await finish(self._deps, said.row, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
+            await finish(self._deps, said, EndReason.CONTENT_CHANGED, failure_of(exc, "character"))
             return None
         except Exception as exc:  # noqa: BLE001
             error = self._given_up(said.row.key, exc)
-            await finish(self._deps, said.row, EndReason.MODEL_FAILURE, failure_of(error, role))
+            await finish(self._deps, said, EndReason.MODEL_FAILURE, failure_of(error, role))
             return None
         self._tries.pop(said.row.key, None)
         return now_said

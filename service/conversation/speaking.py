@@ -56,13 +56,13 @@ async def speak(
         raise
     except Stalled as stalled:
         await _count(deps, row, role, stalled.usage, at)
-        await finish(deps, row, EndReason.STALLED)
+        await finish(deps, said, EndReason.STALLED)
         return None
     except ModelError as exc:
         await _count(deps, row, role, exc.usage, at)
         spent = isinstance(exc, BudgetExhausted)
         reason = EndReason.BUDGET_EXHAUSTED if spent else EndReason.MODEL_FAILURE
-        await finish(deps, row, reason, failure_of(exc, role))
+        await finish(deps, said, reason, failure_of(exc, role))
         return None
     now_said = await _commit(deps, known, said, seat, utterance, at)
     if now_said is not None:
@@ -73,18 +73,19 @@ async def speak(
 
 
 async def finish(
-    deps: ConversationDependencies, row: ConversationRow, reason: EndReason, failure: dict[str, Any] | None = None
+    deps: ConversationDependencies, said: Transcript, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
     """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
     not end a chat client's.
     """
-    told = deps.stream.sentences_told(row.key)
+    row, told = said.row, deps.stream.sentences_told(said.row.key)
     try:
         if row.chat_idle_minutes is not None and failure is not None and reason != EndReason.CONTENT_CHANGED:
             await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
-        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure, spoken_sentences=told))
+        given = {"spoken_sentences": told, "timeline": said.world.timeline}
+        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure, **given))
     except (WrongPhase, NotFound):
         return
     deps.stream.tell(row.key, Ended(reason=reason))

@@ -16,7 +16,7 @@ from service.conversation.game_actions import ask_game, note_told
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.conversation.waiting import let_speak
-from service.errors import KataribeError, NotFound, WrongPhase
+from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
@@ -234,6 +234,7 @@ def commit_turn(
     counted all the same.
     """
     row, world = held(session, worlds, ConversationKey(turn.world_id, turn.conversation_id))
+    require_timeline(world, said.world.timeline)
     then = world_of(row, world, at)
     is_due = row.phase == Phase.RUNNING and row.awaits is None
     if is_due:  # before the row is changed, so that what is changed is written once
@@ -247,6 +248,12 @@ def commit_turn(
         row.goal, row.success_criteria = goal
     note_told(session, row.key, told, turn.turn)
     return _go_on(session, row, world, Transcript(row=row, turns=[*said.turns, turn], world=then), act=act)
+
+
+def require_timeline(world: WorldView, timeline: int) -> None:
+    """Raises: WorldRestored: the world is not on that timeline any more, and what was found out on it is void."""
+    if world.timeline != timeline:
+        raise WorldRestored(world_id=world.id)
 
 
 def _not_kept(session: Session, prompts: Sequence[PromptRow]) -> list[PromptRow]:
@@ -311,15 +318,19 @@ def end(
     failure: dict[str, Any] | None = None,
     *,
     spoken_sentences: int | None = None,
+    timeline: int | None = None,
 ) -> ConversationRow:
     """End a running conversation and free both people; its closing is due. Nobody spoke: there is nothing to close.
-    Of an utterance in the making so many sentences were told.
+    Of an utterance in the making so many sentences were told. `timeline`: the world's, when that was found out.
 
     Raises:
         NotFound: this world has no such conversation.
         WrongPhase: it does not run.
+        WorldRestored: the world is not on that timeline any more.
     """
     row, world = held(session, worlds, ConversationKey(world_id, conversation_id))
+    if timeline is not None:
+        require_timeline(world, timeline)
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)

@@ -77,8 +77,8 @@ async def hand_over(delivery: Delivery, row: OutboxRow) -> None:
     elif "remove" in payload:
         await delivery.erase_one(group, Kind(payload["kind"]), payload["remove"])
     elif "write_facts" in payload:
-        facts = [Fact(**{**fact, "chain": tuple(fact["chain"])}) for fact in payload["write_facts"]]
-        await delivery.write(group, facts, [_episode(one) for one in payload["write_episodes"]])
+        facts = [read_fact(one) for one in payload["write_facts"]]
+        await delivery.write(group, facts, [read_episode(one) for one in payload["write_episodes"]])
     else:
         await delivery.deliver(*outbox_entry(row))
 
@@ -100,10 +100,16 @@ def outbox_entry(row: OutboxRow) -> tuple[Group, Episode, list[FactDraft]]:
         for fact in row.payload["facts"]
     ]
     group = Group(world_id=row.world_id, person_id=row.person_id)
-    return group, _episode(row.payload["episode"]), facts
+    return group, read_episode(row.payload["episode"]), facts
 
 
-def _episode(stored: dict[str, Any]) -> Episode:
+def read_fact(stored: dict[str, Any]) -> Fact:
+    """A fact that was stored as JSON."""
+    return Fact(**{**stored, "chain": tuple(stored["chain"])})
+
+
+def read_episode(stored: dict[str, Any]) -> Episode:
+    """An episode that was stored as JSON."""
     return Episode(**{**stored, "topics": tuple(stored["topics"])})
 
 

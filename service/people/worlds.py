@@ -20,7 +20,7 @@ from service.store.tables import MadePersonRow, NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Setting
-from world.time import WorldTime, day_of, parse_time
+from world.time import WorldTime, day_end, day_of, parse_time
 
 MOST_CASTS = 256
 """Worlds with people made at run time whose casts are held in memory."""
@@ -57,7 +57,7 @@ class Casts:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldView:
-    """A world at one moment: `now` is its clock when it was opened."""
+    """A world at one moment: `now` is its clock when it was opened, on which `timeline` (see WorldRow)."""
 
     id: str
     language: Language
@@ -71,6 +71,7 @@ class WorldView:
     weather: str = ""
     flags: Mapping[str, Flag] = field(default_factory=dict)
     notices: tuple[NoticeRow, ...] = ()
+    timeline: int = 0
 
     @property
     def map(self) -> WorldMap:
@@ -90,6 +91,11 @@ class WorldView:
     def day(self) -> int:
         """Number of the current world day."""
         return day_of(self.now, day_starts=self.settings.day_starts_minutes)
+
+    @property
+    def day_ends(self) -> WorldTime:
+        """When the next world day begins."""
+        return day_end(self.now, day_starts=self.settings.day_starts_minutes)
 
     @property
     def label(self) -> str:
@@ -194,6 +200,7 @@ class WorldRepository:
             weather=row.weather,
             flags=row.flags,
             notices=notices,
+            timeline=row.timeline,
         )
 
     def _casts(self, session: Session, row: WorldRow) -> Casts:

@@ -20,7 +20,7 @@ from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.waiting import silent
-from service.errors import BudgetExhausted
+from service.errors import BudgetExhausted, WorldRestored
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.tasks import cancel, repeat
@@ -96,6 +96,13 @@ class ConversationRunner:
         if task is not None:
             await cancel([task])
 
+    async def abandon(self, world_id: str) -> None:
+        """Let go of all that is said and remembered in the world, and of what is known of its conversations: the world
+        is brought back to an earlier moment.
+        """
+        await cancel([task for key, task in self._tasks.items() if key.world_id == world_id])
+        self._engine.begin_anew(world_id)
+
     async def forget(self, world_id: str, character_ids: Sequence[str]) -> None:
         """Let a memory outside our database forget these now; where it is away, the outbox sees to it when it is
         back.
@@ -122,6 +129,8 @@ class ConversationRunner:
             row = await self._deps.database.read(lambda s: s.get_one(ConversationRow, key))
             if row.phase not in _DUE:
                 self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
+        except WorldRestored:
+            return  # what is still to be said or remembered, the sweep finds
         except Exception:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
             _log.exception("conversation %s could not be carried on", key.conversation_id)

@@ -19,6 +19,7 @@ from service.runtime.model_calls import Calls, Decisions
 from service.runtime.openings import LOOK_MINUTES, listening, next_look, open_talks
 from service.runtime.realtime import RealtimeStep
 from service.runtime.reflections import Reflections
+from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import clock_and_target
 from service.runtime.world_lease import claim_if_there, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
@@ -183,7 +184,9 @@ class HeldWorld:
                 return
             await self._deps.end_dropped(session)
             until = WorldTime(min(session.world.now + ticks * session.world.settings.tick_minutes, LATEST))
+            day = session.world.day
             await RealtimeStep(self._deps, session, self.calls, until).run()
+            await self._keep_day(session, day)
             await self._release_lease()
 
     async def clock_and_target(self) -> tuple[WorldTime, WorldTime]:
@@ -254,7 +257,8 @@ class HeldWorld:
                 return self._is_told_again
             await self._deps.end_dropped(session)
             await self._drop_realtime_calls()
-            until = await self._database.read(partial(next_look, world=session.world, target=target))
+            day = session.world.day
+            until = await self._database.read(partial(next_look, world=session.world, target=min(target, session.world.day_ends)))
             self.run = ExactRun(self._deps, session, until, decisions=self.decisions, reflections=self._reflections)
             self._run_began = asyncio.get_running_loop().time()
             try:
@@ -263,6 +267,7 @@ class HeldWorld:
                 await self.run.run()
             finally:
                 self.run = None
+            await self._keep_day(session, day)
             return True
 
     async def _open_talks(self, *, at_once: int = 0) -> None:
@@ -303,6 +308,10 @@ class HeldWorld:
             except BaseException:
                 self._session = None  # it may be ahead of the store
                 raise
+
+    async def _keep_day(self, session: WorldSession, day_before: int) -> None:
+        if session.world.day > day_before:
+            await keep_day(self._deps.conversation, self._deps.outbox, self.world_id, session.world.now)
 
     def _read(self, session: Session, world: WorldView) -> WorldSession:
         missing = self._deps.conversation.models_missing

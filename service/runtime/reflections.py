@@ -100,8 +100,9 @@ class Reflections:
         insights, dropped = valid_insights(answer.value.insights, context)
 
         def settle(session: Session) -> None:
-            now = WorldTime(session.get_one(WorldRow, key.world_id, with_for_update=True).now)
-            settle_reflection(session, key, now, insights, dropped)
+            row = session.get_one(WorldRow, key.world_id, with_for_update=True)
+            if row.timeline == world.timeline:  # else it is thought over anew, if it still is to be
+                settle_reflection(session, key, WorldTime(row.now), insights, dropped)
             count(session, key.world_id, world.day, "closing", answer.usage)
 
         await self._deps.database.write(settle)

@@ -190,8 +190,8 @@ class WorldRunner:
                     return answer
             run = world.move()
 
-    async def remove(self, world_id: str, work: Callable[[Session], T]) -> T:
-        """Let `work` take the world's rows out of the store; a run it is on ends.
+    async def rewrite(self, world_id: str, work: Callable[[Session], T]) -> T:
+        """Let `work` take the world's rows out of the store, or write others in their place; a run it is on ends.
 
         Raises:
             WorldMoves: another replica moves it, and does not let go of it soon.
@@ -209,9 +209,9 @@ class WorldRunner:
                 world.forget()
                 await world.drop_calls()
                 try:
-                    removed = await self._database.write(change)
+                    done = await self._database.write(change)
                     self._held.pop(world_id, None)
-                    return removed
+                    return done
                 except WorldMoves:
                     if asyncio.get_running_loop().time() > deadline:
                         raise

@@ -88,9 +88,10 @@ class WorldRow(SQLModel, table=True):
     running clock's; `clock_stopped` is why the service itself has stopped it (None: it has not).
     `flags` is what the game holds to be so (GET /world/flags), by name.
     `revision` grows with every write of the living state, `people_revision` where people were made, changed or removed
-    at run time (0: never): no two casts of any world bear the same. `lease_until` is machine time: until then the
-    process named in `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its
-    clock.
+    at run time (0: never): no two casts of any world bear the same. `timeline` changes where the world is brought back
+    to what it was: what was asked before is of no use any more. `branched_from` is the world that this one was until
+    its minute `branched_at` (None: it began by itself). `lease_until` is machine time: until then the process named in
+    `runner` moves it. `clock_runner` and `clock_lease_until` say the same of the process that runs its clock.
     """
 
     __tablename__ = "worlds"
@@ -110,6 +111,9 @@ class WorldRow(SQLModel, table=True):
     clock_stopped: str | None = None
     revision: int = 0
     people_revision: int = Field(default=0, sa_type=BigInteger)
+    timeline: int = Field(default=0, sa_type=BigInteger)
+    branched_from: str | None = None
+    branched_at: int | None = Field(default=None, sa_type=BigInteger)
     runner: str | None = None
     lease_until: float = 0.0
     clock_runner: str | None = None
@@ -862,6 +866,25 @@ class SpendingRow(SQLModel, table=True):
     day: str = Field(primary_key=True)
     calls: int = 0
     tokens: int = Field(default=0, sa_type=BigInteger)
+
+
+class SnapshotRow(_OfWorld, table=True):
+    """A world as it was kept, to be brought back to (runtime/snapshots.py): `data` are its rows, packed, `size` bytes.
+
+    `at` is the world's time then, `made_at` the machine's, in UTC. `automatic`: it was kept when a day began.
+    `schema_revision` is the version of the tables, `digest` the SHA-256 of `data`.
+    """
+
+    __tablename__ = "snapshots"
+
+    name: str = Field(primary_key=True)
+    at: int = Field(sa_type=BigInteger)
+    made_at: str
+    automatic: bool
+    schema_revision: str
+    digest: str
+    size: int
+    data: bytes
 
 
 class IdempotencyRow(_OfWorld, table=True):

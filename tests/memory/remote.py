@@ -103,7 +103,11 @@ class RemoteMemory(MemoryStore):
 
     async def export(self, group: Group) -> GroupDump:
         self._require()
-        return GroupDump(episodes=tuple(episode for episode, _ in self.held.get(group, {}).values()), facts=())
+        items = [*(episode for episode, _ in self.held.get(group, {}).values()), *await self.items(group, WorldTime(0))]
+        return GroupDump(
+            episodes=tuple(one for one in items if isinstance(one, Episode)),
+            facts=tuple(one for one in items if isinstance(one, Fact)),
+        )
 
     async def check(self) -> None:
         self._require()

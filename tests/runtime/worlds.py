@@ -21,6 +21,7 @@ from service.runtime.client_actions import Destination, walk
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.made_people import put_person
 from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.snapshots import keep
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
@@ -121,6 +122,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+        asyncio.run(keep(room, OutboxRelay(room), world_id, "before"))
 
 
 def _call(key: ConversationKey) -> tables.ActionCallRow:

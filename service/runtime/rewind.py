@@ -1,0 +1,342 @@
+"""Owns what a world held at an earlier moment, from rows that are only ever added to: nothing here reads a store.
+
+Where everybody stood, what was said, learned, felt and promised is as it was then. What is not written down minute by
+minute begins anew there: what characters were doing, needed and had planned. A talk that was going on goes on as one
+that a client has started.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from service.errors import Invalid, NotFound
+from service.locales import Phrase
+from service.store.event_kinds import (
+    Carries,
+    ConversationClosed,
+    ConversationEnded,
+    ConversationStarted,
+    FlagsSet,
+    PersonMade,
+    PersonRemoved,
+    Slept,
+    WeatherSet,
+)
+from service.store.phase import ClockPolicy, CommitmentState, Phase
+from service.store.world_rows import Row, Rows
+from world.time import WorldTime, iso
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """A moment of a world: the beginning of minute `at`, or before turn `turn` of a conversation is spoken."""
+
+    at: WorldTime | None = None
+    conversation_id: str | None = None
+    turn: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cut:
+    """Events from `event` on have not happened, nor what belongs to minute `at` or later; of the conversation that goes
+    on anew, nothing from `turn` on.
+    """
+
+    at: int
+    event: float
+    conversation_id: str | None
+    turn: int
+    open: dict[str, Phase] = field(default_factory=dict)
+    """Conversations that were not closed yet, and how far they were."""
+    gone: set[str] = field(default_factory=set)
+    """Conversations that had not begun."""
+
+    def is_over(self, conversation_id: str | None) -> bool:
+        """What the conversation brought was known."""
+        return conversation_id not in self.open and conversation_id not in self.gone
+
+
+def rewound(rows: Rows, moment: Moment) -> Rows:
+    """The rows as they were at that moment.
+
+    Raises:
+        NotFound: there is no such turn.
+        Invalid: the world has not lived that moment.
+    """
+    cut = _cut(rows, moment)
+    (world,) = rows["worlds"]
+    if not world["started_at"] <= cut.at <= world["now"]:
+        lived = {"since": iso(WorldTime(world["started_at"])), "until": iso(WorldTime(world["now"]))}
+        raise Invalid(field="body.at", reason=Phrase("answers.invalid_fields.not_lived", **lived))
+    undone = [event for event in rows["events"] if event["id"] >= cut.event]
+    kept = {name: _rule(name)(some, cut) for name, some in rows.items()}
+    kept["worlds"] = [_world(world, kept["events"], cut)]
+    kept["people"] = [_person(row, undone) for row in rows["people"]]
+    kept["made_people"] = _made(rows["made_people"], undone)
+    kept["engagements"] = [
+        {"world_id": world["id"], "person_id": one["person_id"], "conversation_id": one["conversation_id"]}
+        for one in kept["participants"]
+        if cut.open.get(one["conversation_id"]) == Phase.RUNNING
+    ]
+    known = {row["id"] for name in ("facts", "graph_facts") for row in kept.get(name, ())}
+    known |= {row["conversation_id"] for row in (*kept["summaries"], *kept["past_summaries"])}
+    kept["vectors"] = [row for row in rows["vectors"] if row["item_id"] in known]
+    for name in ("facts", "graph_facts", "self_facts"):
+        kept[name] = _reopened(kept.get(name, []))
+    return kept
+
+
+def _cut(rows: Rows, moment: Moment) -> _Cut:
+    if moment.conversation_id is None:
+        at = moment.at or WorldTime(0)
+        later = [event["id"] for event in rows["events"] if event["at"] >= at]
+    else:
+        said = {row["turn"]: row["at"] for row in rows["turns"] if row["conversation_id"] == moment.conversation_id}
+        if moment.turn not in said:
+            raise NotFound(kind="turn", id=moment.turn)
+        at = said[moment.turn]
+        over = (ConversationEnded.kind, ConversationClosed.kind)
+        later = [
+            event["id"]
+            for event in rows["events"]
+            if event["at"] > at
+            or (event["kind"] in over and event["data"]["conversation_id"] == moment.conversation_id)
+        ]
+    cut = _Cut(
+        at=at,
+        event=min(later, default=float("inf")),
+        conversation_id=moment.conversation_id,
+        turn=moment.turn,
+    )
+    happened = {
+        kind: _conversations(rows, kind, cut) for kind in (ConversationStarted, ConversationEnded, ConversationClosed)
+    }
+    for row in rows["conversations"]:
+        of = row["id"]
+        if of == moment.conversation_id:
+            cut.open[of] = Phase.RUNNING
+        elif of not in happened[ConversationStarted] and row["started_at"] >= at:
+            cut.gone.add(of)
+        elif of in happened[ConversationClosed] or (row["closed_at"] is not None and row["closed_at"] < at):
+            continue
+        else:
+            cut.open[of] = Phase.CLOSING if of in happened[ConversationEnded] else Phase.RUNNING
+    return cut
+
+
+def _conversations(rows: Rows, payload: type, cut: _Cut) -> set[str]:
+    """Of which such an event had been told."""
+    return {
+        event["data"]["conversation_id"]
+        for event in rows["events"]
+        if event["kind"] == payload.kind and event["id"] < cut.event  # type: ignore[attr-defined] # a payload
+    }
+
+
+Rule = Callable[[list[Row], _Cut], list[Row]]
+
+
+def _rule(name: str) -> Rule:
+    return _RULES.get(name, _keep)
+
+
+def _keep(rows: list[Row], cut: _Cut) -> list[Row]:
+    return rows
+
+
+def _drop(rows: list[Row], cut: _Cut) -> list[Row]:
+    return []
+
+
+def _before(column: str) -> Rule:
+    """What has an earlier minute, and came of no conversation that was not closed."""
+
+    def rule(rows: list[Row], cut: _Cut) -> list[Row]:
+        return [row for row in rows if _was(row, column, cut)]
+
+    return rule
+
+
+def _was(row: Row, column: str, cut: _Cut) -> bool:
+    of = row.get("conversation_id")
+    return cut.is_over(of) and (row[column] < cut.at or (of is not None and row[column] == cut.at))
+
+
+def _of_known(rows: list[Row], cut: _Cut) -> list[Row]:
+    """What goes with a conversation that had begun."""
+    return [row for row in rows if row["conversation_id"] not in cut.gone]
+
+
+def _conversations_then(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [
+        row if row["id"] not in cut.open else row | _REOPENED | {"phase": cut.open[row["id"]].value} | _ended(row, cut)
+        for row in rows
+        if row["id"] not in cut.gone
+    ]
+
+
+_REOPENED: Row = {
+    "closed_at": None,
+    "changes": None,
+    "failure": None,
+    "clock_policy": ClockPolicy.NONE.value,
+    "talk_id": None,
+}
+
+
+def _ended(row: Row, cut: _Cut) -> Row:
+    if cut.open[row["id"]] == Phase.CLOSING:
+        return {}
+    return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0}
+
+
+def _turns(rows: list[Row], cut: _Cut) -> list[Row]:
+    def was(row: Row) -> bool:
+        of = row["conversation_id"]
+        if of == cut.conversation_id:
+            return bool(row["turn"] < cut.turn)
+        return of not in cut.gone and (row["at"] <= cut.at or cut.open.get(of) != Phase.RUNNING)
+
+    return [row for row in rows if was(row)]
+
+
+def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
+    """Those whose words were let go of when their conversation was closed are made anew where it goes on."""
+    return [
+        row
+        for row in _of_known(rows, cut)
+        if row["system"] is not None or cut.open.get(row["conversation_id"]) != Phase.RUNNING
+    ]
+
+
+def _participants(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row | {"left_turn": None} if row["conversation_id"] in cut.open else row for row in _of_known(rows, cut)]
+
+
+def _events(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if row["id"] < cut.event]
+
+
+def _client_events(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in _of_known(rows, cut) if row["conversation_id"] != cut.conversation_id and row["at"] < cut.at]
+
+
+def _movements(rows: list[Row], cut: _Cut) -> list[Row]:
+    """Who was on the way has come as far as it was by then."""
+    kept = []
+    for row in rows:
+        if row["starts_at"] <= cut.at:
+            behind = max(1, sum(t <= cut.at for t in row["times"])) if row["path"] else 0
+            kept.append(row | {"path": row["path"][:behind], "times": row["times"][:behind]})
+    return kept
+
+
+def _commitments(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [
+        row
+        if row["ended_at"] is None or row["ended_at"] < cut.at
+        else row | {"state": CommitmentState.OPEN.value, "ended_at": None}
+        for row in _before("made_at")(rows, cut)
+    ]
+
+
+def _reflections(rows: list[Row], cut: _Cut) -> list[Row]:
+    due: Row = {"phase": "due", "dropped": [], "failure": None}
+    return [row if row["known_at"] < cut.at else row | due for row in rows if row["at"] < cut.at]
+
+
+def _self_facts(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if cut.is_over(row["conversation_id"])]
+
+
+def _reopened(facts: list[Row]) -> list[Row]:
+    """What closed them has not been said yet."""
+    there = {row["id"] for row in facts}
+    return [
+        row if row["replaced_by"] is None or row["replaced_by"] in there else row | _still_true(row) for row in facts
+    ]
+
+
+def _still_true(row: Row) -> Row:
+    return {name: None for name in ("invalid_at", "expired_at", "replaced_by") if name in row}
+
+
+def _action_calls(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [
+        row
+        for row in _of_known(rows, cut)
+        if row["conversation_id"] not in cut.open or (row["at"] <= cut.at and not _is_later(row, cut))
+    ]
+
+
+def _is_later(row: Row, cut: _Cut) -> bool:
+    return row["conversation_id"] == cut.conversation_id and bool(row["turn"] >= cut.turn)
+
+
+_RULES: Mapping[str, Rule] = {
+    "action_calls": _action_calls,
+    "attitude_changes": _before("at"),
+    "client_events": _client_events,
+    "commitments": _commitments,
+    "conversations": _conversations_then,
+    "decisions": _before("at"),
+    "engagements": _drop,
+    "events": _events,
+    "facts": _before("created_at"),
+    "graph_episodes": _before("at"),
+    "graph_facts": _before("created_at"),
+    "insights": _before("at"),
+    "lives": _drop,
+    "memory_audit": _before("at"),
+    "mid_term_memories": _before("created_at"),
+    "moods": _before("at"),
+    "movements": _movements,
+    "notices": _before("at"),
+    "outbox": _drop,
+    "participants": _participants,
+    "pending_events": _drop,
+    "prompts": _prompts,
+    "reflections": _reflections,
+    "self_facts": _self_facts,
+    "summaries": _self_facts,
+    "talks": _drop,
+    "turns": _turns,
+}
+"""How the rows of a table are cut; those of others stay."""
+
+
+def _world(world: Row, events: list[Row], cut: _Cut) -> Row:
+    """What authors and games had said of it by then; it stands."""
+    weather, flags = "", dict[str, object]()
+    for event in events:
+        if event["kind"] == WeatherSet.kind:
+            weather = event["data"]["weather"]
+        if event["kind"] == FlagsSet.kind:
+            flags |= {one["name"]: one.get("value") for one in event["data"]["flags"]}
+    return world | {
+        "now": cut.at,
+        "reached": 0,
+        "target": None,
+        "weather": weather,
+        "flags": {name: value for name, value in flags.items() if value is not None},
+        "clock_mode": "manual",
+        "clock_stopped": None,
+    }
+
+
+def _person(row: Row, undone: list[Row]) -> Row:
+    """It has slept, and been given, only what it had by then."""
+    mine = [event for event in reversed(undone) if event["person_id"] == row["person_id"]]
+    items = list(row["items"])
+    for event in mine:
+        if event["kind"] == Carries.kind:
+            items = [item for item in items if item not in event["data"]["given"]] + list(event["data"]["taken"])
+    return row | {"items": items, "sleeps": row["sleeps"] - sum(event["kind"] == Slept.kind for event in mine)}
+
+
+def _made(rows: list[Row], undone: list[Row]) -> list[Row]:
+    """Those who were made by then; who was removed later is there."""
+    made = {event["person_id"] for event in undone if event["kind"] == PersonMade.kind and event["data"]["is_new"]}
+    removed = {event["person_id"] for event in undone if event["kind"] == PersonRemoved.kind}
+    return [
+        row | {"removed": False} if row["person_id"] in removed else row for row in rows if row["person_id"] not in made
+    ]

@@ -1,0 +1,316 @@
+"""Owns the way back: a world is kept as it stands, brought back to that, or goes on twice from there.
+
+The rows are all there is of a world, and whatever stops on the way goes on from them (docs/decisions/0003): so the rows
+at any moment are one to go back to, in the middle of a sentence too.
+"""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from sqlalchemy import text
+from sqlmodel import Session, col, delete, select
+
+from service.conversation.dependencies import ConversationDependencies
+from service.errors import GraphUnavailable, NotFound, SnapshotUnusable, WorldExists, WorldMoves
+from service.locales import Phrase
+from service.memory.outbox import leave_forgetting, leave_items, read_episode, read_fact
+from service.memory.store import Group
+from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.rewind import Moment, rewound
+from service.store.phase import CallState
+from service.store.tables import (
+    ActionCallRow,
+    ClientEventCountRow,
+    ConversationRow,
+    MemoryOwnerRow,
+    OutboxRow,
+    ReflectionRow,
+    SnapshotRow,
+    WorldRow,
+)
+from service.store.world_rows import Row, Rows, name_of, pack, read_rows, replace_rows, unpack
+from world.time import WorldTime, iso
+
+_log = logging.getLogger(__name__)
+
+GRAPH_FACTS, GRAPH_EPISODES = "graph_facts", "graph_episodes"
+"""In rows: what is remembered outside our database."""
+
+LOOKS = 50
+"""How often a world whose people remember outside our database is looked at until it holds still."""
+LOOK_SECONDS = 0.1
+
+_WORLDS, _OWNERS = name_of(WorldRow), name_of(MemoryOwnerRow)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """A world as it was kept. `made_at` is the machine's time, in UTC; `size` in bytes, packed."""
+
+    name: str
+    at: WorldTime
+    made_at: str
+    automatic: bool
+    size: int
+
+
+async def keep(
+    deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, name: str, *, automatic: bool = False
+) -> Snapshot:
+    """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile.
+
+    Raises:
+        NotFound: it has not begun.
+        GraphUnavailable: what is remembered outside our database cannot be read.
+    """
+    rows = await picture(deps, outbox, world_id)
+    packed = await asyncio.to_thread(pack, rows)
+    world, made = rows[_WORLDS][0], datetime.now(UTC)
+    row = SnapshotRow(
+        world_id=world_id,
+        name=name,
+        at=world["now"],
+        made_at=made.isoformat(timespec="milliseconds"),
+        automatic=automatic,
+        schema_revision=await deps.database.read(_schema),
+        digest=_digest(packed),
+        size=len(packed),
+        data=packed,
+    )
+    await deps.database.write(lambda s: s.merge(row))
+    return _snapshot(row.name, row.at, row.made_at, row.automatic, len(packed))
+
+
+async def keep_day(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, now: WorldTime) -> None:
+    """Keep the world at the beginning of a day, and let go of the oldest days. A memory outside our database that is
+    away does not stop the world: that day is not kept.
+    """
+    most = deps.settings.world.daily_snapshots
+    if not most:
+        return
+    try:
+        await keep(deps, outbox, world_id, f"day-{iso(now)[:10]}", automatic=True)
+    except GraphUnavailable as exc:
+        _log.warning("the day %s of world %s is not kept: %s", iso(now)[:10], world_id, exc)
+        return
+
+    def thin(session: Session) -> None:
+        mine = (col(SnapshotRow.world_id) == world_id, col(SnapshotRow.automatic))
+        newest = select(SnapshotRow.name).where(*mine).order_by(col(SnapshotRow.at).desc()).limit(most)
+        session.execute(delete(SnapshotRow).where(*mine, col(SnapshotRow.name).not_in(session.exec(newest).all())))
+
+    await deps.database.write(thin)
+
+
+def snapshots(session: Session, world_id: str) -> list[Snapshot]:
+    """Those of the world, by world time."""
+    columns = (SnapshotRow.name, SnapshotRow.at, SnapshotRow.made_at, SnapshotRow.automatic, SnapshotRow.size)
+    query = select(*columns).where(SnapshotRow.world_id == world_id)  # type: ignore[call-overload] # five columns
+    return [_snapshot(*found) for found in session.exec(query.order_by(col(SnapshotRow.at), col(SnapshotRow.name)))]
+
+
+def remove(session: Session, world_id: str, name: str) -> None:
+    """Let go of a snapshot; the caller commits. Raises: NotFound."""
+    session.delete(_row(session, world_id, name))
+
+
+async def rows_of(
+    deps: ConversationDependencies, outbox: OutboxRelay, world_id: str, name: str | None, moment: Moment | None
+) -> Rows:
+    """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
+
+    Raises:
+        NotFound: it has not begun; it has no such snapshot, or no such turn.
+        SnapshotUnusable: it is damaged, or another version of the service has made it.
+        Invalid: the world has not lived that moment.
+        GraphUnavailable: what is remembered outside our database cannot be read.
+    """
+    if name is None:
+        rows = await picture(deps, outbox, world_id)
+    else:
+        rows = await deps.database.read(lambda s: read_snapshot(s, world_id, name))
+    return rows if moment is None else await asyncio.to_thread(rewound, rows, moment)
+
+
+async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str) -> Rows:
+    """All there is of a world, of one moment.
+
+    Raises:
+        NotFound: it has not begun.
+        GraphUnavailable: what is remembered outside our database cannot be read.
+    """
+    for _ in range(LOOKS):
+        rows = await deps.database.read(partial(_read, world_id=world_id))
+        if deps.memory.delivery is None:
+            return rows
+        owners = rows[_OWNERS]
+        if not rows[name_of(OutboxRow)]:
+            rows |= await _outside(deps, world_id, [row["person_id"] for row in owners])
+            if owners == await deps.database.read(lambda s: read_rows(s, world_id)[_OWNERS]):
+                return rows
+        await outbox.deliver_due()
+        await deps.memory.check()
+        await asyncio.sleep(LOOK_SECONDS)
+    now = iso(WorldTime(rows[_WORLDS][0]["now"]))
+    raise WorldMoves(now=now, until=now)
+
+
+def read_snapshot(session: Session, world_id: str, name: str) -> Rows:
+    """What was kept.
+
+    Raises:
+        NotFound: there is no such snapshot.
+        SnapshotUnusable: it is damaged, or another version of the service has made it.
+    """
+    row = _row(session, world_id, name)
+    if row.schema_revision != _schema(session):
+        raise SnapshotUnusable(name=name, reason=Phrase("answers.snapshots.other_version", version=row.schema_revision))
+    if row.digest != _digest(row.data):
+        raise SnapshotUnusable(name=name, reason=Phrase("answers.snapshots.damaged"))
+    return unpack(row.data)
+
+
+def restore(session: Session, deps: ConversationDependencies, world_id: str, rows: Rows, made_at: float) -> list[str]:
+    """Make the world what `rows` say, as they were read at `made_at` (machine time); the caller commits, and has
+    stopped what works on it here. Whoever works on it elsewhere, or is late, can write nothing more. Answers whose
+    memories outside our database are to be written anew.
+
+    Raises:
+        NotFound: the world is gone.
+    """
+    now_there = read_rows(session, world_id)
+    if not now_there[_WORLDS]:
+        raise NotFound(kind="world", id=world_id)
+    _begin_anew(rows, now_there, time.time() - made_at)
+    replace_rows(session, world_id, rows)
+    if deps.memory.delivery is None:
+        return []
+    people = sorted({row["person_id"] for row in (*rows[_OWNERS], *now_there[_OWNERS])})
+    for person_id in people:
+        group = Group(world_id=world_id, person_id=person_id)
+        leave_forgetting(session, group)
+        _leave(session, group, rows)
+    return people
+
+
+def branch(
+    session: Session, deps: ConversationDependencies, world_id: str, rows: Rows, made_at: float, to_world: str
+) -> list[str]:
+    """Begin another world as `rows` of this one say; the caller commits. Answers as `restore`.
+
+    Raises:
+        WorldExists: it has begun already.
+    """
+    if session.get(WorldRow, to_world) is not None:
+        raise WorldExists(world_id=to_world)
+    _begin_anew(rows, {}, time.time() - made_at)
+    (world,) = rows[_WORLDS]
+    world |= {"branched_from": world_id, "branched_at": world["now"]}
+    if world["people_revision"]:  # its people may be those of an earlier moment
+        world["people_revision"] = world["timeline"]
+    replace_rows(session, to_world, rows)
+    if deps.memory.delivery is None:
+        return []
+    people = [row["person_id"] for row in rows[_OWNERS]]
+    for person_id in people:
+        _leave(session, Group(world_id=to_world, person_id=person_id), rows)
+    return people
+
+
+def made_at(session: Session, world_id: str, name: str | None) -> float:
+    """When the rows were read, in machine time (None: now). Raises: NotFound: there is no such snapshot."""
+    if name is None:
+        return time.time()
+    return datetime.fromisoformat(_row(session, world_id, name).made_at).timestamp()
+
+
+def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
+    """Nobody works on what is in the rows, `passed` seconds after they were read. No number by which somebody knows
+    what was there `before` comes again.
+    """
+    (world,) = rows[_WORLDS]
+    was = before.get(_WORLDS, [world])[0]
+    fresh = time.time_ns() // 1000
+    world |= {
+        "revision": max(world["revision"], was["revision"]) + 1,
+        "timeline": max(was["timeline"] + 1, fresh),
+        **dict.fromkeys(("runner", "clock_runner")),
+        **dict.fromkeys(("lease_until", "clock_lease_until"), 0.0),
+    }
+    known = {row["id"]: row["attempts"] for row in before.get(name_of(ConversationRow), ())}
+    for row in rows[name_of(ConversationRow)]:
+        row |= {"runner": None, "lease_until": 0.0, "attempts": max(row["attempts"], known.get(row["id"], 0)) + 1}
+        row["silent_at"] += passed if row["silent_at"] else 0.0
+    for row in rows[name_of(ReflectionRow)]:
+        row |= {"runner": None, "lease_until": 0.0}
+    for row in rows[name_of(ActionCallRow)]:
+        row["deadline"] += passed if row["state"] == CallState.REQUESTED else 0.0
+    owned = {row["person_id"]: row for row in before.get(_OWNERS, ())}
+    for row in rows[_OWNERS]:
+        old = owned.get(row["person_id"], row)
+        row |= {
+            "revision": max(row["revision"], old["revision"]) + 1,
+            "epoch": max(row["epoch"] + 1, old["epoch"] + 1, fresh),
+        }
+    told = before.get(name_of(ClientEventCountRow), [])
+    for count in rows[name_of(ClientEventCountRow)]:
+        count["newest"] = max([count["newest"], *(one["newest"] for one in told)])
+    if not rows[name_of(ClientEventCountRow)]:
+        rows[name_of(ClientEventCountRow)] = told
+
+
+def _leave(session: Session, group: Group, rows: Rows) -> None:
+    """What the person remembers outside our database is to be written there."""
+    facts = [read_fact(row) for row in _of(rows, GRAPH_FACTS, group)]
+    episodes = [read_episode(row) for row in _of(rows, GRAPH_EPISODES, group)]
+    if facts or episodes:
+        leave_items(session, group, facts, episodes)
+
+
+def _of(rows: Rows, name: str, group: Group) -> list[Row]:
+    mine = (row for row in rows.get(name, ()) if row["person_id"] == group.person_id)
+    return [{key: value for key, value in row.items() if key != "person_id"} for row in mine]
+
+
+async def _outside(deps: ConversationDependencies, world_id: str, people: Sequence[str]) -> Rows:
+    found: Rows = {GRAPH_FACTS: [], GRAPH_EPISODES: []}
+    for person_id in people:
+        dump = await deps.memory.export(Group(world_id=world_id, person_id=person_id))
+        found[GRAPH_FACTS] += [{"person_id": person_id, **asdict(fact)} for fact in dump.facts]
+        found[GRAPH_EPISODES] += [{"person_id": person_id, **asdict(episode)} for episode in dump.episodes]
+    return found
+
+
+def _read(session: Session, world_id: str) -> Rows:
+    if session.get_bind().dialect.name == "postgresql":  # one picture; a reader of SQLite has it anyway
+        session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+    rows = read_rows(session, world_id)
+    if not rows[_WORLDS]:
+        raise NotFound(kind="world", id=world_id)
+    return rows
+
+
+def _row(session: Session, world_id: str, name: str) -> SnapshotRow:
+    row = session.get(SnapshotRow, (world_id, name))
+    if row is None:
+        raise NotFound(kind="snapshot", id=name)
+    return row
+
+
+def _snapshot(name: str, at: int, made: str, automatic: bool, size: int) -> Snapshot:
+    return Snapshot(name=name, at=WorldTime(at), made_at=made, automatic=automatic, size=size)
+
+
+def _schema(session: Session) -> str:
+    revision: str = session.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+    return revision
+
+
+def _digest(packed: bytes) -> str:
+    return hashlib.sha256(packed).hexdigest()

@@ -1,0 +1,330 @@
+"""Owns the tests of the way back: a world that is kept, brought back, and goes on twice from there."""
+
+import asyncio
+import random
+import re
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlmodel import Session
+
+from service.content.load import Content
+from service.conversation.closing import close
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.errors import SnapshotUnusable, WorldExists, WorldRestored
+from service.export.record import written
+from service.export.write import Span, story
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
+from service.memory.store import Group, Kind
+from service.runtime.outbox_relay import OutboxRelay
+from service.runtime.rewind import Moment, rewound
+from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
+from service.store.phase import Phase
+from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, TurnRow
+from service.store.world_rows import Rows, pack, read_rows, unpack
+from tests.conversation.talks import meet, rows, talk_of_family
+from tests.memory.remote import RemoteMemory
+from tests.runtime.lives import Slow, hamlet, house, rehearsal
+from tests.runtime.worlds import fill, tick
+from world.time import WorldTime
+
+NAMES = {"en": "Village", "ja": "村"}
+
+
+def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
+    """The story of the world as lines; what it is called is left out."""
+    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])  # type: ignore[arg-type] # two languages
+    return b"".join(map(written, lines[1:]))
+
+
+def retold(room: ConversationDependencies, world_id: str = "main") -> str:
+    """The same without what differs where it is lived again: how long models took, and what was asked in vain."""
+    return re.sub(r'"(duration_ms|calls|prompt_tokens|completion_tokens)": \d+', "", exported(room, world_id).decode())
+
+
+def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
+    """All rows of the world, without its id and the numbers by which others notice that something has changed."""
+    found = room.database.read_now(lambda s: read_rows(s, world_id))
+    apart = {
+        "worlds": {"id", "revision", "timeline", "branched_from", "branched_at", "people_revision"},
+        "memory_owners": {"revision", "epoch"},
+        "conversations": {"attempts"},
+    }
+    return {
+        name: [{key: row[key] for key in row.keys() - {"world_id"} - apart.get(name, set())} for row in some]
+        for name, some in found.items()
+    }
+
+
+def save(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
+    asyncio.run(keep(room, OutboxRelay(room), world_id, name))
+
+
+def load(room: ConversationDependencies, name: str, world_id: str = "main") -> list[str]:
+    kept = room.database.read_now(lambda s: read_snapshot(s, world_id, name))
+    return room.database.write_now(lambda s: restore(s, room, world_id, kept, made_at(s, world_id, name)))
+
+
+def part(room: ConversationDependencies, to_world: str, moment: Moment | None = None) -> None:
+    found = asyncio.run(picture(room, OutboxRelay(room), "main"))
+    at = found if moment is None else rewound(found, moment)
+    room.database.write_now(lambda s: branch(s, room, "main", at, made_at(s, "main", None), to_world))
+
+
+def talked(room: ConversationDependencies, script: ScriptedModel, world_id: str = "main") -> ConversationKey:
+    """Ren has talked with Taro, and both remember it."""
+    script.enqueue(*talk_of_family())
+    key = ConversationKey(world_id, meet(room, character_id="ren", world_id=world_id))
+    asyncio.run(Engine(room).converse(key))
+    asyncio.run(close(room, key))
+    return key
+
+
+def test_what_was_kept_is_there_again_and_another_world_is_not_touched(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    before, told, other = held(room), exported(room), held(room, "other")
+    save(room, "quiet")
+    talked(room, script)
+    assert exported(room) != told
+    load(room, "quiet")
+    assert (held(room), exported(room), held(room, "other")) == (before, told, other)
+
+
+def test_rows_come_out_as_they_went_in(room: ConversationDependencies, script: ScriptedModel) -> None:
+    fill(room, script)
+    found = room.database.read_now(lambda s: read_rows(s, "main"))
+    found["vectors"] = [{"world_id": "main", "vector": bytes(range(256))}]
+    assert unpack(pack(found)) == found
+
+
+def test_no_search_finds_what_came_later(room: ConversationDependencies, script: ScriptedModel) -> None:
+    fill(room, script)
+    save(room, "before Ren")
+    key = talked(room, script)
+    ren, at = (
+        Group(world_id="main", person_id="ren"),
+        WorldTime(room.database.read_now(lambda s: s.get_one(ConversationRow, key)).closed_at or 0),
+    )
+
+    def found() -> set[str]:
+        asked = room.memory.recall(ren, "Taro has two children called Mio and Riku", at=at, kinds=set(Kind), limit=50)
+        return {one.item.conversation_id for one in asyncio.run(asked) if hasattr(one.item, "conversation_id")}
+
+    assert key.conversation_id in found()
+    load(room, "before Ren")
+    assert key.conversation_id not in found()
+
+
+def test_saved_in_the_middle_of_a_talk_or_a_closing_it_goes_on_from_there(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    spoken = talk_of_family()
+    key = ConversationKey("main", meet(room))
+    script.enqueue(*spoken[:2])
+    engine = Engine(room)
+    for turn in (0, 1):
+        asyncio.run(engine.turn(key, turn, None))
+    save(room, "two turns")
+    script.enqueue(*spoken[2:])
+    asyncio.run(engine.converse(key))
+    save(room, "closing")
+    asyncio.run(engine.close(key))
+    whole = retold(room)
+    for name, left in (("closing", spoken[4:]), ("two turns", spoken[2:])):
+        load(room, name)
+        assert room.database.read_now(lambda s: s.get_one(ConversationRow, key)).phase != Phase.CLOSED
+        script.enqueue(*left)
+        anew = Engine(room)
+        asyncio.run(anew.converse(key))
+        asyncio.run(anew.close(key))
+        assert retold(room) == whole
+
+
+def test_what_was_asked_on_the_abandoned_timeline_can_write_nothing(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    """As another replica does, whose model answers late."""
+    key = ConversationKey("main", meet(room))
+    script.enqueue(*talk_of_family()[:1])
+    asyncio.run(Engine(room).turn(key, 0, None))
+    save(room, "one turn")
+    script.enqueue(*talk_of_family()[1:2])
+
+    class Late:
+        name = "late"
+
+        async def complete(self, prompt: Any, on_text: Any = None) -> Any:
+            answer = await script.complete(prompt, on_text)
+            await room.database.write(
+                lambda s: restore(s, room, "main", read_snapshot(s, "main", "one turn"), made_at(s, "main", "one turn"))
+            )
+            return answer
+
+        async def aclose(self) -> None: ...
+
+    late = replace(room, models=Models(dict.fromkeys(ROLES, Late())))
+    with pytest.raises(WorldRestored):
+        asyncio.run(Engine(late).turn(key, 1, None))
+    assert [row["turn"] for row in rows(room, TurnRow)] == [0]
+
+
+def test_a_branch_holds_all_of_it_and_each_goes_on_by_itself(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    part(room, "what-if")
+    assert held(room, "what-if") == held(room)
+    before = held(room)
+    talked(room, script, "what-if")
+    assert held(room) == before
+    with pytest.raises(WorldExists):
+        part(room, "what-if")
+
+
+def test_before_a_turn_nothing_is_known_of_what_was_said_later(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    key = talked(room, script)
+    script.enqueue(*talk_of_family())
+    later = ConversationKey("main", meet(room, character_id="mio"))
+    asyncio.run(Engine(room).converse(later))
+    asyncio.run(close(room, later))
+    whole = held(room)
+    part(room, "what-if", Moment(conversation_id=key.conversation_id, turn=1))
+    then = held(room, "what-if")
+    assert [row["turn"] for row in then["turns"]] == [0]
+    assert [(row["id"], row["phase"]) for row in then["conversations"]] == [(key.conversation_id, "running")]
+    assert {row["person_id"] for row in then["engagements"]} == {"ren", "npc_taro"}
+    for name in ("facts", "summaries", "attitude_changes", "moods", "mid_term_memories", "self_facts"):
+        assert whole[name], name
+        assert not then[name], name
+    assert held(room) == whole
+    branched = ConversationKey("what-if", key.conversation_id)
+    script.enqueue(*talk_of_family()[1:])
+    asyncio.run(Engine(room).converse(branched))
+    asyncio.run(close(room, branched))
+    assert {row["statement"] for row in held(room, "what-if")["facts"]} == {row["statement"] for row in whole["facts"]}
+
+
+def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependencies, script: ScriptedModel) -> None:
+    fill(room, script)
+    found = room.database.read_now(lambda s: read_rows(s, "main"))
+    fact = next(row for row in found["facts"] if row["person_id"] == "aoi")
+    over = {"invalid_at": fact["created_at"] + 5, "expired_at": fact["created_at"] + 5, "replaced_by": "later"}
+    newer = {**fact, "id": "later", "created_at": fact["created_at"] + 5, "conversation_id": "unknown"}
+    found["facts"] = [{**fact, **over}, newer]
+    found["worlds"][0]["now"] += 10
+    then = rewound(found, Moment(at=WorldTime(fact["created_at"] + 1)))
+    assert then["facts"] == [fact]
+
+
+def test_damaged_bytes_and_another_version_leave_the_world_as_it_is(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    fill(room, script)
+    before = held(room)
+
+    def spoil(**columns: Any) -> None:
+        def work(session: Any) -> None:
+            row = session.get_one(SnapshotRow, ("main", "before"))
+            for name, value in columns.items():
+                setattr(row, name, value)
+
+        room.database.write_now(work)
+
+    data = room.database.read_now(lambda s: s.get_one(SnapshotRow, ("main", "before"))).data
+    spoil(data=data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(SnapshotUnusable, match="damaged"):
+        load(room, "before")
+    spoil(data=data, schema_revision="0001_older")
+    with pytest.raises(SnapshotUnusable, match="another version"):
+        load(room, "before")
+    assert held(room) == before
+
+
+def test_days_are_kept_as_many_as_the_settings_say(room: ConversationDependencies, script: ScriptedModel) -> None:
+    fill(room, script)
+    tick(room, 4 * 1440)
+    kept = [one for one in room.database.read_now(lambda s: snapshots(s, "main")) if one.automatic]
+    assert len(kept) == room.settings.world.daily_snapshots == 3
+    assert all(one.at % 1440 == 0 for one in kept), "each as its day began"
+
+
+def test_a_memory_outside_our_database_is_brought_back_too(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    far = RemoteMemory()
+    away = replace(room, memory=far)
+    relay = OutboxRelay(away)
+    fill(away, script)
+    asyncio.run(relay.deliver_due())
+    save(away, "quiet")
+    kept = {group: asyncio.run(far.export(group)) for group in far.held}
+    key = talked(away, script)
+    asyncio.run(relay.deliver_due())
+    assert any(key.conversation_id in found for found in far.held.values())
+    load(away, "quiet")
+    asyncio.run(relay.deliver_due())
+    assert {group: asyncio.run(far.export(group)) for group in kept} == kept
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whichever_way_a_moment_is_come_to_it_is_the_same(seed: int, village: Content, tmp_path: Path) -> None:
+    """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time
+    however it came through it.
+    """
+
+    async def walk() -> int:
+        rng, content = random.Random(seed), hamlet(village)
+        model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
+        known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
+        async with AsyncExitStack() as stack:
+            home = await stack.enter_async_context(house(content, tmp_path, model, daily_snapshots=0))
+            await home.live(60)
+            for step in range(17):
+                world_id = rng.choice(worlds)
+                match rng.choice(["tick", "tick", "save", "restore", "restore", "branch", "kill"]):
+                    case "tick":
+                        await home.live(60, world_id)
+                    case "save":
+                        await keep(home.room, home.world_runner.deps.outbox, world_id, f"s{step}")
+                        saves.append((world_id, f"s{step}"))
+                    case "restore" if saves:
+                        world_id, name = rng.choice(saves)
+                        await home.world_runner.rewrite(world_id, partial(brought_back, home.room, world_id, name))
+                    case "branch" if len(worlds) < 4:
+                        found = await picture(home.room, home.world_runner.deps.outbox, world_id)
+                        worlds.append(f"w{step}")
+                        await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
+                        assert exported(home.room, worlds[-1]) == exported(home.room, world_id)
+                    case "kill":
+                        living = asyncio.create_task(home.live(60, world_id))
+                        await asyncio.sleep(rng.random() * 0.3)
+                        living.cancel()
+                        await stack.aclose()
+                        home = await stack.enter_async_context(house(content, tmp_path, model, daily_snapshots=0))
+                        _, until = await home.world_runner.world(world_id).clock_and_target()
+                        await home.world_runner.wait(world_id, until)
+                now, _ = await home.world_runner.world(world_id).clock_and_target()
+                told = retold(home.room, world_id)
+                again += (world_id, now) in known
+                assert known.setdefault((world_id, now), told) == told, (step, world_id)
+        return again
+
+    assert asyncio.run(walk()) > 3
+
+
+def brought_back(room: ConversationDependencies, world_id: str, name: str, session: Session) -> None:
+    restore(session, room, world_id, read_snapshot(session, world_id, name), made_at(session, world_id, name))
+
+
+def branched(room: ConversationDependencies, world_id: str, found: Rows, to_world: str, session: Session) -> None:
+    branch(session, room, world_id, found, made_at(session, world_id, None), to_world)

@@ -258,7 +258,9 @@ class HeldWorld:
             await self._deps.end_dropped(session)
             await self._drop_realtime_calls()
             day = session.world.day
-            until = await self._database.read(partial(next_look, world=session.world, target=min(target, session.world.day_ends)))
+            until = await self._database.read(
+                partial(next_look, world=session.world, target=min(target, session.world.day_ends))
+            )
             self.run = ExactRun(self._deps, session, until, decisions=self.decisions, reflections=self._reflections)
             self._run_began = asyncio.get_running_loop().time()
             try:

@@ -7,6 +7,7 @@ that a client has started.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
@@ -21,7 +22,7 @@ from service.store.event_kinds import (
     Slept,
     WeatherSet,
 )
-from service.store.phase import ClockPolicy, CommitmentState, Phase
+from service.store.phase import ClockPolicy, CommitmentState, Phase, Speaker
 from service.store.world_rows import Row, Rows
 from world.time import WorldTime, iso
 
@@ -77,6 +78,7 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
         for one in kept["participants"]
         if cut.open.get(one["conversation_id"]) == Phase.RUNNING
     ]
+    kept["conversations"] = [_awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     known = {row["id"] for name in ("facts", "graph_facts") for row in kept.get(name, ())}
     known |= {row["conversation_id"] for row in (*kept["summaries"], *kept["past_summaries"])}
     kept["vectors"] = [row for row in rows["vectors"] if row["item_id"] in known]
@@ -187,6 +189,15 @@ def _ended(row: Row, cut: _Cut) -> Row:
     if cut.open[row["id"]] == Phase.CLOSING:
         return {}
     return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0}
+
+
+def _awaiting(row: Row, kept: Rows) -> Row:
+    """Where a human is to speak next, its words are awaited."""
+    said = sum(turn["conversation_id"] == row["id"] for turn in kept["turns"])
+    seats = sorted((one for one in kept["participants"] if one["conversation_id"] == row["id"]), key=itemgetter("seat"))
+    speaks = seats[said % len(seats)]
+    waits = row["phase"] == Phase.RUNNING and speaks["speaker"] == Speaker.HUMAN
+    return row | {"awaits": speaks["person_id"] if waits else None}
 
 
 def _turns(rows: list[Row], cut: _Cut) -> list[Row]:

@@ -1,13 +1,13 @@
 """Worlds as they were kept, and where a world branched off.
 
-Revision: 0012_snapshots, after 0011_action_calls.
+Revision: 0014_snapshots, after 0013_openings.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0012_snapshots"
-down_revision = "0011_action_calls"
+revision = "0014_snapshots"
+down_revision = "0013_openings"
 branch_labels = None
 depends_on = None
 

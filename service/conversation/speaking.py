@@ -84,8 +84,10 @@ async def finish(
             await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
-        given = {"spoken_sentences": told, "timeline": said.world.timeline}
-        await deps.database.write(lambda s: end(s, deps.worlds, *row.key, reason, failure, **given))
+        on = said.world.timeline
+        await deps.database.write(
+            lambda s: end(s, deps.worlds, *row.key, reason, failure, spoken_sentences=told, timeline=on)
+        )
     except (WrongPhase, NotFound):
         return
     deps.stream.tell(row.key, Ended(reason=reason))

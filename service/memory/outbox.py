@@ -83,6 +83,20 @@ async def hand_over(delivery: Delivery, row: OutboxRow) -> None:
         await delivery.deliver(*outbox_entry(row))
 
 
+async def take_back(delivery: Delivery, row: OutboxRow) -> None:
+    """Remove what the row gave the store.
+
+    Raises:
+        GraphUnavailable: some may be left.
+    """
+    group, payload = Group(world_id=row.world_id, person_id=row.person_id), row.payload
+    episodes = [payload["episode"]] if is_of_conversation(row) else payload.get("write_episodes", ())
+    for fact in payload.get("facts", payload.get("write_facts", ())):
+        await delivery.erase_one(group, Kind.FACT, fact["id"])
+    for episode in episodes:
+        await delivery.erase_one(group, Kind.SUMMARY, episode["conversation_id"])
+
+
 def is_of_conversation(row: OutboxRow) -> bool:
     """Whether the row holds what was taken from a conversation that was held here."""
     return "episode" in row.payload

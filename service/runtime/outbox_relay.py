@@ -10,7 +10,7 @@ from sqlmodel import Session, col, func, select
 
 from service.conversation.dependencies import ConversationDependencies
 from service.errors import GraphUnavailable
-from service.memory.outbox import hand_over, is_forget, is_of_conversation, waiting_groups
+from service.memory.outbox import hand_over, is_forget, is_of_conversation, take_back, waiting_groups
 from service.memory.store import Delivery, Group
 from service.store.tables import ConversationKey, ConversationRow, OutboxRow, SummaryRow
 
@@ -53,7 +53,6 @@ class OutboxRelay:
                     return
 
     async def _hand_over(self, delivery: Delivery, row: OutboxRow) -> bool:
-        group = Group(world_id=row.world_id, person_id=row.person_id)
         try:
             await hand_over(delivery, row)
         except Exception as exc:  # noqa: BLE001 - one that cannot be written must not keep others from being written
@@ -63,8 +62,7 @@ class OutboxRelay:
             await self._deps.database.write(lambda s: _postpone(s, row, reason))
             return False
         if not await self._deps.database.write(lambda s: _done(s, row)):
-            # It was forgotten while it was on the way: the group holds what came before, and is to hold nothing.
-            await delivery.erase(group)
+            await take_back(delivery, row)  # it was forgotten while it was on the way
         return True
 
 

@@ -88,6 +88,8 @@ class RemoteMemory(MemoryStore):
     async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
         self._require()
         self.written.get(group, {}).pop((kind, key), None)
+        if kind is Kind.SUMMARY:  # with what was taken from it
+            self.held.get(group, {}).pop(key, None)
 
     async def forgotten(self, group: Group, at: WorldTime) -> dict[tuple[Kind, str], WorldTime]:
         return {}

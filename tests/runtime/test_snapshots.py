@@ -39,7 +39,7 @@ NAMES = {"en": "Village", "ja": "村"}
 
 def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
     """The story of the world as lines; what it is called is left out."""
-    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])  # type: ignore[arg-type] # two languages
+    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])
     return b"".join(map(written, lines[1:]))
 
 

@@ -1,7 +1,7 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -56,7 +56,7 @@ from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget
-from service.store.lock import DataLock
+from service.store.lock import store_lock
 from service.store.session import Database, unopenable
 from service.web import pages
 from world.errors import BadWorldTime
@@ -239,18 +239,9 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     Raises:
         Misconfigured: it cannot be opened, is damaged, or another process has it.
     """
-    url = settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
-    lock = DataLock(settings.data_dir) if url.startswith("sqlite") else None
-    try:
-        database = Database(url)
-        try:
-            _migrate(database)
-            yield database
-        finally:
-            database.close()
-    finally:
-        if lock is not None:
-            lock.release()
+    with store_lock(settings), closing(Database(settings.store_url)) as database:
+        _migrate(database)
+        yield database
 
 
 def _migrate(database: Database) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import networkx as nx
 
 from service.api.server import Server
 from service.app import create_app
@@ -99,22 +100,15 @@ class _Play:
         self._ask(character, npc)
 
     def _nearest(self, character: dict[str, Any]) -> str:
-        """The NPC with the shortest walk, as the map tells: a breadth-first look over the open edges."""
+        """The NPC with the fewest edges between."""
         places = self._get("/world/map")
-        posts = {node_id: npc_id for npc_id, node_id in places["posts"].items()}
-        reached, frontier = {character["position"]["node_id"]}, [character["position"]["node_id"]]
-        while frontier:
-            node = frontier.pop(0)
-            for edge in places["edges"]:
-                if node not in (edge["a"], edge["b"]):
-                    continue
-                other = edge["b"] if edge["a"] == node else edge["a"]
-                if other in posts:
-                    return str(posts[other])
-                if other not in reached:
-                    reached.add(other)
-                    frontier.append(other)
-        raise SystemExit(sentence(self._language, "demo.no_npc"))
+        posts = {node_id: str(npc_id) for npc_id, node_id in places["posts"].items()}
+        here = character["position"]["node_id"]
+        graph = nx.Graph([(here, here), *((edge["a"], edge["b"]) for edge in places["edges"])])
+        npc_id = next((posts[node] for _, node in nx.bfs_edges(graph, here) if node in posts), None)
+        if npc_id is None:
+            raise SystemExit(sentence(self._language, "demo.no_npc"))
+        return npc_id
 
     def _walk(self, character: dict[str, Any], npc: dict[str, Any]) -> None:
         way = self._post(f"/characters/{character['id']}/actions", {"type": "move", "npc_id": npc["id"]})

@@ -239,6 +239,14 @@ class Settings(BaseSettings):
     memory: MemorySettings = MemorySettings()
     world: WorldSettings = WorldSettings()
 
+    @property
+    def store_url(self) -> str:
+        return self.database_url or f"sqlite:///{self.data_dir / 'kataribe.db'}"
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.store_url.startswith("sqlite")
+
     @classmethod
     def settings_customise_sources(
         cls,

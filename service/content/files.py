@@ -1,10 +1,7 @@
 """Where content lies, which files it has, and how their bytes become plain values."""
 
-import errno
 import json
 import os
-import stat
-import sys
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -28,14 +25,6 @@ MOST_BYTES = 5_000_000
 """The most that is read of one file: far more than any game needs, and less than a machine's memory."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-
-if sys.platform == "win32":
-    _FLAGS = os.O_RDONLY | os.O_BINARY
-else:  # a pipe that nobody writes to is opened at once, and a terminal does not become ours
-    _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-
-_NO_FILE = {errno.ENXIO, errno.EOPNOTSUPP}
-"""How the system refuses to open a socket, or a device that is not there."""
 
 
 class Unreadable(Exception):
@@ -111,38 +100,17 @@ def read_text(path: Path) -> str:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        raw = _regular_bytes(path)
+        if path.exists() and not path.is_file():  # a pipe would be waited for, and a device never ends
+            raise Unreadable("content.no_file")
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError as exc:
         raise Unreadable("content.missing_file") from exc
     except OSError as exc:
         raise Unreadable("content.not_read", reason=str(exc.strerror)) from exc
-    if raw is None:
-        raise Unreadable("content.no_file")
     if len(raw) > MOST_BYTES:
         raise Unreadable("content.too_large", megabytes=MOST_BYTES // 1_000_000)
     return raw
-
-
-def _regular_bytes(path: Path) -> bytes | None:
-    """What is in the file, at most a byte more than `MOST_BYTES`; None: it is a folder, a pipe, a socket or a device.
-
-    It is looked at when it is open, so that nobody can put something else in its place in between.
-    """
-    try:
-        descriptor = os.open(path, _FLAGS)
-    except OSError as exc:
-        if exc.errno in _NO_FILE:
-            return None
-        raise
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        raw = bytearray()
-        while len(raw) <= MOST_BYTES and (more := os.read(descriptor, MOST_BYTES + 1 - len(raw))):
-            raw += more
-        return bytes(raw)
-    finally:
-        os.close(descriptor)
 
 
 def read_json(text: str) -> object:

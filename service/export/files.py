@@ -4,7 +4,7 @@ error.
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +19,7 @@ from service.export.record import written
 from service.export.write import Span, story
 from service.locales import Language
 from service.settings import Settings
-from service.store.lock import DataLock
+from service.store.lock import store_lock
 from service.store.session import Database, unopenable
 from world.errors import BadWorldTime
 from world.ids import is_slug
@@ -105,41 +105,31 @@ def import_from(settings: Settings, world_id: str, file: Path) -> Imported:
         with file.open("rb") as lines:
             return read_story(session, world_id, file, lines)
 
-    lock = DataLock(settings.data_dir) if _is_sqlite(settings) else None
     try:
-        with _opened(settings) as database:
+        with store_lock(settings), _opened(settings) as database:
             database.migrate()
             return database.write_now(work)
     except OSError as exc:
         raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
-    finally:
-        if lock is not None:
-            lock.release()
 
 
 def _bring_up_to_date(settings: Settings) -> None:
     """A store of an older version gets this one's tables, unless a service runs on it, which has done so already."""
     try:
-        lock = DataLock(settings.data_dir) if _is_sqlite(settings) else None
+        lock = store_lock(settings)
     except Misconfigured:
         return
-    try:
-        with _opened(settings) as database:
-            database.migrate()
-    finally:
-        if lock is not None:
-            lock.release()
+    with lock, _opened(settings) as database:
+        database.migrate()
 
 
 @contextmanager
 def _opened(settings: Settings) -> Iterator[Database]:
-    database = Database(_url(settings))
     try:
-        yield database
+        with closing(Database(settings.store_url)) as database:
+            yield database
     except OperationalError as exc:
         raise unopenable(exc) from exc
-    finally:
-        database.close()
 
 
 def _place(settings: Settings) -> str:
@@ -147,21 +137,13 @@ def _place(settings: Settings) -> str:
     return "KATARIBE_DATABASE_URL" if settings.database_url else str(settings.data_dir)
 
 
-def _url(settings: Settings) -> str:
-    return settings.database_url or f"sqlite:///{settings.data_dir / 'kataribe.db'}"
-
-
 def _is_missing(settings: Settings) -> bool:
     """Whether there is no such file of SQLite's: opening it would make it."""
     try:
-        file = make_url(_url(settings)).database
+        file = make_url(settings.store_url).database
     except ArgumentError:
         return False  # whoever opens it says so
-    return _is_sqlite(settings) and file is not None and not Path(file).exists()
-
-
-def _is_sqlite(settings: Settings) -> bool:
-    return _url(settings).startswith("sqlite")
+    return settings.is_sqlite and file is not None and not Path(file).exists()
 
 
 def named_time(option: str, value: str) -> WorldTime:

@@ -2,11 +2,13 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import IO
 
 from service.errors import Misconfigured
 from service.locales import Phrase
+from service.settings import Settings
 
 if sys.platform == "win32":
     import msvcrt
@@ -44,6 +46,15 @@ class DataLock:
         self._file.write(f"{os.getpid()}\n")
         self._file.flush()
 
-    def release(self) -> None:
+    def close(self) -> None:
         """Let another process have it."""
         self._file.close()
+
+
+def store_lock(settings: Settings) -> AbstractContextManager[object]:
+    """Keeps other processes off the store of these settings; a server's database needs no lock.
+
+    Raises:
+        Misconfigured: as `DataLock`.
+    """
+    return closing(DataLock(settings.data_dir)) if settings.is_sqlite else nullcontext()

@@ -231,7 +231,7 @@ def test_a_world_that_is_served_can_be_exported_but_not_imported_into(settings: 
         with pytest.raises(Misconfigured, match="served by another process"):
             import_from(settings, "other", tmp_path / "story.jsonl")
     finally:
-        lock.release()
+        lock.close()
 
 
 def test_a_world_that_has_lived_is_not_written_over(settings: Settings, tmp_path: Path) -> None:

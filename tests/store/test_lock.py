@@ -35,18 +35,18 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> 
         first.wait(10)
     lock = DataLock(tmp_path)
     assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
-    lock.release()
+    lock.close()
 
 
 def test_a_lock_let_go_can_be_taken_again(tmp_path: Path) -> None:
-    DataLock(tmp_path / "new").release()
-    DataLock(tmp_path / "new").release()
+    DataLock(tmp_path / "new").close()
+    DataLock(tmp_path / "new").close()
 
 
 def test_two_directories_are_two_locks(tmp_path: Path) -> None:
     one, two = DataLock(tmp_path / "one"), DataLock(tmp_path / "two")
-    one.release()
-    two.release()
+    one.close()
+    two.close()
 
 
 def test_a_directory_that_cannot_be_made_names_the_setting(tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def _counts(text: str) -> list[tuple[str, str]]:
     """(number, what is counted or "") in the order of the text."""
     plain = _spelled(folded(text))
     japanese = _NO_COUNT.sub(" ", plain)
-    found = [(_value(m["number"]), _counted_thing(japanese, m)) for m in _COUNTED_JA.finditer(japanese)]
+    found = [(str(value_of(m["number"])), _counted_thing(japanese, m)) for m in _COUNTED_JA.finditer(japanese)]
     return found + _english_counts(_COUNTED_JA.sub(" ", _NO_ONE.sub(" ", plain)))
 
 
@@ -246,9 +246,10 @@ def _is_number(token: str) -> bool:
     return token.isdigit() or token in _ONES or token in _TENS or token in _TIMES or token in _SETS
 
 
-def _value(number: str) -> str:
+def value_of(number: str) -> int:
+    """Of digits or kanji."""
     if number.isdigit():
-        return str(int(number))
+        return int(number)
     total = section = digit = 0
     for c in number:
         if c in _KANJI_DIGITS:
@@ -257,4 +258,4 @@ def _value(number: str) -> str:
             total, section, digit = total + (section + digit or 1) * 10_000, 0, 0
         else:
             section, digit = section + (digit or 1) * _KANJI_UNITS[c], 0
-    return str(total + section + digit)
+    return total + section + digit

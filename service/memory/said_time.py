@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from service.memory.claim import folded
+from service.memory.claim import folded, value_of
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day, to_datetime
 
 NOON = 12 * 60
@@ -89,7 +89,6 @@ _NUMBERS = {
     for value, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
 } | {"a": 1, "an": 1, "a couple of": 2, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "forty-five": 45}
 _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
-_KANJI = {c: i for i, c in enumerate("〇一二三四五六七八九")}
 _J = r"(?P<n>\d{1,3}|[〇一二三四五六七八九十]{1,3})"
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WEEKDAYS_JA = "月火水木金土日"
@@ -97,14 +96,7 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def _number(word: str) -> int:
-    if word.isdigit():
-        return int(word)
-    if word in _NUMBERS:
-        return _NUMBERS[word]
-    tens, ten, ones = word.rpartition("十")
-    if not ten:
-        return int("".join(str(_KANJI[c]) for c in word))
-    return 10 * (_KANJI[tens] if tens else 1) + (_KANJI[ones] if ones else 0)
+    return _NUMBERS[word] if word in _NUMBERS else value_of(word)
 
 
 # Moments counted from now.

@@ -13,9 +13,11 @@ SECONDS_PER_MINUTE = 60
 
 def let_speak(row: ConversationRow, step: int | EndReason, world: WorldView) -> None:
     """Where the next to speak is a human, the conversation waits from now on: nobody works on it meanwhile."""
-    row.attempts = 0
-    waits = not isinstance(step, EndReason) and row.participants[step].speaker == Speaker.HUMAN
-    row.awaits = row.participants[step].person_id if waits and not isinstance(step, EndReason) else None
+    awaited = None if isinstance(step, EndReason) else row.participants[step]
+    waits = awaited is not None and awaited.speaker == Speaker.HUMAN
+    now = (0, awaited.person_id if awaited is not None and waits else None)
+    if (row.attempts, row.awaits) != now:
+        row.attempts, row.awaits = now
     if waits:
         row.silent_at, row.silent_at_minute = _silent_from(row, world)
         row.runner = None

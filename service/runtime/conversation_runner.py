@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import tuple_, update
+from sqlalchemy import tuple_
 from sqlmodel import Session, col, select
 
 from service.conversation.action_results import expire, late
@@ -174,10 +174,8 @@ class ConversationRunner:
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:
     own = (col(ConversationRow.world_id) == key.world_id, col(ConversationRow.id) == key.conversation_id)
-    if _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE) != 1:
-        return False
-    session.execute(update(ConversationRow).where(*own).values(attempts=col(ConversationRow.attempts) + 1))
-    return True
+    tried = col(ConversationRow.attempts) + 1
+    return _CARRIES.take(session, runner, LEASE_SECONDS, *own, *_IS_DUE, attempts=tried) == 1
 
 
 def _extend(session: Session, runner: str, mine: list[ConversationKey]) -> None:

@@ -15,14 +15,14 @@ def insert_rows(session: Session, rows: Iterable[SQLModel]) -> None:
     for row in rows:
         of_table[str(row.__tablename__)].append(row)
     for name, together in of_table.items():
-        session.execute(_inserting(name), [row.model_dump() for row in together])
+        session.connection().execute(_inserting(name, len(together) > 1), [row.model_dump() for row in together])
 
 
 @cache
-def _inserting(name: str) -> Executable:
+def _inserting(name: str, several: bool) -> Executable:
     """The statement for a table. RETURNING is what makes SQLAlchemy send several rows in one."""
     table = SQLModel.metadata.tables[name]
-    return insert(table).returning(*table.primary_key)
+    return insert(table).returning(*table.primary_key) if several else insert(table)
 
 
 @cache

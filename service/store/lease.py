@@ -20,9 +20,13 @@ class Lease:
         """The condition that nobody else holds a row."""
         return or_(self.holder.is_(None), self.holder == holder_id, self.until < time.time())
 
-    def take(self, session: Session, holder_id: str, seconds: float, *which: ColumnElement[bool]) -> int:
-        """Take those of the rows that nobody else holds, for so many seconds; answers how many they are."""
-        rows = self._update(*which, self.is_open_to(holder_id))
+    def take(
+        self, session: Session, holder_id: str, seconds: float, *which: ColumnElement[bool], **also: ColumnElement[Any]
+    ) -> int:
+        """Take those of the rows that nobody else holds, for so many seconds, and set what `also` says; answers how
+        many they are.
+        """
+        rows = self._update(*which, self.is_open_to(holder_id)).values(**also)
         held = session.execute(rows.values({self.holder: holder_id, self.until: time.time() + seconds}))
         return cast("CursorResult[Any]", held).rowcount
 

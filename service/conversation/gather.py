@@ -96,7 +96,7 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
 
     known, rows, heard = await asyncio.gather(
         asyncio.gather(*(about_partner(seat) for seat in seats)),
-        deps.database.read(lambda s: _rows(s, deps, world, row)),
+        deps.database.read(lambda s: _rows(s, deps, world, row, begins=not said.turns)),
         remembered(deps.memory, world, row.opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
     discreet = _discretion(world, row, rows)
@@ -136,7 +136,10 @@ def _require_there(world: WorldView, row: ConversationRow) -> None:
         raise NotFound(kind="node", id=row.node_id)
 
 
-def _rows(session: Session, deps: ConversationDependencies, world: WorldView, row: ConversationRow) -> _Rows:
+def _rows(
+    session: Session, deps: ConversationDependencies, world: WorldView, row: ConversationRow, *, begins: bool
+) -> _Rows:
+    """`begins`: nothing was said, so no record was kept."""
     one, other = row.person_ids
     lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
     rehearses = deps.settings.llm.provider == "rehearsal"
@@ -147,7 +150,7 @@ def _rows(session: Session, deps: ConversationDependencies, world: WorldView, ro
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
         earlier=said_between(session, world, one, other) if rehearses else [],
-        records={own.person_id: begun for own in session.exec(kept) if (begun := Record.of(own))},
+        records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
     )
 
 

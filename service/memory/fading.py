@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
+import sqlalchemy as sa
 from sqlalchemy import Executable
 from sqlmodel import Session, col, func, select
 
@@ -84,13 +85,16 @@ class Fading:
         if day == WHOLE:
             return NOTHING
         now, since = self._begins(day), self._begins(day - self.after_days)
+        lived, last = _talks(session, group, since, now)
+        thought = _insights(session, group, since)
+        if not lived and not thought:  # all is too young
+            return Faded(since=since, now=now)
         reminded = _Reminded(_refs(session, group, 0 if ever else since, now))
         changed = _changed(session, group)
-        lived, last = _talks(session, group, since, now)
         talks = self._faded(lived, reminded.talks, changed["talk"] | last, since)
         return Faded(
             talks=talks,
-            insights=self._faded(_insights(session, group, since), reminded.insights, changed["insight"], since),
+            insights=self._faded(thought, reminded.insights, changed["insight"], since),
             recalled={one: self._forgotten_at(last) for one, last in reminded.facts.items()},
             kept=frozenset(changed["fact"]),
             since=since,
@@ -188,13 +192,12 @@ def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict
     are told when the two meet again.
     """
     row = SummaryRow
-    mine = group.owns(row)
-    times = select(row.partner_id, func.max(row.at)).where(*mine, row.at < until).group_by(col(row.partner_id))
-    newest = dict(session.exec(times).all())
-    old = select(row.conversation_id, row.partner_id, row.at).where(*mine, row.at < since)
-    found = session.exec(old.order_by(col(row.conversation_id))).all()
-    last = {partner_id: one for one, partner_id, at in found if at == newest[partner_id]}
-    return {one: at for one, _, at in found}, set(last.values())
+    newest = func.max(col(row.at)).over(partition_by=col(row.partner_id)).label("newest")
+    mine = select(row.conversation_id, row.partner_id, row.at, newest).where(*group.owns(row), row.at < until)
+    known = mine.subquery()
+    found = session.execute(sa.select(known).where(known.c.at < since).order_by(known.c.conversation_id)).all()
+    last = {partner_id: one for one, partner_id, at, newest_at in found if at == newest_at}
+    return {one: at for one, _, at, _ in found}, set(last.values())
 
 
 def _insights(session: Session, group: Group, since: int) -> dict[str, int]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sqlalchemy import ColumnElement, ScalarSelect
 from sqlmodel import Session, col, func, select
 
 from service.memory.reflect import MOST_KNOWN, ValidInsight
@@ -63,11 +64,11 @@ def begin_reflection(
     if not world.settings.reflection:
         return None
     mine = (ReflectionRow.world_id == world.id, ReflectionRow.person_id == person_id)
-    since = session.exec(select(func.coalesce(func.max(ReflectionRow.at), -1)).where(*mine)).one()
-    lived = select(func.count(), func.coalesce(func.sum(SummaryRow.importance), 0)).where(
-        *_between(world.id, person_id, since, at)
+    last = select(func.coalesce(func.max(ReflectionRow.at), -1)).where(*mine).scalar_subquery()
+    lived = select(last, func.count(), func.coalesce(func.sum(SummaryRow.importance), 0)).where(
+        *_between(world.id, person_id, last, at)
     )
-    episodes, importance = session.exec(lived).one()
+    since, episodes, importance = session.exec(lived).one()
     if episodes < LEAST_EPISODES or importance < least_importance:
         return None
     known_at = WorldTime(at + KNOWN_AFTER_MINUTES)
@@ -165,10 +166,12 @@ def read_insights(session: Session, group: Group, *, after: int = -1) -> list[In
     ]
 
 
-def _between(world_id: str, person_id: str, since: int, until: int) -> tuple[bool, ...]:
+def _between(
+    world_id: str, person_id: str, since: int | ScalarSelect[int], until: int
+) -> tuple[ColumnElement[bool], ...]:
     return (
-        SummaryRow.world_id == world_id,
-        SummaryRow.person_id == person_id,
-        SummaryRow.at > since,
-        SummaryRow.at <= until,
+        col(SummaryRow.world_id) == world_id,
+        col(SummaryRow.person_id) == person_id,
+        col(SummaryRow.at) > since,
+        col(SummaryRow.at) <= until,
     )

@@ -446,5 +446,5 @@ def test_a_conversation_of_three_turns_and_its_closing_ask_the_database_for_litt
     with statements(room.database.engine) as asked:
         asyncio.run(run(main(begin(room))))
     words = [statement.split(None, 1)[0] for statement in asked]
-    assert words.count("SELECT") <= 39
+    assert words.count("SELECT") <= 36
     assert sum(word in ("INSERT", "UPDATE", "DELETE") for word in words) <= 29

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.turn import SAID, Stopwatch
+from service.api.server import settle_memory
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.conversation.context import PromptContext
@@ -81,6 +82,7 @@ def run(
             stream=Stream(),
         )
         keys = [_begun(deps, f"w{world:03}", *pair) for world in range(worlds) for pair in PAIRS]
+        settle_memory()
         try:
             return asyncio.run(_measure(deps, keys, begin_seconds))
         finally:

@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 from benchmarks.listener import listen
+from service.api.server import settle_memory
 from service.app import create_app
 from service.conversation.attitude import Questions
 from service.conversation.prompt import CharacterTurn, NpcTurn
@@ -261,6 +262,7 @@ def _served(app: FastAPI) -> Iterator[str]:
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
+    settle_memory()
     try:
         yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:

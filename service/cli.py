@@ -16,7 +16,7 @@ import typer
 from fastapi import FastAPI
 
 from service.api.mcp import SECONDS, mcp_server
-from service.api.server import Server
+from service.api.server import Server, settle_memory
 from service.app import checker, create_app
 from service.content.files import bundled_content, small_content
 from service.content.init import init_content
@@ -327,6 +327,7 @@ async def _serve(app: FastAPI, settings: Settings) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             # uvicorn stops at the first one and then raises it again: that must not cut the end of the lifespan short.
             signal.signal(number, lambda *_: None)
+        settle_memory()
         await server.serve()
 
 

@@ -34,7 +34,7 @@ from tests.memory.memories import Memory
 from tests.servers.postgres import PostgresServer, find_binaries
 from world.time import WorldTime
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000)
 BESIDE_SIZE = 10_000
 BESIDE = 200
 BESIDE_FACTS = 20
@@ -83,7 +83,7 @@ class TableEmbedder:
 class Scale:
     """How many facts a person has, and how many people are beside the one with `beside_size` facts; how many dialogues
     of a language are asked about (None: all), among how many turns a search is timed, how many lines of a past are
-    given, and for how many days a memory grows.
+    given, and for how many days a memory grows (`growth.DAYS` alone take minutes).
     """
 
     sizes: tuple[int, ...] = SIZES
@@ -93,7 +93,7 @@ class Scale:
     dialogues: int | None = None
     turns: int = 10_000
     lines: int = 10_000
-    days: int = growth.DAYS
+    days: int = 10
 
 
 def run(

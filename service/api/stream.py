@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import asdict
+from dataclasses import fields
 
 from fastapi.responses import StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
@@ -92,7 +92,7 @@ async def events_of(
 
 
 def _told(moment: Speaking) -> dict[str, object]:
-    return {name: value for name, value in asdict(moment).items() if name != "utterance_id"}
+    return {one.name: getattr(moment, one.name) for one in fields(moment) if one.name != "utterance_id"}
 
 
 def _event(kind: str, data: BaseModel | dict[str, object], id: str | None = None) -> bytes:

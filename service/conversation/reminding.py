@@ -1,5 +1,7 @@
 """Owns what comes to a speaker's mind while it talks: its memory is asked again when the topic moves."""
 
+from functools import lru_cache
+
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.lore import brought_to_mind, lore_told
@@ -55,15 +57,16 @@ def has_turned(context: PromptContext) -> bool:
     given one, and the lines before which it was asked again. The same lines always answer the same.
     """
     given = context.goal if context.begins and not context.sets_goal else None
-    asked = _words(f"{given.goal} {given.success_criteria}") if given else set()
+    asked = _words(f"{given.goal} {given.success_criteria}") if given else frozenset()
     own = [number for number, line in enumerate(context.lines) if line.speaker_id == context.speaker.id]
     turned = False
     for number in (*own, len(context.lines)):
         lately = _words(" ".join(line.text for line in context.lines[max(0, number - LATELY) : number]))
         turned = len(lately) >= ENOUGH_WORDS and len(lately & asked) < STILL_ABOUT * len(lately)
-        asked |= lately if turned else set()
+        asked = asked | lately if turned else asked
     return turned
 
 
-def _words(text: str) -> set[str]:
-    return {token for token in tokens(text) if not says_little(token)}
+@lru_cache(maxsize=1000)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(token for token in tokens(text) if not says_little(token))

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 from service.memory.comparison import jaccard, squeezed
 
@@ -47,6 +48,7 @@ def breaks_character(utterance: str, authored: Iterable[str] = ()) -> bool:
     return not any(_MACHINE.search(unicodedata.normalize("NFKC", own)) for own in authored)
 
 
+@lru_cache(maxsize=1000)
 def _grams(text: str) -> frozenset[str]:
     letters = squeezed(text)
     return frozenset(letters[i : i + GRAM] for i in range(len(letters) - GRAM + 1))

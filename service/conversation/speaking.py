@@ -116,9 +116,10 @@ async def _utter(
     begun = time.perf_counter()
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
-    context = replace(context, reminded=lines_of_it, stance_now=stance_now)
     asked = await _pending(deps, said, context)
-    context = replace(context, can_do=asked.can_do, outcomes=asked.outcomes)
+    context = replace(
+        context, reminded=lines_of_it, stance_now=stance_now, can_do=asked.can_do, outcomes=asked.outcomes
+    )
     speech = Speech(deps, said, context.speaker)
     try:
         answer, note = await _accepted(deps, said.row, known.records[seat], context, speech)
@@ -161,20 +162,20 @@ def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
     the speaker's last one, and something may have been announced that it was not told yet.
     """
     row, turns, context = said.row, said.turns, known.contexts[seat]
-    now = replace(
-        context,
-        lines=lines(turns),
-        turns_left=row.max_turns - len(turns),
-        goal=goal_of(row) if context.begins else None,
-    )
+    said_since: dict[str, Any] = {
+        "lines": lines(turns),
+        "turns_left": row.max_turns - len(turns),
+        "goal": goal_of(row) if context.begins else None,
+    }
     if row.clock_policy != ClockPolicy.NONE or not turns:
-        return now
-    now = replace(now, told_now=_told_now(row, turns, context.speaker.id))
+        return replace(context, **said_since)
     own = [turn for turn in turns if turn.speaker_id == context.speaker.id]
     since = own[-1].at if own else known.world.now
     record, notes = known.records[seat], [turn.note for turn in own]
     return replace(
-        now,
+        context,
+        **said_since,
+        told_now=_told_now(row, turns, context.speaker.id),
         clock=said.world.label if said.world.now - since >= TIME_PASSES_MINUTES else "",
         news=tuple(text for text in said.world.announced if not was_told(record, notes, text)),
     )

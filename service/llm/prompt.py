@@ -7,7 +7,7 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Protocol
 
-from jinja2 import BaseLoader, ChoiceLoader, FileSystemLoader, FunctionLoader, StrictUndefined, Template
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from service.llm.chat import Message, Prompt, Role, T
@@ -37,7 +37,7 @@ class Templates:
     def __init__(self, package_file: str) -> None:
         """`package_file` is the ``__file__`` of a module of the package."""
         self._prompts = Path(package_file).parent / "prompts"
-        self._environments: dict[tuple[Language, OwnPrompts], SandboxedEnvironment] = {}
+        self._environments: dict[tuple[Language, OwnPrompts], Environment] = {}
 
     @property
     def names(self) -> frozenset[str]:
@@ -92,7 +92,8 @@ class Templates:
     def _template(self, name: str, language: Language, own: OwnPrompts) -> Template:
         key = (language, own)
         if key not in self._environments:
-            self._environments[key] = SandboxedEnvironment(
+            environment = SandboxedEnvironment if own else Environment
+            self._environments[key] = environment(
                 loader=ChoiceLoader([_loader(language, own), FileSystemLoader(self._prompts / language)]),
                 undefined=StrictUndefined,
                 auto_reload=False,

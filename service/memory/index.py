@@ -390,9 +390,9 @@ class PersonIndex:
         created = self._numbers.filled[places, _CREATED]
         order = np.lexsort((-created, -scores[places]))
         if order.size > limit:
-            last = order[limit - 1]
-            equal = (scores[places] == scores[places[last]]) & (created == created[last])
-            order = np.concatenate([order[:limit], np.setdiff1d(np.flatnonzero(equal), order[:limit])])
+            last, after = order[limit - 1], order[limit:]
+            equal = (scores[places[after]] == scores[places[last]]) & (created[after] == created[last])
+            order = order[: limit + np.count_nonzero(equal)]  # they follow one another
         best = places[order].tolist()
         best.sort(key=lambda place: (-scores[place], -_known_since(self._items[place]), key_of(self._items[place])))
         return [(place, float(scores[place])) for place in best[:limit]]

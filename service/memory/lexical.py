@@ -36,8 +36,9 @@ FUNCTION_WORDS = frozenset(
 
 def normal(text: str) -> str:
     """A name or text as it is compared: NFKC, case folded, white space collapsed, no half of a surrogate pair."""
-    text = text.encode("utf-8", "ignore").decode("utf-8")
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.encode("utf-8", "ignore").decode("utf-8"))
+    return " ".join(text.casefold().split())
 
 
 def tokens(text: str) -> list[str]:

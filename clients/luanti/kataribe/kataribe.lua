@@ -9,7 +9,8 @@ local http, storage = ...
 local kataribe = {}
 
 local ANSWER_SECONDS, POLL_SECONDS = 30, 25
-local AGAIN_SECONDS, ATTEMPTS = 1, 30 -- a service that restarts is back within half a minute
+local AGAIN_SECONDS, LONGEST_PAUSE_SECONDS = 1, 30
+local ATTEMPTS = 30 -- a service that restarts is back within half a minute
 
 local function setting(name, default)
 	local value = minetest.settings:get("kataribe." .. name)
@@ -211,7 +212,7 @@ end
 -- asked of the game done. It goes on where it stopped, also when the game or the service was gone meanwhile. Who is
 -- followed already is followed by `on_event` alone from now on.
 function kataribe.follow(person_id, on_event)
-	local place, poll = "after/" .. world .. "/" .. person_id, nil
+	local place, pause, poll = "after/" .. world .. "/" .. person_id, AGAIN_SECONDS, nil
 	followers[person_id] = on_event
 
 	local function told(answer, problem)
@@ -219,13 +220,15 @@ function kataribe.follow(person_id, on_event)
 			return
 		end
 		if problem then
-			minetest.log("info", "[kataribe] " .. problem.detail)
+			minetest.log("warning", "[kataribe] " .. problem.detail)
 			if problem.type == "never-told" then -- the world was made anew
 				storage:set_string(place, "0")
 			end
-			minetest.after(AGAIN_SECONDS, poll)
+			minetest.after(pause, poll)
+			pause = math.min(1.2 * pause, LONGEST_PAUSE_SECONDS)
 			return
 		end
+		pause = AGAIN_SECONDS
 		storage:set_string(place, answer.next)
 		dispatch(person_id, answer.items, on_event)
 		minetest.after(answer.over and AGAIN_SECONDS or 0, poll) -- over: the service stops

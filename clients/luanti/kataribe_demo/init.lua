@@ -13,7 +13,8 @@ minetest.register_on_joinplayer(function(player)
 			talks[name] = nil
 		end
 	end
-	kataribe.put_player(id, name, function()
+	kataribe.put_player(id, name, function(person)
+		talks[name] = person and person.talking_in -- it talked when the server stopped
 		kataribe.follow(id, on_event)
 	end)
 end)

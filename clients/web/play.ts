@@ -58,7 +58,6 @@ async function begin(name: string): Promise<void> {
   here = known.position?.node_id ?? ground.entrance;
   if (!known.position) await client.stand(here);
   await look();
-  if (known.talking_in) await converse(client.talk(known.talking_in));
 }
 
 async function step(key: string): Promise<void> {
@@ -75,11 +74,13 @@ async function step(key: string): Promise<void> {
   show();
 }
 
-/** Others walk too, where the world's clock runs. */
+/** Others walk too, where the world's clock runs; and somebody may have spoken to the player. */
 async function look(): Promise<void> {
   people = await client.people().catch(() => people);
   show();
   setTimeout(look, LOOK_MS);
+  const begun = people.find((one) => one.id === me)?.talking_in;
+  if (begun && !talk) void act(() => converse(client.talk(begun)));
 }
 
 function show(): void {

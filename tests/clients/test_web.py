@@ -138,3 +138,9 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         page.keyboard.press("Escape")
         expect(page.locator("#said")).to_contain_text("will remember it")
         expect(page.locator("#near")).to_be_visible()
+
+        with httpx.Client(base_url=service, trust_env=False) as client:
+            player = {"mode": "player", "player_id": talk["character_id"], "partner_id": talk["partner_id"]}
+            client.post("/conversations/start", json=player).raise_for_status()
+        expect(page.locator("#say")).to_be_visible()
+        expect(page.locator("#said li")).to_have_count(0)

@@ -28,6 +28,7 @@ from service.api import (
     why,
     world,
     world_list,
+    writing,
 )
 from service.api.chat import router as chat
 from service.api.dependencies import ApiDependencies
@@ -105,6 +106,7 @@ ROUTES = tuple(
         why.router,
         people.router,
         made_people.router,
+        writing.router,
         commitments.router,
         actions.router,
         memory_graph.router,

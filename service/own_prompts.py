@@ -108,6 +108,7 @@ _KINDS: Mapping[str, _Kind] = {
     "speaker": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SPEAKER),
     "attitude": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ATTITUDE),
     "aside": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ASIDE),
+    "write": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.WRITE),
     "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
     "reflection": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.REFLECTION),
     "decide": _Kind(templates=deciding.TEMPLATES, examples=prompt_examples.DECIDE),

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.conversation.prompt import TEMPLATES, data
-from service.llm.chat import Message, Prompt, Role
+from service.conversation.prompt import told_prompt
+from service.llm.chat import Prompt, Role
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
 
@@ -39,16 +39,4 @@ class AsideContext:
 
 def aside_prompt(context: AsideContext, role: Role) -> Prompt[AsideText]:
     """Ask for the text. All that comes from the client is data."""
-    blocks = [TEMPLATES.render("aside", name, context.language, context, context.own_prompts) for name in _BLOCKS]
-    told = f"<context>\n{data(blocks[1])}\n</context>\n\n{blocks[2]}"
-    return Prompt(
-        name="aside",
-        role=role,
-        language=context.language,
-        messages=(Message(role="system", content=blocks[0]), Message(role="user", content=told)),
-        answer=AsideText,
-        given=context,
-    )
-
-
-_BLOCKS = ("system", "context", "asking")
+    return told_prompt("aside", role, context, AsideText)

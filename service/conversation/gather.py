@@ -258,11 +258,11 @@ def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> _Life:
     return {
         "items": tuple(row.items),
         "needs": felt_needs(world, needs.at(levels, now), needs.critical(levels, now)),
-        "doing": _name_of(world, doing) if doing else "",
+        "doing": name_of_doing(world, doing) if doing else "",
     }
 
 
-def _name_of(world: WorldView, action_id: str) -> str:
+def name_of_doing(world: WorldView, action_id: str) -> str:
     """What the author calls the action; "" of going, waiting and talking, and of one that is no more."""
     catalogue = world.setting.catalogue
     if action_id in BUILT_IN or not catalogue.knows(action_id):

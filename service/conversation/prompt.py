@@ -19,8 +19,8 @@ from service.conversation.acting import acting
 from service.conversation.choices import suggesting
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
-from service.llm.chat import Message, Prompt
-from service.llm.prompt import Templates
+from service.llm.chat import Message, Prompt, Role, T
+from service.llm.prompt import Scene, Templates
 from service.store.tables import ConversationKey, PromptRow
 
 TEMPLATES = Templates(__file__)
@@ -125,6 +125,28 @@ def speaker_prompt(context: PromptContext, record: Record, note: str) -> Prompt[
         messages=messages(record, context.lines, context.speaker.id, note, own_goal),
         answer=answer_of(context),
         given=context,
+    )
+
+
+def told_prompt(name: str, role: Role, scene: Scene, answer: type[T], *, max_tokens: int = 600) -> Prompt[T]:
+    """What is asked by the blocks `system`, `context` and `asking` of a template: the second is data, whatever it
+    holds.
+    """
+    system, told, asking = (
+        TEMPLATES.render(name, block, scene.language, scene, scene.own_prompts)
+        for block in ("system", "context", "asking")
+    )
+    return Prompt(
+        name=name,
+        role=role,
+        language=scene.language,
+        messages=(
+            Message(role="system", content=system),
+            Message(role="user", content=f"<context>\n{data(told)}\n</context>\n\n{asking}"),
+        ),
+        answer=answer,
+        given=scene,
+        max_tokens=max_tokens,
     )
 
 

@@ -123,7 +123,7 @@ def start_with_player(
     if not wanted.place_waived:
         require_free(session, world, *pair)
     if wanted.place_waived:
-        node_id = _near(session, world, partner.id)
+        node_id = near(session, world, partner.id)
     elif standing_players(session, world, only=[player.id]):
         node_id = _standing_beside(session, world, plain)
     else:
@@ -331,7 +331,7 @@ def _standing_beside(session: Session, world: WorldView, wanted: Start) -> str:
     )
 
 
-def _near(session: Session, world: WorldView, person_id: str) -> str:
+def near(session: Session, world: WorldView, person_id: str) -> str:
     """The node where the person is, or the last one it came by."""
     post = world.map.posts.get(person_id)
     return post if post is not None else node_at(segment_of(session, world, person_id), world.now)

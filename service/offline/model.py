@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
+from service.conversation.writing import WriteContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
@@ -20,6 +21,7 @@ from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.speaker import speak, write_aside
+from service.offline.writing import write
 from service.usage import Usage
 
 REHEARSAL = "rehearsal"
@@ -32,6 +34,7 @@ HANDLERS: Mapping[type, Handler] = {
     PromptContext: speak,
     AttitudeContext: judge,
     AsideContext: write_aside,
+    WriteContext: write,
     ClosingContext: close,
     ReflectionContext: reflect,
     DecisionContext: decide,

@@ -70,7 +70,7 @@ def write_aside(context: AsideContext, rng: random.Random) -> AsideText:
     return AsideText(utterance=context.lines[-1][1] if context.lines else context.npc_name)
 
 
-class _Speaker:
+class Speaker:
     """One person at one moment."""
 
     def __init__(self, context: PromptContext, rng: random.Random) -> None:
@@ -171,7 +171,7 @@ class _Speaker:
         return max(new, key=lambda one: fit(query, one.text), default=None)
 
 
-class _Human(_Speaker):
+class _Human(Speaker):
     """A player, whose next words are found by somebody else."""
 
     def could_say(self, most: int) -> list[str]:
@@ -188,7 +188,7 @@ class _Human(_Speaker):
         return [*found[: max(1, most - 1)], self.utter([self.say("thanks"), self.say("bye")])][:most]
 
 
-class _Partner(_Speaker):
+class _Partner(Speaker):
     """Who was spoken to."""
 
     def turn(self) -> NpcTurn:
@@ -237,7 +237,7 @@ class _Partner(_Speaker):
         return self.say("bye_cold" if self.is_cold else "bye_back")
 
 
-class _Opener(_Speaker):
+class _Opener(Speaker):
     """Who began: the goal is its own. Without one it sets one."""
 
     def __init__(self, context: PromptContext, rng: random.Random) -> None:

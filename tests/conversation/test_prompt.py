@@ -28,6 +28,7 @@ from service.conversation.prompt import (
     render_record,
     speaker_prompt,
 )
+from service.conversation.writing import Form, WriteContext, write_prompt
 from service.llm.chat import Message, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language
@@ -227,6 +228,29 @@ def _attitude_returning(language: Language) -> AttitudeContext:
     )
 
 
+def _writes(language: Language, form: Form) -> WriteContext:
+    words = WORDS[language]
+    of_form = {
+        "bark": {"about": words["place"]},
+        "letter": {
+            "to_id": "aoi",
+            "to_name": words["aoi"].name,
+            "known": words["heard"],
+            "last_meeting": words["met"].summary,
+        },
+        "diary": {"did": (f"7:00 {words['doing']}",), "talks": words["today"], "mid_term": words["mid_term"]},
+    }
+    return WriteContext(
+        language=language,
+        form=form,
+        writer=words["taro"],
+        place=words["place"],
+        now=words["now"],
+        mood="happy",
+        **of_form[form],
+    )
+
+
 def _prompt(context: PromptContext) -> Prompt[Any]:
     return speaker_prompt(context, render_record(context), render_note(context))
 
@@ -256,6 +280,9 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "npc_farewell": _prompt(_npc_returning(language, turns_left=1)),
         "npc_suggesting": _prompt(_npc(language, choices=3)),
         "npc_turned": _prompt(_npc_returning(language, stance_now=words["stance"])),
+        "write_bark": write_prompt(_writes(language, form="bark")),
+        "write_letter": write_prompt(_writes(language, form="letter")),
+        "write_diary": write_prompt(_writes(language, form="diary")),
         "attitude_asks": attitude_prompt(_attitude(language), Questions),
         "attitude_judges": attitude_prompt(_attitude_returning(language), AttitudeDraft),
     }

@@ -1,0 +1,78 @@
+"""Owns the endpoint by which a game asks for words in character that are no conversation."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body
+from fastapi.openapi.models import Example
+from pydantic import Field
+
+from service.api.dependencies import Serving, WorldId
+from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
+from service.api.problem import describe
+from service.conversation.writing import Form, Wanted, write
+from service.errors import ModelNotConfigured
+from service.locales import Language
+
+router = APIRouter(prefix="/people", tags=["people"])
+
+ABOUT_MAX = 300
+
+
+class WriteIn(In):
+    """What is to be written."""
+
+    kind: Form = Field(
+        description="bark: a short line said in passing; letter: to somebody, signed; diary: of the writer's day"
+    )
+    about: Annotated[str, Field(max_length=ABOUT_MAX), PLAIN] = Field(
+        default="", description="what about; left out: whatever is on the writer's mind", examples=["the festival"]
+    )
+    to: Slug | None = Field(default=None, description="id of the person whom a letter is for; only with a letter")
+
+
+class WrittenOut(Out):
+    """What was written. Nothing of it is stored or remembered."""
+
+    text: str = Field(description="the words, in the world's language")
+    kind: Form = Field(description="as it was asked for")
+    person_id: str = Field(description="id of the writer")
+    to: str | None = Field(description="id of the person whom a letter is for; null: it is no letter")
+    language: Language = Field(description="the language it is written in")
+    at: WorldTimeText = Field(description="the world time at which it was written")
+    model: str = Field(description="which model made it: openai:gpt-4.1-mini, rehearsal")
+    calls: int = Field(description="model calls it took")
+    prompt_tokens: int = Field(description="tokens of the prompt it was made of")
+    completion_tokens: int = Field(description="tokens the model wrote for it")
+
+
+_WANTED: dict[str, Example] = {
+    "a line in passing": {"value": {"kind": "bark", "about": "the weather"}},
+    "a letter": {"value": {"kind": "letter", "to": "aoi"}},
+    "a page of a diary": {"value": {"kind": "diary"}},
+}
+
+
+@router.post("/{person_id}/write", response_model=WrittenOut, responses=describe(400, 404))
+async def write_as_person(
+    person_id: Slug, body: Annotated[WriteIn, Body(openapi_examples=_WANTED)], deps: Serving, world_id: WorldId
+) -> WrittenOut:
+    """Words in character that are no conversation, by one model call: what the writer does not know does not come into
+    them, nor what it keeps secret from whom it writes to. Nothing is stored, and nobody remembers it.
+    """
+    world = await deps.read(world_id, lambda _, world: world)
+    wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
+    if deps.conversation.models.for_role("npc").name == "none":
+        raise ModelNotConfigured
+    answer = await write(deps.conversation, world, wanted)
+    return WrittenOut(
+        text=answer.value.text,
+        kind=body.kind,
+        person_id=person_id,
+        to=body.to,
+        language=world.language,
+        at=world.now,
+        model=answer.model,
+        calls=answer.usage.calls,
+        prompt_tokens=answer.usage.prompt_tokens,
+        completion_tokens=answer.usage.completion_tokens,
+    )

@@ -1,0 +1,222 @@
+"""Owns words in character that are no conversation: a line said in passing, a letter, a page of a diary. One call each;
+nothing is stored or remembered of them.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlmodel import Session, col, select
+
+from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.gather import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, name_of_doing
+from service.conversation.prompt import told_prompt
+from service.conversation.repetition import breaks_character
+from service.conversation.start import near
+from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
+from service.llm.chat import Answer, Prompt
+from service.llm.prompt import OwnPrompts
+from service.locales import Language, Phrase
+from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memory, remembered, within
+from service.memory.secrets import discretion
+from service.memory.self_facts import self_facts
+from service.memory.store import FACTS, Kind
+from service.people.attitude import liking, moods
+from service.people.worlds import WorldView
+from service.store.event_kinds import ActivityStarted
+from service.store.tables import EventRow, SelfFactRow
+from service.store.usage import count
+from service.usage import Usage
+from world.time import MINUTES_PER_DAY, WorldTime, day_end, minute_of_day
+
+Form = Literal["bark", "letter", "diary"]
+
+LONGEST = 2000
+"""Most characters of such a text."""
+MAX_TOKENS: dict[Form, int] = {"bark": 150, "letter": 700, "diary": 700}
+
+
+class WrittenText(BaseModel):
+    """What is answered."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(max_length=LONGEST)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """What is to be written, by whom, to whom (a letter), and what about ("": whatever is on its mind)."""
+
+    person_id: str
+    form: Form
+    to_id: str | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteContext:
+    """What the writer knows. `to_name`, `liking` and `last_meeting` are of whom a letter is for ("": it is no letter).
+    `known` is what it remembers of that one, or of what it is to write about; `mid_term` what is on its mind; `did` and
+    `talks` are of its day. What it keeps secret, from whom it writes to or from everybody, is in none of it; `secrets`
+    are those that the reader of its letter may be told.
+    """
+
+    language: Language
+    form: Form
+    writer: CharacterProfile | NpcProfile
+    place: str
+    now: str
+    mood: Mood
+    about: str = ""
+    to_id: str = ""
+    to_name: str = ""
+    liking: str = ""
+    affinity: int = 0
+    last_meeting: str = ""
+    notices: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
+    mid_term: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()
+    talks: tuple[str, ...] = ()
+    own_prompts: OwnPrompts = ()
+
+
+async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> Answer[WrittenText]:
+    """Ask for the text; what it cost is counted for its writer's role.
+
+    Raises:
+        NotFound: there is no such person.
+        Invalid: a player is to write; a letter is for nobody, or for its writer, or something else for somebody.
+        ModelError: the model failed, wrote nothing, or stepped out of its role.
+    """
+    context = await _gather(deps, world, wanted)
+    role = context.writer.kind
+    spent, failures = Usage(calls=1, estimated=True), 1
+    try:
+        answer = await deps.models.for_role(role).complete(write_prompt(context))
+        spent = answer.usage
+        text = _formed(context, answer.value.text)
+        _require_useful(context, text, answer)
+        failures = 0
+    except ModelError as exc:
+        spent = exc.usage
+        raise
+    finally:
+        if spent.calls:
+            await deps.database.write(lambda s: count(s, world.id, world.day, role, spent, failures=failures))
+    return Answer(value=WrittenText(text=text), usage=spent, model=answer.model)
+
+
+def write_prompt(context: WriteContext) -> Prompt[WrittenText]:
+    """The question as it is sent."""
+    return told_prompt("write", context.writer.kind, context, WrittenText, max_tokens=MAX_TOKENS[context.form])
+
+
+def _formed(context: WriteContext, text: str) -> str:
+    """A line said in passing is one line; a letter ends with its writer's name."""
+    text = text.strip()
+    if context.form == "bark":
+        return " ".join(text.split())
+    if context.form == "letter" and text and not text.rstrip("。.!").endswith(context.writer.name):
+        return f"{text}\n{context.writer.name}"
+    return text
+
+
+def _require_useful(context: WriteContext, text: str, answer: Answer[WrittenText]) -> None:
+    """Raises: ModelEmpty, ModelOutOfCharacter: with what the answer cost."""
+    writer = context.writer
+    error: ModelError | None = None
+    told = (*writer.facts, *writer.lines, *context.secrets)
+    if not text:
+        error = ModelEmpty(model=answer.model)
+    elif breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told)):
+        error = ModelOutOfCharacter(model=answer.model)
+    if error is not None:
+        error.usage = answer.usage
+        raise error
+
+
+async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> WriteContext:
+    _require(world, wanted)
+    writer = world.cast.actor(wanted.person_id)
+    cools = deps.settings.memory.mood_cools_hours
+
+    def work(session: Session) -> tuple[RecentMemory, list[SelfFactRow], Mood, tuple[str, ...], str]:
+        return (
+            recent_memory(session, world, writer.id, wanted.to_id),
+            self_facts(session, world.id, writer.id),
+            moods(session, world, [writer.id], cools)[writer.id],
+            _did(session, world, writer.id) if wanted.form == "diary" else (),
+            _place(session, world, writer.id),
+        )
+
+    recent, told, mood, did, place = await deps.database.read(work)
+    keeps = discretion(writer, wanted.to_id, recent.attitude.affinity)
+    recent = keeps.recent(recent)
+    limit = deps.settings.memory.recall_limit if wanted.to_id or wanted.about else 0
+    kinds = set(Kind) if wanted.about else FACTS
+    found = keeps.known(
+        await remembered(deps.memory, world, writer.id, wanted.about, limit=limit, partner_id=wanted.to_id, kinds=kinds)
+    )
+    last, to_name = recent.last_summary, world.name_of(wanted.to_id) if wanted.to_id else ""
+    talks = [f"{world.name_of(row.partner_id)}: {row.summary}" for row in recent.today]
+    return WriteContext(
+        language=world.language,
+        form=wanted.form,
+        writer=writer,
+        place=place,
+        now=world.sky,
+        mood=mood,
+        about=wanted.about,
+        to_id=wanted.to_id or "",
+        to_name=to_name,
+        liking=liking(recent.attitude.affinity, to_name, world.language) if to_name else "",
+        affinity=recent.attitude.affinity,
+        last_meeting=last.summary if last is not None else "",
+        notices=world.announced,
+        secrets=keeps.open,
+        learned=newest_within(tuple(row.words for row in told if keeps.lets_told(row)), LEARNED_TOKENS),
+        known=within(new_lines(world, (one for one in found if one.bears or wanted.to_id), ()), 2 * KNOWN_TOKENS),
+        mid_term=tuple(row.content for row in recent.mid_term),
+        did=tuple(line for line in did if keeps.lets(line)),
+        talks=newest_within(talks, 2 * TODAY_TOKENS) if wanted.form == "diary" else (),
+        own_prompts=world.cast.own_prompts,
+    )
+
+
+def _require(world: WorldView, wanted: Wanted) -> None:
+    """Raises: NotFound, Invalid."""
+    if world.cast.person(wanted.person_id).kind == "player":
+        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_writes"))
+    if (wanted.form == "letter") != (wanted.to_id is not None):
+        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.letter_to"))
+    if wanted.to_id is not None and world.cast.person(wanted.to_id).id == wanted.person_id:
+        raise Invalid(field="body.to", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+
+
+def _did(session: Session, world: WorldView, person_id: str) -> tuple[str, ...]:
+    """What the person has begun to do in the world's day, and when."""
+    begins = day_end(world.now, day_starts=world.settings.day_starts_minutes) - MINUTES_PER_DAY
+    query = select(EventRow).where(
+        EventRow.world_id == world.id,
+        EventRow.person_id == person_id,
+        EventRow.kind == ActivityStarted.kind,
+        col(EventRow.at) >= begins,
+        col(EventRow.at) <= world.now,
+    )
+    lines = dict[str, None]()
+    for row in session.exec(query.order_by(col(EventRow.id))):
+        facility = world.map.facilities.get(row.data.get("facility_id") or "")
+        what = name_of_doing(world, row.data["action_id"])
+        hour, minute = divmod(minute_of_day(WorldTime(row.at)), 60)
+        if what:
+            lines[f"{hour}:{minute:02d} {what}{f' ({facility.name})' if facility else ''}"] = None
+    return newest_within(tuple(lines), TODAY_TOKENS)
+
+
+def _place(session: Session, world: WorldView, person_id: str) -> str:
+    return world.map.label(near(session, world, person_id))

@@ -128,9 +128,14 @@ def checker(settings: Settings) -> Checker:
 
 
 def create_app(
-    settings: Settings, *, models: Models | None = None, memory: Callable[[Database], MemoryStore] | None = None
+    settings: Settings,
+    *,
+    models: Models | None = None,
+    memory: Callable[[Database], MemoryStore] | None = None,
+    carries: bool = True,
 ) -> FastAPI:
-    """The service. `models` and `memory` stand in for those the settings would choose.
+    """The service. `models` and `memory` stand in for those the settings would choose; `carries`: see
+    ConversationRunner.
 
     Raises:
         ContentErrors: the game's files have errors; such a world does not start.
@@ -155,7 +160,7 @@ def create_app(
                 budget=budget,
                 stream=Stream(),
             )
-            runner = ConversationRunner(conversation)
+            runner = ConversationRunner(conversation, carries=carries)
             decision = DecisionDependencies(settings=settings, database=database, memory=store, models=speaking)
             vectors = VectorFiller(conversation)
             world_runner = WorldRunner(

@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, export, import, memory, init, check."""
+"""Owns the command line: serve, demo, run, export, import, replay, memory, init, check."""
 
 import asyncio
 import io
@@ -31,6 +31,7 @@ from service.logs import write_logs
 from service.own_prompts import game_problems
 from service.run.cost import Prices
 from service.run.play import run_world
+from service.run.replay import replay
 from service.run.watch import Run
 from service.settings import Settings, read_settings
 from service.store.tables import MAIN_WORLD
@@ -178,6 +179,20 @@ def import_(
     events = Phrase("counts.events", count=read.events)
     conversations = Phrase("counts.conversations", count=read.conversations)
     typer.echo(_say("cli.imported", world=world_id, events=events, conversations=conversations))
+
+
+@cli.command(name="replay", help=_help("cli.help.replay"))
+def replay_(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.commands"))],
+    data: DataOption = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+) -> None:
+    """Do again what came to a world from outside."""
+    settings = _settings(data=data, content=content, rehearsal=rehearsal)
+    count = asyncio.run(replay(settings, world_name(world), file))
+    typer.echo(_say("cli.replayed", world=world, count=count))
 
 
 @memory.command(name="adopt", help=_help("cli.help.adopt"))

@@ -7,7 +7,7 @@ from fastapi.openapi.models import Example
 from pydantic import TypeAdapter
 from sqlmodel import Session
 
-from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import AsAsked, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
 from service.api.life_schemas import (
     ActedOut,
@@ -73,6 +73,7 @@ async def act(
     body: Annotated[ActionIn, Body(openapi_examples=_ACTIONS)],
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
     key: IdempotencyKey,
 ) -> SleptOut | MovedOut | DoingOut:
     """Let a character sleep (its day's conversations are cleared), walk somewhere, or do an action, from now on.
@@ -85,7 +86,7 @@ async def act(
     def work(session: Session, world_session: WorldSession) -> dict[str, Any]:
         return once(session, request, lambda: _act(session, world_session, character_id, body))
 
-    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, keeps_decisions=True))
+    return _ACTED.validate_python(await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked))
 
 
 def _act(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body
 from fastapi.openapi.models import Example
 from sqlmodel import Session, col, select
 
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import AsAsked, Serving, WorldId
 from service.api.fields import Slug
 from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
@@ -54,6 +54,7 @@ async def settle_commitment(
     body: Annotated[CommitmentIn, Body(openapi_examples=_OUTCOMES)],
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
 ) -> CommitmentOut:
     """Say what became of an open promise: kept and broken move how the other stands to who made it, and both remember;
     released takes it back, and nothing follows.
@@ -69,7 +70,7 @@ async def settle_commitment(
         session.flush()
         return _out(row)
 
-    return await deps.world_runner.command(world_id, work)
+    return await deps.world_runner.command(world_id, work, asked=asked)
 
 
 def _out(row: CommitmentRow) -> CommitmentOut:

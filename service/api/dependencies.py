@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Header, Query
+from fastapi import Depends, Header, Query, Request
 from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
@@ -16,6 +16,7 @@ from service.runtime.clock_scheduler import ClockScheduler
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
+from service.store.commands import Asked
 from service.store.idempotency import Once
 from service.store.tables import MAIN_WORLD
 from world.ids import SLUG, SLUG_MAX
@@ -83,8 +84,20 @@ def _key(
     return idempotency_key
 
 
+async def _asked(request: Request) -> Asked:
+    return Asked(
+        method=request.method,
+        path=request.url.path,
+        query=request.url.query,
+        body=(await request.body()).decode(errors="replace"),
+        key=request.headers.get("Idempotency-Key", ""),
+    )
+
+
 Serving = Annotated[ApiDependencies, Depends(_deps)]
 WorldId = Annotated[str, Depends(_world_id)]
+AsAsked = Annotated[Asked, Depends(_asked)]
+"""The request as the log of its world keeps it."""
 IdempotencyKey = Annotated[str | None, Depends(_key)]
 
 

@@ -1,9 +1,10 @@
-"""Owns the endpoint of what happened in a world, and the pages in which events are told."""
+"""Owns the endpoints of what happened in a world, and of what came to it from outside; and the pages of events."""
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 from sqlmodel import Session, col, select
 
 from service.api import views
@@ -12,13 +13,16 @@ from service.api.fields import Slug
 from service.api.problem import describe
 from service.api.schemas import EVENTS, EventPage
 from service.runtime.world_clock import Tick
+from service.store.commands import commands_after, line_of
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
 from service.store.tables import EventRow
-from world.time import WorldTime
+from world.time import WorldTime, iso
 
 router = APIRouter(tags=["world"])
 
 LIMIT_MAX = 1000
+NDJSON = "application/x-ndjson"
+_COMMANDS: dict[int | str, dict[str, Any]] = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}}
 
 _AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(ActivityEnded)]]
 """Told when the clock comes to their minute; the others of that minute follow when it goes on."""
@@ -113,3 +117,25 @@ async def read_events(
         limit=limit,
     )
     return await deps.conversation.database.read(lambda s: page(s, asked))
+
+
+@router.get("/world/commands", response_class=Response, responses=_COMMANDS | describe())
+async def read_commands(deps: Serving, world_id: WorldId) -> Response:
+    """What came to the world from outside, each with the minute that its clock showed, a line of JSON each: requests,
+    and what was said and remembered in conversations that clients began. The first line says how far the world is.
+
+    `kataribe replay` does it all again in a world that has not lived: with the same content, settings and answers of
+    models it comes out the same.
+    """
+
+    def work(session: Session) -> bytes:
+        now = deps.conversation.worlds.open(session, world_id).now
+        lines = [{"type": "commands", "version": 1, "until": iso(now)}]
+        seq = 0
+        while some := commands_after(session, world_id, seq, LIMIT_MAX):
+            lines += map(line_of, some)
+            seq = some[-1].seq
+        return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+
+    told = await deps.conversation.database.read(work)
+    return Response(told, media_type=NDJSON)

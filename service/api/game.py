@@ -7,7 +7,7 @@ from fastapi.openapi.models import Example
 from pydantic import Field
 from sqlmodel import Session
 
-from service.api.dependencies import Serving, WorldId, once_of
+from service.api.dependencies import AsAsked, Serving, WorldId, once_of
 from service.api.fields import PLAIN, FlagIn, In, OneToTen, Out, Slug, Whole, WorldTimeText
 from service.api.problem import describe
 from service.content.fields import Flag
@@ -81,7 +81,7 @@ class FlagsOut(Out):
 
 @router.post("/observations", response_model=ObservationOut, responses=describe(400, 404, 409))
 async def tell_observation(
-    body: Annotated[ObservationIn, Body(openapi_examples=_SEEN)], deps: Serving, world_id: WorldId
+    body: Annotated[ObservationIn, Body(openapi_examples=_SEEN)], deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> ObservationOut:
     """Tell what happened before people's eyes, at the next settled minute. Those who were there remember it, and can
     speak of it; others know nothing of it. Who decides for itself and can be interrupted decides anew, as when
@@ -101,7 +101,7 @@ async def tell_observation(
         except KeyReused as exc:
             raise Invalid(field="body.game_id", reason=Phrase("answers.invalid_fields.other_observation")) from exc
 
-    told = await deps.world_runner.command(world_id, work)
+    told = await deps.world_runner.command(world_id, work, asked=asked)
     await deps.runner.outbox.deliver_due()
     deps.vectors.wake()
     return ObservationOut(**told)
@@ -115,7 +115,7 @@ async def read_flags(deps: Serving, world_id: WorldId) -> FlagsOut:
 
 @router.put("/flags", response_model=FlagsOut, responses=describe(400, 409))
 async def put_flags(
-    body: Annotated[FlagsIn, Body(openapi_examples=_FLAGS)], deps: Serving, world_id: WorldId
+    body: Annotated[FlagsIn, Body(openapi_examples=_FLAGS)], deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> FlagsOut:
     """Set flags of the world from the next settled minute on; those that are not named stay as they are. By them lore
     becomes known, or is no longer told (docs/content.md). The same again changes nothing.
@@ -126,4 +126,4 @@ async def put_flags(
         session.flush()
         return FlagsOut(flags=dict(deps.conversation.worlds.open(session, world_id).flags))
 
-    return await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    return await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked)

@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import AsAsked, Serving, WorldId
 from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
@@ -114,7 +114,7 @@ _PLACES: dict[str, Example] = {
     openapi_extra=_BODY,
 )
 async def put_person_of_world(
-    person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId
+    person_id: Slug, request: Request, response: Response, deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> KnownPersonOut:
     """Make a person while the world runs (201), or change its profile (200). The profile has the keys of a YAML file of
     content, with its `kind` beside them, and `node_id` for an NPC: where it stands. A `player` needs no more than a
@@ -131,7 +131,7 @@ async def put_person_of_world(
         return is_new, _known(session, deps.conversation.worlds.open(session, world_id), person_id)
 
     keeps = made.kind != "npc"  # who stands in the way changes what is possible
-    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=keeps)
+    is_new, known = await deps.world_runner.command(world_id, work, keeps_decisions=keeps, asked=asked)
     response.status_code = 201 if is_new else 200
     return known
 
@@ -144,7 +144,11 @@ async def read_person(person_id: Slug, deps: Serving, world_id: WorldId) -> Know
 
 @router.put("/people/{person_id}/position", response_model=KnownPersonOut, responses=describe(400, 404, 409))
 async def place_person_of_world(
-    person_id: Slug, body: Annotated[PlaceIn, Body(openapi_examples=_PLACES)], deps: Serving, world_id: WorldId
+    person_id: Slug,
+    body: Annotated[PlaceIn, Body(openapi_examples=_PLACES)],
+    deps: Serving,
+    world_id: WorldId,
+    asked: AsAsked,
 ) -> KnownPersonOut:
     """Put a player on a node, or nowhere (null), from the next settled minute on, without travel. Those in sight see it
     there; it stands, needs nothing and decides nothing.
@@ -160,7 +164,7 @@ async def place_person_of_world(
         session.flush()
         return _known(session, world_session.world, person_id)
 
-    known = await deps.world_runner.command(world_id, work, keeps_decisions=True)
+    known = await deps.world_runner.command(world_id, work, keeps_decisions=True, asked=asked)
     deps.conversation.stream.tell_people(world_id, [person_id])
     return known
 
@@ -170,6 +174,7 @@ async def remove_person_of_world(
     person_id: Slug,
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
     everywhere: Annotated[
         bool,
         Query(description="Also what others remember of it and were told of it, and every word of the talks it had"),
@@ -188,6 +193,7 @@ async def remove_person_of_world(
         world_id,
         lambda s, world_session: remove_person(s, worlds, memory, world_session, person_id, everywhere=told),
         keeps_decisions=person.kind == "player" and not everywhere,
+        asked=None if everywhere else asked,
     )
     await deps.runner.forget(world_id, [*world.cast.everybody] if everywhere else [person_id])
     return Response(status_code=204)

@@ -9,7 +9,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, Serving, WorldId
+from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states, talking_in
 from service.api.life_schemas import CharacterIn, NpcIn
@@ -76,6 +76,7 @@ async def change_character(
     body: Annotated[CharacterIn, Body(openapi_examples=_CHARACTERS)],
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
 ) -> CharacterOut:
     """An author's hand: set how the character decides, put it somewhere, set its needs, give or take things.
 
@@ -93,7 +94,7 @@ async def change_character(
         wanted = Amendment(node_id=body.node_id, needs=body.needs, give=body.give, take=body.take)
         amend(session, world_session, character_id, wanted)
 
-    await deps.world_runner.command(world_id, work)
+    await deps.world_runner.command(world_id, work, asked=asked)
     return await deps.read(world_id, lambda s, world: _characters(s, world, deps, [character_id])[0])
 
 
@@ -124,6 +125,7 @@ async def change_npc(
     body: Annotated[NpcIn, Body(openapi_examples=_NPCS)],
     deps: Serving,
     world_id: WorldId,
+    asked: AsAsked,
 ) -> NpcOut:
     """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
 
@@ -132,7 +134,7 @@ async def change_npc(
         session.flush()
         return _npcs(session, deps.conversation.worlds.open(session, world_id), deps, [npc_id])[0]
 
-    return await deps.world_runner.command(world_id, work)
+    return await deps.world_runner.command(world_id, work, asked=asked)
 
 
 @router.get("/people/{person_id}/memory", response_model=PersonMemoryOut, responses=describe(404))
@@ -176,11 +178,13 @@ async def read_memory(
 
 
 @router.delete("/characters/{character_id}/memory", status_code=204, responses=describe(404, 409))
-async def forget(character_id: Slug, deps: Serving, world_id: WorldId) -> Response:
+async def forget(character_id: Slug, deps: Serving, world_id: WorldId, asked: AsAsked) -> Response:
     """Let the character forget everything: its conversations, memories and standing with NPCs are removed wholly."""
 
     await deps.world_runner.command(
-        world_id, lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id)
+        world_id,
+        lambda s, world_session: forget_character(s, deps.conversation.memory, world_session, character_id),
+        asked=asked,
     )
     await deps.runner.forget(world_id, [character_id])
     return Response(status_code=204)

@@ -8,7 +8,7 @@ from fastapi.openapi.models import Example
 from sqlmodel import Session, func, select
 
 from service.api import views
-from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
+from service.api.dependencies import ApiDependencies, AsAsked, IdempotencyKey, Serving, WorldId, once_of
 from service.api.events import LIMIT_MAX, EventQuery, page_of_step
 from service.api.fields import Slug
 from service.api.life import LifeStates, life_states
@@ -72,7 +72,7 @@ async def read_world(deps: Serving, world_id: WorldId) -> WorldOut:
 
 @router.patch("/world", response_model=WorldOut, responses=describe(400, 409))
 async def change_world(
-    body: Annotated[WorldIn, Body(openapi_examples=_CHANGES)], deps: Serving, world_id: WorldId
+    body: Annotated[WorldIn, Body(openapi_examples=_CHANGES)], deps: Serving, world_id: WorldId, asked: AsAsked
 ) -> WorldOut:
     """Set the world's language, how its characters decide, its weather; announce something.
 
@@ -93,7 +93,7 @@ async def change_world(
         session.flush()
         return _world(session, deps, deps.conversation.worlds.open(session, world_id))
 
-    return await deps.world_runner.command(world_id, work)
+    return await deps.world_runner.command(world_id, work, asked=asked)
 
 
 @router.put("/world/clock", response_model=WorldOut, responses=describe(400, 409))

@@ -10,6 +10,7 @@ from service.conversation.human import plain
 from service.conversation.transcript import held
 from service.errors import ActionOver, NotFound
 from service.people.worlds import WorldRepository
+from service.store.commands import log_in
 from service.store.phase import CallState
 from service.store.tables import ActionCallRow, ConversationKey
 
@@ -45,6 +46,7 @@ def settle(
     call.state = CallState.DONE if result.ok else CallState.FAILED
     call.reason = None if result.ok else "client"
     call.message = " ".join(plain(result.message).split())
+    log_in(session, key, world.now, "action_settled", call_id=call_id, ok=result.ok, message=call.message)
     tell_came_of_it(session, row, world, call)
     return call
 
@@ -69,5 +71,6 @@ def expire(session: Session, worlds: WorldRepository, world_id: str, call_id: st
     if found.state != CallState.REQUESTED:
         return None
     found.state = CallState.EXPIRED
+    log_in(session, row.key, world.now, "action_settled", call_id=call_id)
     tell_came_of_it(session, row, world, found)
     return row.key

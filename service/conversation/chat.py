@@ -3,19 +3,21 @@ ends it: it ends when the client begins another, when it is long enough, or in s
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from sqlmodel import Session, col, select
 
 from service.conversation.client_events import drop_utterance, tell_failed, tell_next, tell_said, tell_unheard
 from service.conversation.ending import OPENER, PARTNER
-from service.conversation.human import Heard, interrupt
+from service.conversation.human import Heard, give_word, interrupt
 from service.conversation.transcript import held, pay, takes_part, turns_of
 from service.conversation.waiting import let_speak
 from service.llm.chat import Role
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceDiscarded
 from service.store.client_events import last_of_an_utterance
+from service.store.commands import log_in
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow
 from service.usage import Usage
@@ -41,6 +43,7 @@ def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -
     if there is one, was never given. Answers the number of the turn that is to come. The caller commits, and has the
     conversation carried on.
     """
+    log_in(session, row.key, world.now, "taken_back")
     last = turns_of(session, row.key)[-1]
     let_speak(row, PARTNER, world)
     is_answered = last.speaker_id != row.opener_id
@@ -62,7 +65,7 @@ def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, i
     if begun is not None and begun.data["turn"] == index and begun.kind != UtteranceDiscarded.kind:
         interrupt(session, worlds, key, Heard(utterance_id=begun.data["utterance_id"], text=heard), None)
     else:  # nobody had set about it
-        let_speak(row, OPENER, world)
+        give_word(session, row, world, OPENER)
 
 
 def lengthen(
@@ -79,6 +82,8 @@ def lengthen(
     or no longer so long, and stays as it is; what was spent is counted all the same.
     """
     row, world = held(session, worlds, key)
+    spent = {"role": role, "usage": asdict(usage)}
+    log_in(session, key, world.now, "lengthened", index=index, begun=begun, more=more, **spent)
     pay(session, row, world.day, role, usage)
     last = turns_of(session, key)[-1]
     if row.phase != Phase.RUNNING or row.awaits is None or (last.turn, len(last.text)) != (index, begun):
@@ -101,6 +106,7 @@ def leave_unanswered(
     """
     row, world = held(session, worlds, key)
     if row.phase == Phase.RUNNING:
+        log_in(session, key, world.now, "unanswered", failure=dict(failure))
         row.failure = dict(failure)
         drop_utterance(session, row, world, spoken_sentences)
         tell_failed(session, row, world, failure)

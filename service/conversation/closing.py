@@ -33,10 +33,11 @@ from service.memory.validate import ValidExtraction, validate_extraction
 from service.people.attitude import Dimension
 from service.people.commitments import Commitment, told_commitments
 from service.people.worlds import WorldView
+from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
 from service.store.phase import CallState, ClockPolicy, Phase
 from service.store.publish import publish
-from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow
+from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, WorldRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -101,6 +102,8 @@ async def fail(
             pay(session, row, world.day, "closing", usage, failures=1)
         if row.phase != Phase.CLOSING:
             return row
+        if row.clock_policy == ClockPolicy.NONE:
+            log_in(session, key, clock.now, "closed")
         row.phase = Phase.CLOSING_FAILED
         row.failure = failure_of(error, "closing")
         failed = ClosingFailed(conversation_id=row.id, partner_id=row.partner_id, error=error.slug)
@@ -120,6 +123,7 @@ def reopen(session: Session, row: ConversationRow) -> None:
         WrongPhase: its closing has not failed.
     """
     require(row, Phase.CLOSING_FAILED)
+    log_in(session, row.key, WorldTime(session.get_one(WorldRow, row.world_id).now), "reopened")
     row.phase = Phase.CLOSING
     row.failure = None
     row.clock_policy = ClockPolicy.NONE
@@ -215,6 +219,8 @@ def _settle(
         remember,
         clock.now,
     )
+    if row.clock_policy == ClockPolicy.NONE:
+        log_in(session, key, clock.now, "closed")
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     pay(session, row, world.day, "closing", extracted.usage)
     closed = ConversationClosed(

@@ -29,6 +29,7 @@ from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.client_event_kinds import UtteranceCompleted, UtteranceStarted
 from service.store.client_events import last_of_an_utterance
+from service.store.commands import log_in
 from service.store.phase import EndReason, Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
 
@@ -157,7 +158,7 @@ def interrupt(
     if begun is not None and begun.utterance_id == heard.utterance_id:
         _cut_in(session, world, Transcript(row=row, turns=turns, world=world), begun, heard, spoken)
     elif turns and turns[-1].model != _HUMAN and _last(session, row) == heard.utterance_id:
-        _cut_back(session, row, world, turns[-1], heard)
+        cut_back(session, row, world, turns[-1], heard)
     else:
         raise NotSpeaking(conversation_id=row.id, utterance_id=heard.utterance_id)
     return row
@@ -195,14 +196,23 @@ def _cut_in(
         commit_words(session, world, said, turn, cut_short=True)
     else:
         drop_utterance(session, row, world, 0)
-        let_speak(row, next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN), world)
+        give_word(session, row, world, next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN))
 
 
-def _cut_back(session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, heard: Heard) -> None:
-    """Of what was said already, and was still being played."""
+def give_word(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
+    """It is the turn of the human in that seat, though the other has not spoken; the caller holds the row, and
+    commits.
+    """
+    log_in(session, row.key, world.now, "waits", seat=seat)
+    let_speak(row, seat, world)
+
+
+def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, heard: Heard) -> None:
+    """Of what was said already, and was still being played. The caller holds the row, and commits."""
     text = heard.of(turn.text)
     if text == turn.text:
         return
+    log_in(session, row.key, world.now, "cut_back", chars=len(text))
     turn.goal_achieved = turn.wants_to_end = False
     turn.choices = None
     if text:
@@ -255,6 +265,7 @@ def hand_over(
     if person_id in world.cast.players and speaker == Speaker.MODEL:
         raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.model_for_player"))
     was, row.participants[row.seat_of(person_id)].speaker = row.participants[row.seat_of(person_id)].speaker, speaker
+    log_in(session, key, world.now, "handed_over", person_id=person_id, speaker=speaker)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)
     step = said.next_step
     if was == speaker or isinstance(step, EndReason):

@@ -1,7 +1,7 @@
 """Owns the start of a conversation: whether the two can talk now, and the one short transaction that makes it run."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from sqlmodel import Session, col, delete, select
 
@@ -15,6 +15,7 @@ from service.locales import Phrase
 from service.people.person import night_of, person_rows
 from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
+from service.store.commands import log_in
 from service.store.event_kinds import ConversationStarted
 from service.store.ids import new_id
 from service.store.insert import insert_rows
@@ -31,7 +32,7 @@ from world.time import iso
 class Start:
     """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth. `told`
     is what the game says is going on, line by line. `actions`: ids of all that may be asked of the game in it (None:
-    what the content allows).
+    what the content allows). `conversation_id`: "": a new one.
     """
 
     character_id: str
@@ -40,13 +41,14 @@ class Start:
     max_turns: int
     told: tuple[str, ...] = ()
     actions: tuple[str, ...] | None = None
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlayerStart:
     """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
     chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many
-    lines are suggested to the player after each turn of its partner. `told`, `actions`: see `Start`.
+    lines are suggested to the player after each turn of its partner. `told`, `actions`, `conversation_id`: see `Start`.
     """
 
     player_id: str
@@ -58,6 +60,7 @@ class PlayerStart:
     holds_clock: bool = False
     choices: int = 0
     actions: tuple[str, ...] | None = None
+    conversation_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,6 +73,7 @@ class Opening:
     opened_for: OpenedFor
     matter: str
     max_turns: int
+    conversation_id: str
 
 
 def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, str]) -> ConversationRow:
@@ -91,7 +95,8 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
         world.npc(wanted.partner_id)
     require_free(session, world, wanted.character_id, wanted.partner_id)
     node_id = _standing_beside(session, world, wanted)
-    return _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, new_id(), engaged=())
+    row = _insert(session, world, wanted, node_id, models, ClockPolicy.NONE, engaged=())
+    return _logged(session, world, row, wanted)
 
 
 def start_with_player(
@@ -118,6 +123,7 @@ def start_with_player(
         max_turns=wanted.max_turns,
         told=wanted.told,
         actions=wanted.actions,
+        conversation_id=wanted.conversation_id,
     )
     pair = (player.id, partner.id)
     if not wanted.place_waived:
@@ -129,30 +135,40 @@ def start_with_player(
     else:
         node_id = _stands(session, world, partner.id)
     engaged = pair if wanted.place_waived else ()
-    return _insert(
+    row = _insert(
         session,
         world,
         plain,
         node_id,
         models,
         ClockPolicy.NONE,
-        new_id(),
         engaged=engaged,
         human=player.id,
         chat_idle_minutes=wanted.chat_idle_minutes,
         holds_clock=wanted.holds_clock,
         choices=wanted.choices,
     )
+    return _logged(session, world, row, wanted)
 
 
-def open_to_player(
-    session: Session, world: WorldView, wanted: Opening, models: dict[Role, str], conversation_id: str
-) -> ConversationRow:
+def _logged(session: Session, world: WorldView, row: ConversationRow, wanted: Start | PlayerStart) -> ConversationRow:
+    began = asdict(replace(wanted, conversation_id=row.id))
+    if isinstance(wanted, Start):
+        began["goal"] = wanted.goal and wanted.goal.model_dump()
+    log_in(session, row.key, world.now, "started", **began)
+    return row
+
+
+def open_to_player(session: Session, world: WorldView, wanted: Opening, models: dict[Role, str]) -> ConversationRow:
     """Insert a conversation in which somebody speaks to a player first, who stands beside it; the rule has decided that
     it may. The caller has locked the world, and commits.
     """
     plain = Start(
-        character_id=wanted.opener_id, partner_id=wanted.player_id, goal=wanted.goal, max_turns=wanted.max_turns
+        character_id=wanted.opener_id,
+        partner_id=wanted.player_id,
+        goal=wanted.goal,
+        max_turns=wanted.max_turns,
+        conversation_id=wanted.conversation_id,
     )
     return _insert(
         session,
@@ -161,7 +177,6 @@ def open_to_player(
         _stands(session, world, wanted.opener_id),
         models,
         ClockPolicy.NONE,
-        conversation_id,
         engaged=(),
         human=wanted.player_id,
         opened_for=wanted.opened_for,
@@ -176,7 +191,6 @@ def start_talk(
     wanted: Start,
     node_id: str,
     models: dict[Role, str],
-    conversation_id: str,
 ) -> ConversationRow:
     """Insert the running conversation of a talk of the living world that begins now (`world` is at its start); the
     caller commits.
@@ -195,7 +209,6 @@ def start_talk(
         node_id,
         models,
         ClockPolicy.MINUTE,
-        conversation_id,
         talk.id,
         engaged=session.exec(engaged).all(),
     )
@@ -208,7 +221,6 @@ def _insert(
     node_id: str,
     models: dict[Role, str],
     clock_policy: ClockPolicy,
-    conversation_id: str,
     talk_id: str | None = None,
     *,
     engaged: Collection[str],
@@ -221,6 +233,7 @@ def _insert(
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     _require_actions(world, wanted.actions)
+    conversation_id = wanted.conversation_id or new_id()
     pair = (wanted.character_id, wanted.partner_id)
     people = person_rows(session, world.id, pair)
     row = ConversationRow(

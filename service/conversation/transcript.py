@@ -21,6 +21,7 @@ from service.errors import KataribeError, NotFound, WorldRestored, WrongPhase
 from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
+from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded
 from service.store.insert import insert_rows
 from service.store.phase import ClockPolicy, EndReason, Phase
@@ -250,6 +251,8 @@ def commit_turn(
     if not is_due:
         pay(session, row, then.day, role, usage)
         return None
+    if row.clock_policy == ClockPolicy.NONE:
+        log_in(session, row.key, world.now, "answered", turn=turn.turn)
     if turn.goal_achieved and turn.turn > 0:
         row.goal_achieved = True
     if goal is not None:
@@ -280,6 +283,8 @@ def commit_words(
     """
     turn.at = world.now
     insert_rows(session, [turn])
+    words = turn.model_dump(exclude={"world_id", "conversation_id", "at"})
+    log_in(session, said.row.key, world.now, "said", words=words, cut_short=cut_short)
     _go_on(
         session, said.row, world, Transcript(row=said.row, turns=[*said.turns, turn], world=world), cut_short=cut_short
     )
@@ -343,6 +348,8 @@ def end(
         require_timeline(world, timeline)
     require(row, Phase.RUNNING)
     said = session.exec(select(func.count()).select_from(TurnRow).where(*said_in(row.key))).one()
+    if row.clock_policy == ClockPolicy.NONE:
+        log_in(session, row.key, world.now, "ended", reason=reason, failure=failure)
     end_row(session, row, world, reason, said=said, failure=failure, spoken_sentences=spoken_sentences)
     return row
 

@@ -3,8 +3,8 @@
 from pydantic import ValidationError
 
 from service.content.problem import Key, found, key_path
-from service.errors import Conflict, Invalid, NotFound
-from service.locales import Phrase, room
+from service.errors import Conflict, Invalid, KataribeError, NotFound
+from service.locales import Language, Phrase, room, sentence
 from world.ids import SLUG_MAX
 
 
@@ -26,6 +26,20 @@ class NothingThen(Invalid):
 
 class WorldHasLived(Conflict):
     """Facts: `world_id`."""
+
+
+class ReplayDiffers(Conflict):
+    """Facts: `line` (its number in the log), `reason` (an error, or the words of an answer). What was done before it
+    stays.
+    """
+
+    slug = "replay-differs"
+
+    def sentence(self, language: Language) -> str:
+        """See KataribeError; the reason is said in that language."""
+        reason = self.facts["reason"]
+        said = reason.sentence(language) if isinstance(reason, KataribeError) else reason
+        return sentence(language, f"errors.{self.slug}", **self.facts | {"reason": said})
 
 
 class FileUnusable(Invalid):

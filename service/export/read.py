@@ -62,11 +62,12 @@ def read_story(session: Session, world_id: str, file: Path, lines: Iterable[byte
         BadLine: a line is not as `service.export.record` says.
         WorldHasLived.
     """
-    _require_new(session, world_id)
+    require_new(session, world_id)
     return _Reader(session, world_id, file).read(iter(lines))
 
 
-def _require_new(session: Session, world_id: str) -> None:
+def require_new(session: Session, world_id: str) -> None:
+    """Raises: WorldHasLived."""
     row = session.get(WorldRow, world_id)
     lived = any(
         session.exec(select(table.world_id).where(table.world_id == world_id).limit(1)).first() is not None

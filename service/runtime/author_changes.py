@@ -5,7 +5,7 @@ its flags.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlmodel import Session
+from sqlmodel import Session, func, select
 
 from service.content.fields import Flag, same_flag
 from service.content.profile import Mood
@@ -72,11 +72,21 @@ def amend_npc(
     world = world_session.world
     world.npc(npc_id)
     if mood is not None:
-        session.add(MoodRow(world_id=world.id, person_id=npc_id, id=new_id(), at=world.now, mood=mood))
+        session.add(
+            MoodRow(world_id=world.id, person_id=npc_id, id=_last(session, world, npc_id), at=world.now, mood=mood)
+        )
     for character_id, level in affinity.items():
         world.character(character_id)
         set_affinity(session, world, npc_id, character_id, level, new_id())
     note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity) or None), npc_id)
+
+
+def _last(session: Session, world: WorldView, person_id: str) -> str:
+    """An id that makes it the last of the person's moods of this minute."""
+    moods = select(func.max(MoodRow.id)).where(
+        MoodRow.world_id == world.id, MoodRow.person_id == person_id, MoodRow.at == world.now
+    )
+    return f"{session.exec(moods).one() or f'{world.now:012x}'}+"
 
 
 def announce(session: Session, world_session: WorldSession, text: str, minutes: int) -> NoticeRow:

@@ -46,12 +46,17 @@ _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_unti
 class ConversationRunner:
     """Carries the conversations of this process."""
 
-    def __init__(self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS) -> None:
-        """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait."""
+    def __init__(
+        self, deps: ConversationDependencies, *, sweep_seconds: float = SWEEP_SECONDS, carries: bool = True
+    ) -> None:
+        """Every `sweep_seconds` (machine time) it looks for what nobody carries, and for memories that wait. Where it
+        carries none, somebody else says what is spoken and closed when.
+        """
         self.outbox = OutboxRelay(deps)
         self._deps = deps
         self._engine = Engine(deps)
         self._sweep_seconds = sweep_seconds
+        self._carries = carries
         self._id = new_id()
         self._tasks: dict[ConversationKey, asyncio.Task[None]] = {}
         self._reopened_on = ""
@@ -62,7 +67,7 @@ class ConversationRunner:
         if self._deps.database.is_sqlite:  # one process: whoever held a lease is gone
             await self._deps.database.write(_drop_leases)
         # Apart from each other: a memory graph that is slow to answer must not let the leases run out.
-        works = (self._sweep, self.outbox.deliver_due)
+        works = (self._sweep, self.outbox.deliver_due) if self._carries else (self.outbox.deliver_due,)
         self._sweepers = [asyncio.create_task(repeat(work, self._sweep_seconds)) for work in works]
 
     async def stop(self) -> None:
@@ -72,7 +77,7 @@ class ConversationRunner:
 
     def submit(self, key: ConversationKey) -> None:
         """Carry the conversation on from where it stands; nothing if this process does so already."""
-        if key not in self._tasks:
+        if self._carries and key not in self._tasks:
             task = asyncio.create_task(self._carry(key))
             self._tasks[key] = task
             task.add_done_callback(lambda _: self._tasks.pop(key, None))

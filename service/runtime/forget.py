@@ -15,6 +15,7 @@ from service.memory.store import Group, Item
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
+from service.store.commands import Asked
 from service.store.event_kinds import Forgot, Observed
 from service.store.events import last_event, note
 from service.store.phase import ClockPolicy
@@ -22,6 +23,7 @@ from service.store.tables import (
     AttitudeChangeRow,
     ClientEventCountRow,
     ClientEventRow,
+    CommandRow,
     CommitmentRow,
     ConversationRow,
     CorrectionRow,
@@ -79,6 +81,7 @@ _REST = (
     CommitmentRow,
     ClientEventCountRow,
     ClientEventRow,
+    CommandRow,
     ConversationRow,
     DecisionRow,
     PersonRow,
@@ -172,6 +175,11 @@ def forget_everywhere(
     session.execute(delete(MidTermRow).where(col(MidTermRow.world_id) == world.id, naming))
     answered = cast(col(IdempotencyRow.answer), String).contains(f'"{person_id}"', autoescape=True)
     session.execute(delete(IdempotencyRow).where(col(IdempotencyRow.world_id) == world.id, answered))
+    for row in session.exec(select(CommandRow).where(CommandRow.world_id == world.id, CommandRow.kind == "request")):
+        asked = Asked(**row.data)  # what was said in its talks goes with them
+        named = (f'"{person_id}"', world.name_of(person_id))
+        if person_id in asked.path.split("/") or any(name in asked.body for name in named):
+            session.delete(row)
 
 
 def _forget_log(session: Session, world_id: str, person_id: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from service.runtime.snapshots import keep_day
 from service.runtime.world_clock import clock_and_target
 from service.runtime.world_lease import claim_if_there, release, require_open
 from service.runtime.world_session import WorldSession, load, moves, refresh, save
+from service.store.commands import log_look
 from service.store.tables import WorldRow
 from world.time import LATEST, WorldTime, iso
 
@@ -66,6 +67,9 @@ class HeldWorld:
         """Out while its clock does not wait."""
         self.decisions = Decisions()
         """Out while its clock waits for them."""
+        self.looks = True
+        """Those who live find out at the beginning of every run what came from outside, and speak to players by rule
+        (False: both when they are told to)."""
         self._deps = deps
         self._database = deps.conversation.database
         self._worlds = deps.conversation.worlds
@@ -276,19 +280,23 @@ class HeldWorld:
         """Let people speak to players first, where the world leaves a minute at which it is looked whether they do; a
         clock that does not wait leaves it within so many ticks. Where some have lived ahead, it was looked before.
         """
+        if not self.looks:
+            return
         now, target = await self.clock_and_target()
         leaves = WorldTime(now + at_once * self._worlds.settings.tick_minutes)
         if now // LOOK_MINUTES == leaves // LOOK_MINUTES and (now % LOOK_MINUTES or target <= now):
             return
+        if not await self._database.read(lambda s: listening(s, self._worlds.open(s, self.world_id))):
+            return
+        with suppress(LivedAhead):
+            await self.open_talks()
+
+    async def open_talks(self) -> None:
+        """Let people speak to players first, as the world stands now. Raises: LivedAhead."""
+        room = self._deps.conversation
+        names, most = room.models.names(), room.settings.max_turns_with_player
         async with self.lock:
-            if not await self._database.read(lambda s: listening(s, self._worlds.open(s, self.world_id))):
-                return
-            room = self._deps.conversation
-            names, most = room.models.names(), room.settings.max_turns_with_player
-            try:
-                opened = await self.change(lambda s, one: open_talks(s, one, names, most))
-            except LivedAhead:
-                return
+            opened = await self.change(lambda s, one: open_talks(s, one, names, most))
         room.stream.tell_people(self.world_id, opened)
 
     @asynccontextmanager
@@ -298,8 +306,8 @@ class HeldWorld:
         def claimed(session: Session) -> WorldSession | None:
             if not claim_if_there(session, self._holder_id, self.world_id, self._lease_seconds):
                 return None
-            world_session = self._read(session, self._worlds.open(session, self.world_id))
-            world_session.agendas = agendas(session, world_session.world)
+            known = None if self.looks else self._session
+            world_session = known or self._look(session)
             world_session.reflecting = due_reflections(session, self.world_id)
             return world_session
 
@@ -314,6 +322,12 @@ class HeldWorld:
     async def _keep_day(self, session: WorldSession, day_before: int) -> None:
         if session.world.day > day_before:
             await keep_day(self._deps.conversation, self._deps.outbox, self.world_id, session.world.now)
+
+    def _look(self, session: Session) -> WorldSession:
+        world_session = self._read(session, self._worlds.open(session, self.world_id))
+        world_session.agendas = agendas(session, world_session.world)
+        log_look(session, self.world_id, world_session.world.now)
+        return world_session
 
     def _read(self, session: Session, world: WorldView) -> WorldSession:
         missing = self._deps.conversation.models_missing

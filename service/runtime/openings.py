@@ -21,6 +21,7 @@ from service.people.whereabouts import standing_players
 from service.people.worlds import WorldView
 from service.runtime.client_actions import hold
 from service.runtime.world_session import WorldSession
+from service.store.commands import log_command
 from service.store.phase import OpenedFor
 from service.store.tables import ConversationRow, EngagementRow, ParticipantRow, PersonRow
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, day_of
@@ -84,12 +85,15 @@ def open_talks(session: Session, world_session: WorldSession, models: dict[Role,
             opened_for=reason.opened_for,
             matter=reason.matter,
             max_turns=max_turns,
+            conversation_id=_id_of(world, opener_id, player_id),
         )
-        open_to_player(session, world, wanted, models, _id_of(world, opener_id, player_id))
+        open_to_player(session, world, wanted, models)
         if opener_id in world.cast.characters:
             hold(session, world_session, opener_id)
         limits.engaged |= {opener_id, player_id}
         opened.append(player_id)
+    if opened:
+        log_command(session, world.id, world.now, "opened", {})
     return opened
 
 

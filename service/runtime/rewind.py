@@ -231,6 +231,10 @@ def _client_events(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row for row in _of_known(rows, cut) if row["conversation_id"] != cut.conversation_id and row["at"] < cut.at]
 
 
+def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
+    return [row for row in rows if row["at"] < cut.at and row["conversation_id"] not in cut.gone]
+
+
 def _movements(rows: list[Row], cut: _Cut) -> list[Row]:
     """Who was on the way has come as far as it was by then."""
     kept = []
@@ -287,6 +291,7 @@ _RULES: Mapping[str, Rule] = {
     "action_calls": _action_calls,
     "attitude_changes": _before("at"),
     "client_events": _client_events,
+    "commands": _commands,
     "commitments": _commitments,
     "conversations": _conversations_then,
     "decisions": _before("at"),

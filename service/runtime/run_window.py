@@ -182,11 +182,14 @@ class RunWindow:
             self.world_session.world.at(talk.start),
             talk,
             Start(
-                character_id=talk.person_id, partner_id=talk.partner_id, goal=goal, max_turns=deps.settings.max_turns
+                character_id=talk.person_id,
+                partner_id=talk.partner_id,
+                goal=goal,
+                max_turns=deps.settings.max_turns,
+                conversation_id=self.world_session.conversation_id(talk),
             ),
             self.world_session.core.people[talk.person_id].node_id,
             deps.models.names(),
-            self.world_session.conversation_id(talk),
         )
 
 

@@ -24,6 +24,7 @@ from service.runtime.tasks import cancel, repeat
 from service.runtime.world_clock import Tick, cancel_orders, order_ticks, order_until
 from service.runtime.world_lease import LEASE_SECONDS, abandoned, claim_if_there, drop_all, extend, release
 from service.runtime.world_session import WorldSession
+from service.store.commands import Asked, log_command
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.tables import WorldRow
@@ -160,25 +161,38 @@ class WorldRunner:
                 raise _interrupted(until, exc) from exc
 
     async def command(
-        self, world_id: str, work: Callable[[Session, WorldSession], T], *, keeps_decisions: bool = False
+        self,
+        world_id: str,
+        work: Callable[[Session, WorldSession], T],
+        *,
+        keeps_decisions: bool = False,
+        asked: Asked | None = None,
     ) -> T:
         """Change the world at the next minute at which everybody stands, in one transaction with its living state. A
         world that moves stands there for it, and then goes on; one that was stopped on its way lives on as far as that.
 
         `keeps_decisions`: it changes nothing that a decision of others depends on but what they see. What they are
-        asked then stays asked; so it does where the command is refused.
+        asked then stays asked; so it does where the command is refused. `asked` is the request, which the world's log
+        keeps (None: the work itself sees to that).
 
         Raises:
             WorldMoves: it does not come there soon, or another replica moves it.
             RunInterrupted: the store failed on the way there.
         """
+
+        def logged(session: Session, world_session: WorldSession) -> T:
+            answer = work(session, world_session)
+            if asked is not None:
+                log_command(session, world_id, world_session.world.now, "request", asdict(asked))
+            return answer
+
         deadline = asyncio.get_running_loop().time() + self._patience_seconds
         world = self.world(world_id)
         run: asyncio.Task[None] | None = None
         while True:
             async with world.standing(deadline):
                 try:
-                    answer = await world.change(work)
+                    answer = await world.change(logged)
                 except LivedAhead as ahead:
                     _require_went(run, ahead.reached)
                     if asyncio.get_running_loop().time() > deadline:

@@ -840,6 +840,19 @@ class ClientEventCountRow(_OfWorld, table=True):
     newest: int = Field(sa_type=BigInteger)
 
 
+class CommandRow(_OfWorld, table=True):
+    """Something that came to a world from outside (store/commands.py), at the minute that its clock showed."""
+
+    __tablename__ = "commands"
+    __table_args__ = (_of_conversation(), Index("ix_commands_conversation", "world_id", "conversation_id"))
+
+    seq: int = Field(sa_type=BigInteger, primary_key=True)
+    at: int = Field(sa_type=BigInteger)
+    kind: str
+    conversation_id: str | None = None
+    data: dict[str, Any] = _json()
+
+
 class UsageRow(_OfWorld, table=True):
     """What the language models cost, per world, world day and role. `failures` are calls that gave no answer."""
 

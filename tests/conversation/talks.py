@@ -227,8 +227,14 @@ def begin_living(
             partner_id=partner_id,
             with_npc=partner_id.startswith("npc_"),
         )
-        wanted = Start(character_id="aoi", partner_id=partner_id, goal=goal, max_turns=max_turns)
-        start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names(), conversation_id)
+        wanted = Start(
+            character_id="aoi",
+            partner_id=partner_id,
+            goal=goal,
+            max_turns=max_turns,
+            conversation_id=conversation_id,
+        )
+        start_talk(session, world.at(starts), held, wanted, BESIDE_TARO, room.models.names())
         return starts
 
     return room.database.write_now(work)

@@ -26,6 +26,7 @@ from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
 from service.runtime.world_session import WorldSession, load, save
 from service.store.client_events import tell_clients
+from service.store.commands import log_command
 from service.store.event_kinds import Forgot
 from service.store.events import events_after
 from service.store.idempotency import Once, once
@@ -122,6 +123,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         give_past(room, world_id, "aoi")
         give_past(room, world_id, "npc_taro")
         room.database.write_now(lambda s: once(s, Once.of(world_id, "k", "x", {}), dict))  # noqa: B023 - run here
+        room.database.write_now(lambda s: log_command(s, world_id, WorldTime(0), "looked", {}))  # noqa: B023
         asyncio.run(keep(room, OutboxRelay(room), world_id, "before"))
 
 

@@ -25,6 +25,7 @@ from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
 from service.runtime.world_session import WorldSession
+from service.store.commands import Asked
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
 from service.store.phase import EndReason, Speaker
@@ -116,12 +117,14 @@ async def let_in(deps: ApiDependencies, world_id: str, wanted: Wanted) -> None:
 
     if await deps.read(world_id, is_known):
         return
-    made = read_made(wanted.player_id, json.dumps({"kind": "player", "name": wanted.player_id}).encode())
+    body = json.dumps({"kind": "player", "name": wanted.player_id})
+    asked = Asked(method="PUT", path=f"/people/{wanted.player_id}", query="", body=body, key="")
+    made = read_made(wanted.player_id, body.encode())
 
     def make(session: Session, world_session: WorldSession) -> None:
         put_person(session, deps.conversation.worlds, world_session, made)
 
-    await deps.world_runner.command(world_id, make, keeps_decisions=True)
+    await deps.world_runner.command(world_id, make, keeps_decisions=True, asked=asked)
 
 
 async def begin(deps: ApiDependencies, world_id: str, wanted: Wanted, body: ChatIn, request: Once | None) -> Begun:

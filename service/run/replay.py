@@ -1,0 +1,253 @@
+"""Owns the replay of a world: what came to it from outside is done again, each thing at its minute, in a world that has
+not lived.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import httpx
+from fastapi import FastAPI
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from sqlmodel import Session
+
+from service.app import create_app
+from service.conversation.action_results import Result, expire, settle
+from service.conversation.chat import leave_unanswered, lengthen, take_back_answer
+from service.conversation.closing import reopen
+from service.conversation.engine import Engine
+from service.conversation.human import Heard, cut_back, give_word, hand_over
+from service.conversation.start import PlayerStart, Start, start_with_player
+from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
+from service.errors import KataribeError
+from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable, reason_of
+from service.export.read import require_new
+from service.export.record import Minute, parsed
+from service.llm.choose import Models
+from service.people.worlds import WorldRepository
+from service.runtime.client_actions import talk, talk_with_player
+from service.runtime.world_clock import order_until
+from service.settings import Settings
+from service.store.commands import Asked, Command
+from service.store.phase import EndReason, Speaker
+from service.store.tables import ConversationKey, ConversationRow, TurnRow
+from service.usage import Usage
+from world.time import WorldTime
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class Header(BaseModel):
+    """The first line: how far the world was."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["commands"]
+    version: Literal[1]
+    until: Minute
+
+
+class Line(BaseModel):
+    """What `GET /world/commands` says of one command."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seq: int
+    at: Minute
+    kind: Command
+    conversation_id: str | None
+    data: dict[str, Any]
+
+
+async def replay(settings: Settings, world_id: str, file: Path, *, models: Models | None = None) -> int:
+    """Do it all again; answers how many commands there were. `models` stand in for those of the settings.
+
+    Raises:
+        BadLine: a line is not as it should be; nothing was done.
+        FileUnusable: it cannot be read.
+        WorldHasLived.
+        ReplayDiffers: something could not be done as it was done before.
+        Misconfigured: the database cannot be opened, or a service runs on it.
+    """
+    header, lines = _read(file)
+    app = create_app(settings, models=models, carries=False)
+    async with app.router.lifespan_context(app):
+        player = _Replay(app, settings, world_id)
+        await player.begin()
+        for line in sorted(lines, key=lambda line: (line.at, line.seq)):
+            try:
+                await player.go(line.at)
+                await player.do(line)
+            except ReplayDiffers:
+                raise
+            except KataribeError as exc:
+                raise ReplayDiffers(line=line.seq, reason=exc) from exc
+        await player.go(header.until)
+    return len(lines)
+
+
+def _read(file: Path) -> tuple[Header, list[Line]]:
+    try:
+        first, *rest = file.read_bytes().splitlines() or [b""]
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+    return _checked(Header, file, 1, first), [_checked(Line, file, n, raw) for n, raw in enumerate(rest, 2)]
+
+
+def _checked(kind: type[T], file: Path, number: int, raw: bytes) -> T:
+    try:
+        return kind.model_validate(parsed(raw))
+    except ValidationError as exc:
+        raise BadLine(file=str(file), line=number, reason=reason_of(exc)) from exc
+    except Unreadable as exc:
+        raise BadLine(file=str(file), line=number, reason=exc.reason) from exc
+
+
+class _Replay:
+    def __init__(self, app: FastAPI, settings: Settings, world_id: str) -> None:
+        self._app = app
+        self._deps = app.state.deps.conversation
+        self._runner = app.state.deps.world_runner
+        self._world_id = world_id
+        self._world = self._runner.world(world_id)
+        self._engine = Engine(self._deps)
+        key = settings.api_key.get_secret_value() if settings.api_key else None
+        self._headers = {"X-World-Id": world_id, **({"Authorization": f"Bearer {key}"} if key else {})}
+
+    async def begin(self) -> None:
+        """The world begins."""
+
+        def work(session: Session) -> None:
+            require_new(session, self._world_id)
+            self._deps.worlds.open(session, self._world_id, lock=True)
+
+        await self._deps.database.write(work)
+        self._world.looks = False
+
+    async def go(self, until: int) -> None:
+        """Let the world live on to that minute. Those who live know what they knew, unless they are to look."""
+        await self._deps.database.write(lambda s: order_until(s, self._world_id, WorldTime(until)))
+        await self._runner.wait(self._world_id, WorldTime(until))
+
+    async def do(self, line: Line) -> None:
+        """Raises: KataribeError: it cannot be done."""
+        if line.kind == "request":
+            await self._ask(Asked(**line.data), line.seq)
+        elif line.kind == "looked":
+            self._world.looks = True
+            await self._world.move()
+            self._world.looks = False
+        elif line.kind == "opened":
+            await self._world.open_talks()
+        else:
+            await self._converse(line, ConversationKey(self._world_id, line.conversation_id or ""))
+
+    async def _ask(self, asked: Asked, seq: int) -> None:
+        headers = {**self._headers, "Content-Type": "application/json"} | (
+            {"Idempotency-Key": asked.key} if asked.key else {}
+        )
+        url = f"http://127.0.0.1{asked.path}?{asked.query}"
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self._app)) as http:
+            answer = await http.request(asked.method, url, content=asked.body.encode(), headers=headers)
+        if answer.is_error:
+            raise ReplayDiffers(line=seq, reason=answer.text)
+
+    async def _converse(self, line: Line, key: ConversationKey) -> None:
+        if line.kind == "started":
+            await self._start(line.data)
+        elif line.kind == "answered":
+            await self._engine.turn(key, line.data["turn"], None)
+        elif line.kind == "closed":
+            await self._engine.close(key)
+        else:
+            await self._deps.database.write(lambda s: _DOES[line.kind](s, self._deps.worlds, key, **line.data))
+
+    async def _start(self, data: dict[str, Any]) -> None:
+        names = self._deps.models.names()
+        if "player_id" not in data:
+            begun = TypeAdapter(Start).validate_python(data)
+            await self._runner.command(self._world_id, lambda s, lived: talk(s, lived, begun, names))
+            return
+        wanted = TypeAdapter(PlayerStart).validate_python(data)
+        if wanted.chat_idle_minutes is None:
+            await self._runner.command(self._world_id, lambda s, lived: talk_with_player(s, lived, wanted, names))
+            return
+        worlds = self._deps.worlds
+        await self._deps.database.write(
+            lambda s: start_with_player(s, worlds.open(s, self._world_id, lock=True), wanted, names)
+        )
+
+
+def _words(
+    session: Session, worlds: WorldRepository, key: ConversationKey, words: dict[str, Any], cut_short: bool
+) -> None:
+    row, world = held(session, worlds, key)
+    said = Transcript(row=row, turns=turns_of(session, key), world=world)
+    commit_words(session, world, said, TurnRow(**key._asdict(), at=world.now, **words), cut_short=cut_short)
+
+
+def _waits(session: Session, worlds: WorldRepository, key: ConversationKey, seat: int) -> None:
+    row, world = held(session, worlds, key)
+    give_word(session, row, world, seat)
+
+
+def _cut(session: Session, worlds: WorldRepository, key: ConversationKey, chars: int) -> None:
+    row, world = held(session, worlds, key)
+    cut_back(session, row, world, turns_of(session, key)[-1], Heard(utterance_id="", chars=chars))
+
+
+def _take_back(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
+    row, world = held(session, worlds, key)
+    take_back_answer(session, world, row)
+
+
+def _hand_over(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, speaker: str) -> None:
+    hand_over(session, worlds, key, person_id, Speaker(speaker))
+
+
+def _settle(
+    session: Session,
+    worlds: WorldRepository,
+    key: ConversationKey,
+    call_id: str,
+    ok: bool | None = None,
+    message: str = "",
+) -> None:
+    if ok is None:
+        expire(session, worlds, key.world_id, call_id)
+    else:
+        settle(session, worlds, key, call_id, Result(ok=ok, message=message))
+
+
+def _end(
+    session: Session, worlds: WorldRepository, key: ConversationKey, reason: str, failure: dict[str, Any] | None
+) -> None:
+    end(session, worlds, *key, EndReason(reason), failure)
+
+
+def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
+    reopen(session, session.get_one(ConversationRow, key))
+
+
+def _lengthen(
+    session: Session, worlds: WorldRepository, key: ConversationKey, usage: dict[str, Any], **more: Any
+) -> None:
+    lengthen(session, worlds, key, usage=Usage(**usage), **more)
+
+
+def _unanswered(session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any]) -> None:
+    leave_unanswered(session, worlds, key, failure, 0)
+
+
+_DOES: Mapping[str, Callable[..., None]] = {
+    "said": _words,
+    "waits": _waits,
+    "cut_back": _cut,
+    "taken_back": _take_back,
+    "unanswered": _unanswered,
+    "lengthened": _lengthen,
+    "handed_over": _hand_over,
+    "action_settled": _settle,
+    "ended": _end,
+    "reopened": _reopen,
+}

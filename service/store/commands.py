@@ -1,0 +1,97 @@
+"""Owns the log of what came to a world from outside: with seed and answers, its story is a function of it (see
+service/replay.py).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlmodel import Session, col, func, select
+
+from service.store.events import hold_log
+from service.store.insert import insert_rows
+from service.store.tables import CommandRow, ConversationKey
+from world.time import WorldTime, iso
+
+Command = Literal[
+    "request",
+    "started",
+    "said",
+    "answered",
+    "waits",
+    "cut_back",
+    "taken_back",
+    "unanswered",
+    "lengthened",
+    "handed_over",
+    "action_settled",
+    "ended",
+    "reopened",
+    "closed",
+    "looked",
+    "opened",
+]
+"""What a client has asked of the living world; in a conversation that clients began, what was said by whom, or taken
+back, and when it was remembered; `looked`: those who live have found out who is free and what is promised; `opened`:
+they have spoken to players first.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A request that changes a world, as it came; `key` is its Idempotency-Key, "": it has none."""
+
+    method: str
+    path: str
+    query: str
+    body: str
+    key: str
+
+
+def log_command(
+    session: Session,
+    world_id: str,
+    at: WorldTime,
+    kind: Command,
+    data: Mapping[str, Any],
+    conversation_id: str | None = None,
+) -> None:
+    """Add it to the world's log, in the transaction of what it tells; the conversation's row is there."""
+    hold_log(session, world_id)
+    row = CommandRow(
+        world_id=world_id,
+        seq=_newest(session, world_id) + 1,
+        at=at,
+        kind=kind,
+        conversation_id=conversation_id,
+        data=dict(data),
+    )
+    insert_rows(session, [row])
+
+
+def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command, **data: Any) -> None:
+    """The same of a conversation."""
+    log_command(session, key.world_id, at, kind, data, key.conversation_id)
+
+
+def log_look(session: Session, world_id: str, at: WorldTime) -> None:
+    """Those who live look round, if anything came from outside since they did so last."""
+    last = session.get(CommandRow, (world_id, _newest(session, world_id)))
+    if last is not None and last.kind != "looked":
+        log_command(session, world_id, at, "looked", {})
+
+
+def commands_after(session: Session, world_id: str, seq: int, limit: int) -> list[CommandRow]:
+    """Those with a number above `seq`, in order."""
+    query = select(CommandRow).where(CommandRow.world_id == world_id, col(CommandRow.seq) > seq)
+    return list(session.exec(query.order_by(col(CommandRow.seq)).limit(limit)))
+
+
+def line_of(row: CommandRow) -> dict[str, Any]:
+    """As it stands in a file, as JSON; its time is world time."""
+    told = row.model_dump(include={"seq", "kind", "conversation_id", "data"})
+    return {"at": iso(WorldTime(row.at)), **told}
+
+
+def _newest(session: Session, world_id: str) -> int:
+    return session.exec(select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == world_id)).one()

@@ -1,0 +1,278 @@
+"""Owns the tests that a story is a function of seed, answers and the log of what came from outside."""
+
+import asyncio
+import json
+import multiprocessing
+import random
+import re
+import socket
+import time
+import zlib
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from service.app import create_app
+from service.export.files import export_to
+from service.export.problem import BadLine, ReplayDiffers, WorldHasLived
+from service.export.write import Span
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.llm.choose import ROLES, Models
+from service.locales import Language
+from service.run.replay import replay
+from service.settings import Settings
+from service.usage import Usage
+from tests.api.play import settings_for, until
+from tests.content.village import Village
+from tests.freeze.script import ANSWERS, Question, question_of
+from tests.memory.answers import plain
+
+COMMANDS = 60
+GOAL = {"goal": "Hear of the loaves", "success_criteria": "Their number is known"}
+
+
+class ByQuestion:
+    """A ChatModel whose answers depend on what is asked alone: of whom, when, and after how many words. It takes up to
+    50 ms for one, and speaks word by word.
+    """
+
+    name = "by question"
+
+    def __init__(self, *, hurries: bool) -> None:
+        self._rng = None if hurries else random.Random(5)
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """The answer that belongs to the question."""
+        given: Any = prompt.given
+        question = question_of(prompt)
+        moment = (question.what, question.person_id, prompt.thread, getattr(given, "at", ""))
+        index = zlib.crc32(repr((*moment, len(getattr(given, "lines", ())))).encode()) % 1000
+        fields = self._answer(question, index, prompt.language)
+        value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
+        words = str(fields.get("utterance", "")).split()
+        for number in range(1, len(words) + 1):
+            await asyncio.sleep(self._rng.random() * 0.01 if self._rng else 0)
+            if on_text is not None:
+                on_text(" ".join(words[:number]), "neutral")
+        await asyncio.sleep(self._rng.random() * 0.05 if self._rng else 0)
+        return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
+
+    def _answer(self, question: Question, index: int, language: Language) -> dict[str, Any]:
+        if question.what == "speaks":
+            give = {"id": "give_item", "args": {"item": "bun", "count": 1}} if index % 3 == 0 else None
+            said = {"utterance": f"I counted {index} loaves. What else?", "emotion": "happy", "action": give}
+            return {**said, "wants_to_end": index % 9 == 0, "goal_achieved": False, **GOAL}
+        if question.what == "remembers":
+            return plain(f"They talked of {index} loaves.", second={"affinity": index % 21 - 10})
+        return ANSWERS[question.what](question, index, language)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def _settings(directory: Path) -> Settings:
+    content = directory / "content"
+    if not content.exists():
+        village = Village.with_actions()
+        for person in ("umi", "rin"):
+            name = person.capitalize()
+            village.people[f"characters/{person}.yaml"] = {
+                **village.sora,
+                "id": person,
+                "name": name,
+                "home": "yard",
+                "decision": "model",
+            }
+        village.write(content)
+    world = {"language": "en", "decision": "model", "silence_world_minutes": 0}
+    return settings_for(directory, content, allowed_hosts=["127.0.0.1"], world=world)
+
+
+def _serve(told: "Connection[Any, Any]", directory: Path) -> None:
+    app = create_app(_settings(directory), models=Models(dict.fromkeys(ROLES, ByQuestion(hurries=False))))
+    listening = socket.create_server(("127.0.0.1", 0))
+    told.send(listening.getsockname()[1])
+    asyncio.run(uvicorn.Server(uvicorn.Config(app, log_level="error")).serve([listening]))
+
+
+class _Service:
+    """The service in a process of its own, which can be killed; its world runs."""
+
+    def __init__(self, directory: Path) -> None:
+        here, there = multiprocessing.Pipe()
+        server = multiprocessing.get_context("forkserver")
+        server.set_forkserver_preload([__name__])
+        self.process = server.Process(target=_serve, args=(there, directory), daemon=True)
+        self.process.start()
+        self.http = httpx.Client(base_url=f"http://127.0.0.1:{here.recv()}", timeout=30, trust_env=False)
+
+    def __enter__(self) -> httpx.Client:
+        return self.http
+
+    def __exit__(self, *_: object) -> None:
+        """kill -9."""
+        self.http.close()
+        self.process.kill()
+        self.process.join()
+
+
+class _Session:
+    """Two players, who do what chance lets them."""
+
+    def __init__(self, http: httpx.Client, rng: random.Random) -> None:
+        self.http, self._rng = http, rng
+        self.talks: dict[str, str] = {}
+        self.begun: list[str] = []
+        self.done: list[str] = []
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """A command; one that is refused changes nothing."""
+        answer = self.http.request(method, path, json=body)
+        assert answer.status_code < 500, answer.text
+        if answer.is_success:
+            self.done.append(path.rsplit("/", 1)[-1])
+        return answer.json() if answer.is_success and answer.content else None
+
+    def begin(self) -> None:
+        """They come, and the clock runs."""
+        for player in ("ken", "mia"):
+            self.ask("PUT", f"/people/{player}", {"kind": "player", "name": player.capitalize()})
+        self.ask("PUT", "/people/mia/position", {"node_id": "door"})
+        seen = {"text": "The mill is on fire.", "seen_by": ["baker"], "importance": 9, "minutes": 600}
+        self.ask("POST", "/world/observations", seen)
+        self.ask("POST", "/world/tick", {"ticks": 1})
+        self.ask("PUT", "/world/clock", {"mode": "running", "speed": 900, "pace": "exact"})
+
+    def step(self) -> None:
+        """One command, and a little time."""
+        player = self._rng.choice(("ken", "mia"))
+        if self._rng.random() < 0.6:
+            self._talk(player)
+        else:
+            self._meddle(player)
+        time.sleep(self._rng.random() * 0.03)
+
+    def _talk(self, player: str) -> None:
+        if player not in self.talks:
+            partner = self._rng.choice(("baker", "sora", "umi", "hermit"))
+            body = {"mode": "player", "player_id": player, "partner_id": partner}
+            if begun := self.ask("POST", "/conversations/start", body):
+                self.talks[player] = begun["id"]
+                self.begun.append(begun["id"])
+            return
+        path, chance = f"/conversations/{self.talks[player]}", self._rng.random()
+        if chance < 0.6:
+            words = f"Number {len(self.done)}, what do you say?"
+            said = self.http.post(f"{path}/say", json={"text": words}, params={"wait": self._rng.random() < 0.7})
+            if said.is_success:
+                self.done.append("say")
+            elif said.json()["type"].endswith("wrong-phase"):
+                del self.talks[player]
+        elif chance < 0.8:
+            self._cut_in(path)
+        elif chance < 0.9:
+            self._settle(path)
+        else:
+            self.ask("POST", f"{path}/end")
+            del self.talks[player]
+
+    def _cut_in(self, path: str) -> None:
+        told = self.http.get(f"{path}/updates?wait=0").json()["items"]
+        begun = [event["data"]["utterance_id"] for event in told if event["kind"].startswith("utterance.")]
+        if begun:
+            heard = self._rng.choice((0, 5, 12))
+            self.ask("POST", f"{path}/interrupt", {"utterance_id": begun[-1], "heard_chars": heard})
+
+    def _settle(self, path: str) -> None:
+        for call in self.http.get(path).json()["actions"]:
+            if call["state"] == "requested":
+                self.ask("POST", f"{path}/actions/{call['id']}/result", {"ok": self._rng.random() < 0.5})
+
+    def _meddle(self, player: str) -> None:
+        number = len(self.done)
+        self.ask(
+            *self._rng.choice(
+                (
+                    ("PUT", f"/people/{player}/position", {"node_id": self._rng.choice(("yard", "door", None))}),
+                    (
+                        "POST",
+                        "/world/observations",
+                        {"text": f"Bell {number} rings.", "seen_by": ["baker", "umi"], "importance": 9},
+                    ),
+                    ("PUT", "/world/flags", {"flags": {"storm": self._rng.random() < 0.5}}),
+                    ("PUT", f"/people/guest{number % 3}", {"kind": "player", "name": f"Guest {number}"}),
+                    ("DELETE", f"/people/guest{number % 3}"),
+                    ("POST", "/characters/rin/actions", {"type": "sleep"}),
+                    ("PATCH", "/characters/rin", {"decision": "model"}),
+                    ("PATCH", "/world", {"announce": {"text": f"Market {number}", "minutes": 60}}),
+                    ("PATCH", "/npcs/baker", {"mood": self._rng.choice(("happy", "angry"))}),
+                )
+            )
+        )
+
+    def finish(self) -> bytes:
+        """All is over and remembered, and the world stands. Answers its log."""
+        for conversation_id in self.talks.values():
+            self.ask("POST", f"/conversations/{conversation_id}/end")
+        for conversation_id in self.begun:
+            until(self.http, conversation_id, "closed")
+        self.ask("POST", "/world/stop")
+        self.ask("POST", "/world/tick", {"ticks": 30})
+        return self.http.get("/world/commands").content
+
+
+def _story(settings: Settings, file: Path) -> list[str]:
+    """What is exported, without what it cost: who was let go of is asked again, and paid for again."""
+    export_to(settings, "main", {"en": "Millbrook", "ja": "ミルブルック"}, Span(since=None, until=None), file)
+    costs = r'"(duration_ms|calls|prompt_tokens|completion_tokens)": \d+'
+    return re.sub(costs, r'"\1": 0', file.read_text(encoding="utf-8")).splitlines()
+
+
+@pytest.mark.server  # it starts two processes
+def test_a_story_replays_from_its_log_also_where_the_service_was_killed_in_its_middle(tmp_path: Path) -> None:
+    lived, again = tmp_path / "lived", tmp_path / "again"
+    lived.mkdir()
+    again.mkdir()
+    with _Service(lived) as http:
+        session = _Session(http, random.Random(11))
+        session.begin()
+        while len(session.done) < COMMANDS / 2:
+            session.step()
+        with suppress(KeyError):
+            http.post(f"/conversations/{session.talks['ken']}/say", json={"text": "And then?"})
+    with _Service(lived) as http:
+        session.http = http
+        while len(session.done) < COMMANDS:
+            session.step()
+        log = session.finish()
+    (tmp_path / "commands.jsonl").write_bytes(log)
+    settings = _settings(again)
+    models = Models(dict.fromkeys(ROLES, ByQuestion(hurries=True)))
+    assert asyncio.run(replay(settings, "main", tmp_path / "commands.jsonl", models=models)) == log.count(b"\n") - 1
+    assert _story(settings, tmp_path / "again.jsonl") == _story(_settings(lived), tmp_path / "lived.jsonl")
+    kinds = {json.loads(line).get("kind") for line in log.splitlines()}
+    assert {"request", "started", "said", "answered", "cut_back", "ended", "closed", "looked", "opened"} <= kinds
+
+
+def test_what_cannot_be_done_again_is_named(tmp_path: Path) -> None:
+    settings = _settings(tmp_path)
+    models = Models(dict.fromkeys(ROLES, ByQuestion(hurries=True)))
+    asked = {"method": "PUT", "path": "/people/ken/position", "query": "", "body": '{"node_id": "yard"}', "key": ""}
+    line = {"at": "2026-04-01T07:03", "seq": 1, "kind": "request", "conversation_id": None, "data": asked}
+    header = {"type": "commands", "version": 1, "until": "2026-04-01T07:10"}
+    file = tmp_path / "commands.jsonl"
+    file.write_text("\n".join(map(json.dumps, (header, line))), encoding="utf-8")
+    with pytest.raises(ReplayDiffers) as nobody:
+        asyncio.run(replay(settings, "main", file, models=models))
+    assert "Command 1 could not be done again" in nobody.value.sentence("en")
+    assert "コマンド 1 を同じように再現できません" in nobody.value.sentence("ja")
+    with pytest.raises(WorldHasLived):
+        asyncio.run(replay(settings, "main", file, models=models))
+    file.write_text("{}", encoding="utf-8")
+    with pytest.raises(BadLine):
+        asyncio.run(replay(settings, "other", file, models=models))

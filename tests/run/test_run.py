@@ -52,33 +52,36 @@ def kataribe(directory: Path, *arguments: str | Path) -> subprocess.CompletedPro
     )
 
 
-def test_a_day_is_shown_as_it_is_lived_and_summed_up(tmp_path: Path, mill: Path) -> None:
-    done = kataribe(
-        tmp_path,
-        "run",
-        "--days",
-        "1",
-        "--characters",
-        "9",
-        "--content",
-        mill,
-        "--language",
-        "en",
-        "--price-in",
-        "2",
-    )
-    assert done.returncode == 0, done.stderr
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to call the command in, in this process; the machine's settings are not its own."""
+    monkeypatch.chdir(tmp_path)
+    for name in set(os.environ) - set(environment()):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KATARIBE_EMBEDDING__PROVIDER", "none")
+    return tmp_path
+
+
+def test_a_day_is_shown_as_it_is_lived_and_summed_up(
+    alone: Path, mill: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--days", "1", "--characters", "9", "--content", str(mill), "--language", "en", "--price-in", "2")
+    monkeypatch.setattr(sys, "argv", ["kataribe", "run", *options])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert not left.value.code
+    told = capsys.readouterr().out
     for words in WORDS["en"]:
-        assert words in done.stdout
-    assert "\x1b" not in done.stdout
-    assert "There are 3 characters, not 9" in done.stdout
-    times = re.findall(r"^(\d\d:\d\d)  ", done.stdout, re.M)
+        assert words in told
+    assert "\x1b" not in told
+    assert "There are 3 characters, not 9" in told
+    times = re.findall(r"^(\d\d:\d\d)  ", told, re.M)
     passed = [_since_seven(time) for time in times]
     while passed[-1] == 0:  # the day ends at the hour it began
         passed.pop()
     assert passed == sorted(passed)
-    assert "money: " in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert "money: " in told
+    assert list(alone.iterdir()) == []
 
 
 def _since_seven(clock: str) -> int:
@@ -126,7 +129,7 @@ def test_a_run_that_is_stopped_keeps_its_world_and_goes_on_then_travels(tmp_path
     ids=["environment", "file", "option"],
 )
 def test_the_directory_may_be_named_by_the_environment_or_in_a_file(
-    tmp_path: Path,
+    alone: Path,
     mill: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -135,9 +138,6 @@ def test_the_directory_may_be_named_by_the_environment_or_in_a_file(
     options: Sequence[str],
     kept: str,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("KATARIBE_EMBEDDING__PROVIDER", "none")
     if in_environment is not None:
         monkeypatch.setenv("KATARIBE_DATA_DIR", in_environment)
     Path(".env").write_text(in_file, encoding="utf-8")
@@ -147,7 +147,7 @@ def test_the_directory_may_be_named_by_the_environment_or_in_a_file(
         cli.main()
     assert not left.value.code
     assert f"kataribe serve --data {kept}" in capsys.readouterr().out
-    assert b'"activity_started"' in exported(tmp_path / kept, "main")
+    assert b'"activity_started"' in exported(alone / kept, "main")
 
 
 def exported(data: Path, world_id: str) -> bytes:

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Route, expect
 from service.settings import LlmSettings
 from tests.clients import web_types
 from tests.servers import missing
-from tests.web.test_accessible import AXE, found
+from tests.web.test_accessible import AXE, LOOKS, found
 from tests.web.test_browser import is_wider_than_the_screen, looking, playing, serving
 
 pytestmark = pytest.mark.server
@@ -111,7 +111,9 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
         page.keyboard.press("Enter")
         expect(page.locator("#choices button")).not_to_have_count(0)
         page.evaluate(AXE.read_text(encoding="utf-8"))
-        assert found(page, also_in_the_dark=True) == []
+        for _, scheme in LOOKS:
+            page.emulate_media(color_scheme=scheme)
+            assert found(page) == []
         page.locator("#choices button").first.click()
         expect(page.locator("#said li.mine")).to_have_count(2)
         page.evaluate("window.seen = []")

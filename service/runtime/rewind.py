@@ -235,10 +235,6 @@ def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row for row in rows if row["at"] < cut.at and row["conversation_id"] not in cut.gone]
 
 
-def _commands(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [row for row in rows if row["conversation_id"] not in cut.gone and row["at"] < cut.at]
-
-
 def _movements(rows: list[Row], cut: _Cut) -> list[Row]:
     """Who was on the way has come as far as it was by then."""
     kept = []
@@ -295,7 +291,6 @@ _RULES: Mapping[str, Rule] = {
     "action_calls": _action_calls,
     "attitude_changes": _before("at"),
     "client_events": _client_events,
-    "commands": _commands,
     "commands": _commands,
     "commitments": _commitments,
     "conversations": _conversations_then,

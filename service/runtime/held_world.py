@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlmodel import Session
 
-from service.errors import KataribeError, WorldMoves
+from service.errors import BudgetExhausted, KataribeError, WorldMoves
 from service.memory.reflections import due_reflections
 from service.people.commitments import agendas
 from service.people.worlds import WorldView
@@ -279,8 +279,10 @@ class HeldWorld:
     async def _open_talks(self, *, at_once: int = 0) -> None:
         """Let people speak to players first, where the world leaves a minute at which it is looked whether they do; a
         clock that does not wait leaves it within so many ticks. Where some have lived ahead, it was looked before.
+        Nobody does whose words no model would find: there is none, or the day's budget has no room for a talk.
         """
-        if not self.looks:
+        room = self._deps.conversation
+        if not self.looks or room.models.names()["npc"] == "none":
             return
         now, target = await self.clock_and_target()
         leaves = WorldTime(now + at_once * self._worlds.settings.tick_minutes)
@@ -288,7 +290,8 @@ class HeldWorld:
             return
         if not await self._database.read(lambda s: listening(s, self._worlds.open(s, self.world_id))):
             return
-        with suppress(LivedAhead):
+        with suppress(LivedAhead, BudgetExhausted):
+            await self._database.read(room.budget.require_talk)
             await self.open_talks()
 
     async def open_talks(self) -> None:

@@ -334,6 +334,19 @@ async def settle_in(home: House, players: dict[str, str]) -> None:
     await home.world_runner.command("main", stand)
 
 
+def test_nobody_speaks_first_whose_words_the_budget_has_no_room_for(village: Content, tmp_path: Path) -> None:
+    async def live(calls: int, directory: Path) -> int:
+        limits = {"max_calls_per_day": calls}
+        async with house(hamlet(village), directory, rehearsal(), llm=limits, decision="routine") as home:
+            await settle_in(home, {"ken": BESIDE_TARO})
+            promises(home.room)
+            await home.live(1)
+            return len([row for row in rows(home.room, ConversationRow) if row["opened_for"]])
+
+    assert asyncio.run(live(1, tmp_path / "spent")) == 0
+    assert asyncio.run(live(100, tmp_path / "enough")) == 1
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_who_speaks_first_does_not_hang_on_latencies_ticks_or_stops(
     village: Content, tmp_path: Path, seed: int

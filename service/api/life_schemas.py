@@ -108,6 +108,8 @@ class NpcIn(Change):
     affinity: MayBeLeftOut[Affinities] = Field(
         default=None, description="its affinity by the character's id, -100..100"
     )
+    give: Items = Field(default=[], description="things it carries from now on, in words")
+    take: Items = Field(default=[], description="things it carries no longer, in the words it has them")
 
 
 class AnnounceIn(In):

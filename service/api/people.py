@@ -23,6 +23,7 @@ from service.memory.recall import RecentMemory, recall, todays_summaries
 from service.memory.self_facts import self_facts
 from service.memory.store import Group
 from service.people.attitude import Attitude, attitudes_of, moods, stance
+from service.people.person import person_row
 from service.people.whereabouts import positions, segment_of
 from service.people.worlds import WorldView
 from service.runtime.author_changes import Amendment, amend, amend_npc
@@ -127,10 +128,11 @@ async def change_npc(
     world_id: WorldId,
     asked: AsAsked,
 ) -> NpcOut:
-    """An author's hand: set the NPC's mood from now on, and its affinity towards characters."""
+    """An author's hand: set the NPC's mood from now on, and its affinity towards characters; give or take things."""
 
     def work(session: Session, world_session: WorldSession) -> NpcOut:
-        amend_npc(session, world_session, npc_id, mood=body.mood, affinity=body.affinity or {})
+        wanted = Amendment(give=body.give, take=body.take)
+        amend_npc(session, world_session, npc_id, wanted, mood=body.mood, affinity=body.affinity or {})
         session.flush()
         return _npcs(session, deps.conversation.worlds.open(session, world_id), deps, [npc_id])[0]
 
@@ -291,4 +293,5 @@ def _npc(
         spawn_node_id=world.map.posts[npc_id],
         talking_in=talking_in,
         affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
+        items=person_row(session, world.id, npc_id).items,
     )

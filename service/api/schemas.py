@@ -700,6 +700,7 @@ class NpcOut(_AuthoredPerson):
     )
     spawn_node_id: str = Field(description="the node it stands at")
     affinity: dict[str, int] = Field(description="towards each character it has met")
+    items: list[str] = Field(description="what it carries, in words")
 
 
 class CharacterOut(_AuthoredPerson, LifeOut):

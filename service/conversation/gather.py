@@ -221,6 +221,7 @@ def _context(
         said_today=said_today,
         said_before=said_before,
         turns_left=conversation.max_turns,
+        items=tuple(recent.person.items),
         **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
     )
     return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
@@ -244,7 +245,6 @@ def _told_already(context: PromptContext) -> tuple[str, ...]:
 class _Life(TypedDict, total=False):
     """What a context tells of somebody who lives: an NPC has none of it."""
 
-    items: tuple[str, ...]
     needs: tuple[FeltNeed, ...]
     doing: str
 
@@ -256,7 +256,6 @@ def _living(world: WorldView, row: PersonRow, life: LifeRow | None) -> _Life:
     now = max(world.now, levels.since)
     doing = person.before(world.now).action_id if person else None
     return {
-        "items": tuple(row.items),
         "needs": felt_needs(world, needs.at(levels, now), needs.critical(levels, now)),
         "doing": name_of_doing(world, doing) if doing else "",
     }

@@ -62,12 +62,20 @@ def amend(session: Session, world_session: WorldSession, character_id: str, want
 
 
 def amend_npc(
-    session: Session, world_session: WorldSession, npc_id: str, *, mood: Mood | None, affinity: Mapping[str, int]
+    session: Session,
+    world_session: WorldSession,
+    npc_id: str,
+    wanted: Amendment,
+    *,
+    mood: Mood | None,
+    affinity: Mapping[str, int],
 ) -> None:
-    """Set the NPC's mood from the world's clock on, and its affinity (-100..100) by character id. The caller commits.
+    """Set the NPC's mood from the world's clock on, its affinity (-100..100) by character id, and what of `wanted` it
+    carries. The caller commits.
 
     Raises:
         NotFound: no such NPC or character.
+        Invalid: nothing of the kind to take; too many things to carry.
     """
     world = world_session.world
     world.npc(npc_id)
@@ -78,6 +86,10 @@ def amend_npc(
     for character_id, level in affinity.items():
         world.character(character_id)
         set_affinity(session, world, npc_id, character_id, level, new_id())
+    if wanted.give or wanted.take:
+        _carry(session, world_session, npc_id, wanted)
+    if mood is None and not affinity:
+        return
     note(session, world.id, world.now, Changed(mood=mood, affinity=dict(affinity) or None), npc_id)
 
 

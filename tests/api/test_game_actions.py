@@ -69,3 +69,31 @@ def test_a_client_says_what_may_be_asked(client: TestClient, script: ScriptedMod
     begun = client.post("/conversations/start", json=START | {"actions": []}).json()
     assert say(client, begun["id"], HELLO)["answer"]["text"] == FAMILY
     assert "give_item" not in script.history[-1].messages[0].content
+
+
+def test_what_was_asked_with_words_that_are_cut_short_afterwards_is_asked_all_the_same(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    script.enqueue(_turn(BUN))
+    path = f"/conversations/{client.post('/conversations/start', json=START).json()['id']}"
+    asked = say(client, path.rsplit("/", 1)[1], HELLO)["action"]
+    told = client.get(f"{path}/updates?wait=0").json()["items"]
+    uttered = [event["data"]["utterance_id"] for event in told if event["kind"] == "utterance.completed"][-1]
+    cut = client.post(f"{path}/interrupt", json={"utterance_id": uttered, "heard_chars": 5}).json()
+    assert (len(cut["turns"][-1]["text"]), cut["actions"][0]["state"]) == (5, "requested")
+    assert client.post(f"{path}/actions/{asked['id']}/result", json={"ok": True}).json()["state"] == "done"
+
+
+def test_what_must_be_carried_is_given_to_an_npc_and_taken_from_it(tmp_path: Path, script: ScriptedModel) -> None:
+    village = Village.with_actions()
+    village.game_actions[0]["requires"] = {"item": "bun"}
+    settings = settings_for(tmp_path, village.write(tmp_path / "content"))
+    script.enqueue(_turn(BUN), _turn(BUN))
+    with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, script)))) as client:
+        client.put("/people/ken", json={"kind": "player", "name": "Ken"})
+        conversation_id = client.post("/conversations/start", json=START).json()["id"]
+        assert say(client, conversation_id, HELLO)["action"]["reason"] == "not_offered"
+        assert client.patch("/npcs/baker", json={"give": ["bun"]}).json()["items"] == ["bun"]
+        assert say(client, conversation_id, THANKS)["action"]["state"] == "requested"
+        problem(client.patch("/npcs/baker", json={"take": ["sword"]}), 422, "invalid")
+        assert client.patch("/npcs/baker", json={"take": ["bun"]}).json()["items"] == []

@@ -62,7 +62,8 @@ player could say next. `POST /conversations/{id}/choose {choice_id}` says one of
 
 **Doing.** `action.requested` asks the game for something that a speaker does. Answer it once, before its deadline:
 `POST /conversations/{id}/actions/{call_id}/result {ok, message}`. A conversation is remembered when all is answered or
-too late.
+too late. An utterance that is cut short while it is being spoken asks for nothing. One that was said, and is cut short
+while it is played, has asked already: the game says what becomes of it, as ever.
 
 `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has failed.
 

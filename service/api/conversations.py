@@ -147,14 +147,22 @@ async def end_conversation(conversation_id: Slug, deps: Serving, world_id: World
 
     One that the living world holds is remembered when the world's clock goes on.
     """
-    key = ConversationKey(world_id, conversation_id)
+    await end_by_client(deps, ConversationKey(world_id, conversation_id))
+    return await views.read_conversation(deps, world_id, conversation_id)
+
+
+async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:
+    """End it now; its closing runs on its own.
+
+    Raises:
+        NotFound, WrongPhase: as `end`.
+    """
     told = deps.conversation.stream.sentences_told(key)
     await deps.conversation.database.write(
         lambda s: end(s, deps.conversation.worlds, *key, EndReason.ENDED_BY_CLIENT, spoken_sentences=told)
     )
     deps.conversation.stream.tell(key, Ended(reason=EndReason.ENDED_BY_CLIENT))
     await deps.runner.interrupt(key)
-    return await views.read_conversation(deps, world_id, conversation_id)
 
 
 @router.post(

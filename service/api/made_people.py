@@ -1,5 +1,6 @@
 """Owns the endpoints by which a client makes, changes and removes people while a world runs."""
 
+from contextlib import suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Request, Response
@@ -8,13 +9,16 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import AsAsked, Serving, WorldId
+from service.api.conversations import end_by_client
+from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
 from service.api.fields import In, Out, Slug
 from service.api.life import talking_in
 from service.api.problem import describe
 from service.api.schemas import PositionOut, SecretOut
 from service.content.made import read_made
 from service.content.profile import Mood, PersonKind
+from service.conversation.transcript import conversations_open
+from service.errors import WrongPhase
 from service.people.person import person_row
 from service.people.whereabouts import segment_of, standing_players
 from service.people.worlds import WorldView
@@ -183,11 +187,14 @@ async def remove_person_of_world(
     """Take a person who was made at run time out of the world, with all that it remembers itself. What others remember
     of it is theirs and stays, unless `everywhere` is asked for.
 
-    While it talks, or a talk of it is still being remembered, it is refused (409): end the conversation first.
+    A player's open talks are ended and remembered first. Whoever else talks, or takes leave, is refused (409): end the
+    conversation first.
     """
     worlds, memory = deps.conversation.worlds, deps.conversation.memory
     world = await deps.read(world_id, lambda _, world: world)
     person = world.cast.person(person_id)
+    if person.kind == "player":
+        await _end_talks(deps, world_id, person_id)
     told = await told_of(memory, world, person_id) if everywhere else None
     await deps.world_runner.command(
         world_id,
@@ -197,6 +204,14 @@ async def remove_person_of_world(
     )
     await deps.runner.forget(world_id, [*world.cast.everybody] if everywhere else [person_id])
     return Response(status_code=204)
+
+
+async def _end_talks(deps: ApiDependencies, world_id: str, player_id: str) -> None:
+    """All that the player is in, and return when others remember them."""
+    for key in await deps.conversation.database.read(lambda s: conversations_open(s, world_id, player_id)):
+        with suppress(WrongPhase):  # it is being remembered
+            await end_by_client(deps, key)
+        await deps.runner.wait(key)
 
 
 def _known(session: Session, world: WorldView, person_id: str) -> KnownPersonOut:

@@ -12,6 +12,8 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import MemorySettings
 from tests.api.play import problem, recollection, settings_for, turn
+from tests.conversation.talks import FAMILY, replies
+from tests.memory.answers import extraction
 from tests.memory.graphiti.test_graph import empty, query
 from tests.servers.neo4j import Neo4jServer
 
@@ -167,8 +169,21 @@ def test_a_player_that_has_a_place_talks_to_whom_it_stands_beside_and_stays_unti
     assert begun.status_code == 202, begun.text
     assert client.get("/people/mika").json()["talking_in"] == begun.json()["id"]
     problem(client.put("/people/mika/position", json={"node_id": "mill"}), 409, "busy")
-    told = problem(client.delete("/people/mika"), 409, "busy")
-    assert told["facts"]["conversation_id"] == begun.json()["id"]
+
+
+def test_a_player_that_is_removed_leaves_its_talks_first_also_a_chat_clients(
+    client: TestClient, script: ScriptedModel
+) -> None:
+    client.put("/people/mika", json=MIKA)
+    script.enqueue(replies(FAMILY), extraction("Mika spoke with the baker."))
+    chat = {"model": "npc:baker@mika", "messages": [{"role": "user", "content": "Good morning."}]}
+    assert client.post("/v1/chat/completions", json=chat).status_code == 200
+    talk = client.post("/conversations/start", json={"mode": "player", "player_id": "mika", "partner_id": "hermit"})
+    assert client.delete("/people/mika").status_code == 204
+    told = client.get("/conversations?person_id=mika").json()["items"]
+    assert [one["end_reason"] for one in told] == ["ended_by_client"]
+    problem(client.get(f"/conversations/{talk.json()['id']}"), 404, "not-found")  # nobody has said anything in it
+    assert client.get("/people/baker/memories").json()["total"]
 
 
 YUNA = {

@@ -11,10 +11,12 @@ import pytest
 from sqlmodel import Session, col, select
 
 from service.content.load import Content
+from service.content.made import Made
 from service.people.commitments import FELT_AFTER, LATE_MINUTES
 from service.runtime.client_actions import take_control
+from service.runtime.made_people import place_person, put_person
 from service.store.tables import CommitmentRow
-from tests.runtime.lives import House, Slow, house, rehearsal
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.runtime.promised import appointment, place_promises
 from world.time import WorldTime, parse_time
 
@@ -127,3 +129,26 @@ def _kinds_of(story: dict[str, list[Any]], promise: CommitmentRow) -> list[tuple
 
 def _told_of(story: dict[str, list[Any]]) -> list[Any]:
     return [event for event in story["events"] if event["kind"].startswith("commitment")]
+
+
+async def _met_by_player(content: Content, directory: Path, stands: str) -> dict[str, list[Any]]:
+    """Ken has promised Genzo to be there at nine, and his game has put him somewhere."""
+    ken = Made(id="ken", kind="player", profile='{"name": "Ken"}')
+    async with house(content, directory, rehearsal(), decision="routine") as home:
+        worlds = home.room.worlds
+        place_promises(home.room.database, worlds, [appointment("ken", "npc_genzo", "market_scales", NINE, START)])
+        await home.world_runner.command("main", lambda s, session: put_person(s, worlds, session, ken))
+        await home.world_runner.command("main", lambda s, session: place_person(s, session, "ken", stands))
+        await home.live(THREE_HOURS)
+        return _told(home)
+
+
+@pytest.mark.parametrize(
+    ("stands", "state", "felt"), [("market_hall", "kept", 5), ("quay_pier", "broken", -8)], ids=["there", "elsewhere"]
+)
+def test_a_player_keeps_a_promise_by_standing_there(
+    village: Content, tmp_path: Path, stands: str, state: str, felt: int
+) -> None:
+    told = asyncio.run(_met_by_player(hamlet(village), tmp_path, stands))
+    assert [row["state"] for row in told["commitments"]] == [state]
+    assert [row["affinity_delta"] for row in told["attitudes"] if row["other_id"] == "ken"] == [felt]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from service.content.fields import Flag
+from service.content.fields import MARKUP, Flag
 from world.ids import SLUG, SLUG_MAX
 from world.time import WorldTime, iso
 
@@ -38,15 +38,13 @@ OneToTen = Annotated[int, Field(strict=True, ge=1, le=10), BeforeValidator(_whol
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_MARKUP = re.compile(r"</?\s*context\s*>|<\|[^|<>]{1,40}\|>|\[/?INST\]|<</?SYS>>", re.IGNORECASE)
-"""What frames prompts, here or in the templates of models."""
 
 
 def _plain(value: object) -> object:
     if isinstance(value, str):
         if control := _CONTROL.search(value):
             raise PydanticCustomError("control_character", "control character", {"code": f"U+{ord(control[0]):04X}"})
-        if markup := _MARKUP.search(value):
+        if markup := MARKUP.search(value):
             raise PydanticCustomError("prompt_markup", "markup of prompts", {"markup": markup[0]})
         return " ".join(value.split())
     return value

@@ -22,6 +22,9 @@ from world.ids import is_slug
 from world.places import Hours
 from world.time import MINUTES_PER_DAY, MINUTES_PER_HOUR, WorldTime, parse_time
 
+MARKUP = re.compile(r"</?\s*context\s*>|<\|[^|<>]{1,40}\|>|\[/?INST\]|<</?SYS>>", re.IGNORECASE)
+"""What frames prompts, here or in the templates of models."""
+
 T = TypeVar("T")
 
 LARGEST_NUMBER = 1_000_000_000

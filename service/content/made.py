@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from service.content.check import CheckedContent, cross_checked
+from service.content.fields import MARKUP
 from service.content.files import Unreadable, read_json
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
@@ -173,12 +174,16 @@ def _wrong_id(given: Mapping[str, Any], person_id: str) -> Iterator[ContentProbl
 
 
 def _wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
-    """Texts that are too long, and letters that no text has: a file of content cannot have them either."""
+    """Texts that are too long, and letters that no text has: a file of content cannot have them either. A player may
+    choose its name: no markup stands in one.
+    """
     if isinstance(value, str):
         is_name = key[:1] == ("name",)
         most = LONGEST_NAME if is_name else LONGEST_TEXT
         if len(value) > most:
             yield problem("", key, "content.text_too_long", count=len(value), most=most)
+        if is_name and (markup := MARKUP.search(value)):
+            yield problem("", key, "content.prompt_markup", markup=markup[0])
         strange = [letter for letter in value if _is_control(letter, in_name=is_name)]
         if strange:
             yield problem("", key, "content.control_character", code=f"U+{ord(strange[0]):04X}")

@@ -2,13 +2,11 @@
 ends it: it ends when the client begins another, when it is long enough, or in silence.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from sqlmodel import Session, col, select
 
-from service.conversation.client_events import drop_utterance, tell_failed, tell_next, tell_said, tell_unheard
+from service.conversation.client_events import tell_said
 from service.conversation.ending import OPENER, PARTNER
 from service.conversation.human import Heard, give_word, interrupt
 from service.conversation.transcript import held, pay, takes_part, turns_of
@@ -36,22 +34,6 @@ def open_chat(session: Session, world: WorldView, player_id: str, partner_id: st
         takes_part(partner_id, PARTNER),
     )
     return session.exec(query.with_for_update(of=ConversationRow)).unique().first()
-
-
-def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -> int:
-    """Have the player's last words answered anew in an open conversation that waits for the player: the answer to them,
-    if there is one, was never given. Answers the number of the turn that is to come. The caller commits, and has the
-    conversation carried on.
-    """
-    log_in(session, row.key, world.now, "taken_back")
-    last = turns_of(session, row.key)[-1]
-    let_speak(row, PARTNER, world)
-    is_answered = last.speaker_id != row.opener_id
-    if is_answered:
-        session.delete(last)
-        tell_unheard(session, row, world)
-    tell_next(session, row, world, PARTNER)
-    return last.turn if is_answered else last.turn + 1
 
 
 def break_off(session: Session, worlds: WorldRepository, key: ConversationKey, index: int, heard: str) -> None:
@@ -96,18 +78,3 @@ def lengthen(
     tell_said(session, row, world, last)
     let_speak(row, OPENER, world)
     return True
-
-
-def leave_unanswered(
-    session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any], spoken_sentences: int
-) -> None:
-    """The player's words could not be answered: the conversation goes on with whatever the player says next, also the
-    same again. Of the answer so many sentences were told. The caller commits.
-    """
-    row, world = held(session, worlds, key)
-    if row.phase == Phase.RUNNING:
-        log_in(session, key, world.now, "unanswered", failure=dict(failure))
-        row.failure = dict(failure)
-        drop_utterance(session, row, world, spoken_sentences)
-        tell_failed(session, row, world, failure)
-        let_speak(row, OPENER, world)

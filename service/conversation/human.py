@@ -1,13 +1,16 @@
 """Owns what a human does in a conversation: says something, takes over from a model, hands back."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlmodel import Session, col, select
 
 from service.conversation.choices import chosen
 from service.conversation.client_events import (
     drop_utterance,
+    tell_failed,
     tell_next,
     tell_said,
     tell_started,
@@ -54,11 +57,11 @@ class Words:
 
 def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: Words) -> TurnRow:
     """Add what a human says to the conversation; the caller commits, and has it carried on. Answers the turn, which may
-    have been there before.
+    have been there before: then nothing is said, but what no model could answer is to be answered after all.
 
     Raises:
         NotFound: no such conversation.
-        Invalid: nothing is said; or the message's name stands for other words.
+        Invalid: nothing is said; the message's name stands for other words; or who is to say it takes no part.
         WrongPhase: the conversation is over.
         NotYourTurn: nobody waits for that person's words.
     """
@@ -68,11 +71,15 @@ def say(session: Session, worlds: WorldRepository, key: ConversationKey, words: 
     if known is not None:
         if known.text != text:
             raise Invalid(field="message_id", reason=Phrase("answers.invalid_fields.other_words"))
+        if row.phase == Phase.RUNNING and row.awaits == known.speaker_id and turns_of(session, key)[-1] is known:
+            take_back_answer(session, world, row)  # no model could answer it
         return known
     if not text:
         raise Invalid(field="text", reason=Phrase("answers.invalid_fields.nothing_said"))
     require(row, Phase.RUNNING)
     speaker_id = words.person_id or row.awaits or row.opener_id
+    if speaker_id not in row.person_ids:
+        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.takes_no_part"))
     if row.awaits != speaker_id:
         raise not_now(world, row, speaker_id)
     said = Transcript(row=row, turns=turns_of(session, key), world=world)
@@ -196,7 +203,7 @@ def _cut_in(
         commit_words(session, world, said, turn, cut_short=True)
     else:
         drop_utterance(session, row, world, 0)
-        give_word(session, row, world, next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN))
+        give_word(session, row, world, _human_of(row))
 
 
 def give_word(session: Session, row: ConversationRow, world: WorldView, seat: int) -> None:
@@ -221,6 +228,42 @@ def cut_back(session: Session, row: ConversationRow, world: WorldView, turn: Tur
     else:
         session.delete(turn)
         tell_unheard(session, row, world)
+
+
+def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -> int:
+    """Have the human's last words answered anew in a conversation that waits for the human: the answer to them, if
+    there is one, was never given. Answers the number of the turn that is to come. The caller commits, and has the
+    conversation carried on.
+    """
+    log_in(session, row.key, world.now, "taken_back")
+    last, human = turns_of(session, row.key)[-1], _human_of(row)
+    let_speak(row, 1 - human, world)
+    is_answered = last.speaker_id != row.person_ids[human]
+    if is_answered:
+        session.delete(last)
+        tell_unheard(session, row, world)
+    tell_next(session, row, world, 1 - human)
+    return last.turn if is_answered else last.turn + 1
+
+
+def leave_unanswered(
+    session: Session, worlds: WorldRepository, key: ConversationKey, failure: Mapping[str, Any], spoken_sentences: int
+) -> None:
+    """The human's words could not be answered: the conversation goes on with whatever the human says next, also the
+    same again. Of the answer so many sentences were told. The caller commits.
+    """
+    row, world = held(session, worlds, key)
+    if row.phase == Phase.RUNNING:
+        log_in(session, key, world.now, "unanswered", failure=dict(failure))
+        row.failure = dict(failure)
+        drop_utterance(session, row, world, spoken_sentences)
+        tell_failed(session, row, world, failure)
+        let_speak(row, _human_of(row), world)
+
+
+def _human_of(row: ConversationRow) -> int:
+    """The first seat for which a human speaks."""
+    return next(one.seat for one in row.participants if one.speaker == Speaker.HUMAN)
 
 
 def keep_listening(session: Session, worlds: WorldRepository, key: ConversationKey, utterance_id: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 from service.conversation.acting import Act
 from service.conversation.attitude import changed_stance
-from service.conversation.chat import leave_unanswered
 from service.conversation.context import Nudge, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
+from service.conversation.human import leave_unanswered
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
@@ -76,12 +76,13 @@ async def finish(
     deps: ConversationDependencies, said: Transcript, reason: EndReason, failure: dict[str, Any] | None = None
 ) -> None:
     """End it, unless the client did so, or somebody forgot it, in the same moment. What only could not be answered does
-    not end a chat client's.
+    not end a conversation with a human; a budget that is spent ends it, but for a chat client's.
     """
     row, told = said.row, deps.stream.sentences_told(said.row.key)
     try:
-        if row.chat_idle_minutes is not None and failure is not None and reason != EndReason.CONTENT_CHANGED:
-            await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure, told))
+        is_chat = row.chat_idle_minutes is not None
+        if row.has_human and (reason == EndReason.MODEL_FAILURE or (is_chat and reason == EndReason.BUDGET_EXHAUSTED)):
+            await deps.database.write(lambda s: leave_unanswered(s, deps.worlds, row.key, failure or {}, told))
             deps.stream.tell(row.key, Discarded(utterance_id=""))
             return
         on = said.world.timeline

@@ -49,6 +49,9 @@ _PAYING = update(ConversationRow.__table__).where(  # type: ignore[attr-defined]
 )
 """Sets those of its columns that it is run with."""
 
+TOLD_MAX = 1000
+"""Most characters of what the game told with earlier words, in one prompt: twice what it may tell at once."""
+
 SAID_MINUTES = 14 * MINUTES_PER_DAY
 """How far back a speaker without a model looks for what it has told already."""
 
@@ -173,10 +176,17 @@ def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
 
 
 def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
-    """The turns as speakers see them."""
-    return tuple(
-        Line(turn=t.turn, speaker_id=t.speaker_id, speaker_name=t.speaker_name, text=t.text, note=t.note) for t in turns
-    )
+    """The turns as speakers see them. Of what the game told with earlier ones no more than `TOLD_MAX` characters stay
+    in the notes: what it told last.
+    """
+    shown, room = list[Line](), TOLD_MAX
+    for before, turn in reversed(list(zip([None, *turns], turns, strict=False))):
+        told = [line for line in (before and before.told) or () if line in turn.note]
+        room -= sum(map(len, told))
+        kept = [line for line in turn.note.split("\n") if room >= 0 or not any(one in line for one in told)]
+        who = {"speaker_id": turn.speaker_id, "speaker_name": turn.speaker_name}
+        shown.append(Line(turn=turn.turn, **who, text=turn.text, note="\n".join(kept)))
+    return tuple(reversed(shown))
 
 
 @dataclass(kw_only=True)
@@ -255,6 +265,8 @@ def commit_turn(
         log_in(session, row.key, world.now, "answered", turn=turn.turn)
     if turn.goal_achieved and turn.turn > 0:
         row.goal_achieved = True
+    if row.failure is not None:
+        row.failure = None
     if goal is not None:
         row.goal, row.success_criteria = goal
     note_told(session, row.key, told, turn.turn)

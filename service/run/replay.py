@@ -13,10 +13,10 @@ from sqlmodel import Session
 
 from service.app import create_app
 from service.conversation.action_results import Result, expire, settle
-from service.conversation.chat import leave_unanswered, lengthen, take_back_answer
+from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
 from service.conversation.engine import Engine
-from service.conversation.human import Heard, cut_back, give_word, hand_over
+from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError

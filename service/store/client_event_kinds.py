@@ -253,8 +253,9 @@ class TalkEnded(Payload):
 
 
 class TalkFailed(Payload):
-    """Something went wrong. Where it was a turn, the conversation ends; where it was the closing, nothing is remembered
-    until it is closed again.
+    """Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
+    the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
+    remembered until it is closed again.
     """
 
     kind = "error"

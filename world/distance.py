@@ -1,6 +1,6 @@
 """Owns how near things are in walking minutes: what is in sight of a node, who can talk, how far to either."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from world.distance_fields import FAR as FAR
@@ -72,23 +72,23 @@ class Distances:
 
     def to_sight(self, node_id: str) -> Row:
         """Minutes to the nearest node in sight of `node_id`."""
-        return self._row("sight", node_id)
+        return self._row("sight", node_id, self.in_sight)
 
     def to_talk(self, node_id: str) -> Row:
         """Minutes to the nearest node from which a person on `node_id` can be talked to."""
-        return self._row("talk", node_id)
+        return self._row("talk", node_id, self.in_talk)
 
     def to_npc(self, npc_id: str) -> Row:
         """Minutes to the nearest node beside the NPC."""
-        return self._row("npc", npc_id)
+        return self._row("npc", npc_id, self._beside.__getitem__)
 
     def to_npcs_in_sight(self, node_id: str) -> Row:
         """Minutes to the nearest node beside any NPC that is in sight of `node_id`."""
-        return self._row("npcs", node_id)
+        return self._row("npcs", node_id, self._beside_npcs_in_sight)
 
     def to_facility(self, facility_id: str) -> Row:
         """Minutes to the nearest node of the facility."""
-        return self._row("facility", facility_id)
+        return self._row("facility", facility_id, lambda i: self._map.facility(i).node_ids)
 
     @cached_property
     def longest_talk_walk(self) -> int:
@@ -109,19 +109,11 @@ class Distances:
             near |= {n: minutes[self._node_indexes[n]] for n in far if minutes[self._node_indexes[n]] < FAR}
         return dict(sorted(near.items()))
 
-    def _row(self, what: str, key: str) -> Row:
+    def _beside_npcs_in_sight(self, node_id: str) -> set[str]:
+        return {n for npc_id in self.npcs_in_sight(node_id) for n in self._beside[npc_id]}
+
+    def _row(self, what: str, key: str, goals_of: Callable[[str], Iterable[str]]) -> Row:
         row = self._named.get((what, key))
         if row is None:
-            row = self._named[what, key] = self._fields.row(frozenset(self._goals(what, key)))
+            row = self._named[what, key] = self._fields.row(frozenset(goals_of(key)))
         return row
-
-    def _goals(self, what: str, key: str) -> Collection[str]:
-        if what == "sight":
-            return self.in_sight(key)
-        if what == "talk":
-            return self.in_talk(key)
-        if what == "npc":
-            return self._beside[key]
-        if what == "npcs":
-            return {n for npc_id in self.npcs_in_sight(key) for n in self._beside[npc_id]}
-        return self._map.facility(key).node_ids

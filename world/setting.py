@@ -19,7 +19,7 @@ class Rules:
     retry: int = 5
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Setting:
     """Everything fixed.
 
@@ -29,25 +29,25 @@ class Setting:
 
     world_map: WorldMap
     catalogue: Catalogue
-    routes: Routes
-    distances: Distances
     rules: Rules = Rules()
 
     def __post_init__(self) -> None:
         if self.rules.talk_min < self.distances.longest_talk_walk:
             raise TalkTooShort(self.rules.talk_min, self.distances.longest_talk_walk)
 
-    @classmethod
-    def of(cls, world_map: WorldMap, catalogue: Catalogue, rules: Rules = Rules()) -> "Setting":
-        """With the routes and distances of a map held in memory."""
-        fields = DistanceFields(world_map)
-        return cls(
-            world_map=world_map,
-            catalogue=catalogue,
-            routes=Routes(world_map, fields),
-            distances=Distances(world_map, fields),
-            rules=rules,
-        )
+    @cached_property
+    def _fields(self) -> DistanceFields:
+        return DistanceFields(self.world_map)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The ways over the map."""
+        return Routes(self.world_map, self._fields)
+
+    @cached_property
+    def distances(self) -> Distances:
+        """How near things are on the map."""
+        return Distances(self.world_map, self._fields)
 
     def facilities_for(self, action: ActionDef) -> tuple[Facility, ...]:
         """Facilities with one of the action's tags, sorted by id."""

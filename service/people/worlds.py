@@ -40,7 +40,7 @@ class Casts:
         """The same objects each time the same language is asked for."""
         cast = self._casts[language]
         if language not in self._settings:
-            self._settings[language] = Setting.of(cast.world_map, cast.catalogue)
+            self._settings[language] = Setting(cast.world_map, cast.catalogue)
         return cast, self._settings[language]
 
     def with_made(self, people: list[Made], before: "Casts") -> "Casts":

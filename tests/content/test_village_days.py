@@ -27,7 +27,7 @@ CHARACTERS = sorted(path.stem for path in (bundled_content() / "characters").glo
 def _village() -> tuple[Content, Setting]:
     content = load_content(bundled_content())
     cast = content.cast("en")
-    return content, Setting.of(cast.world_map, cast.catalogue)
+    return content, Setting(cast.world_map, cast.catalogue)
 
 
 def _block(character: CharacterProfile, t: WorldTime) -> tuple[int, WorldTime]:

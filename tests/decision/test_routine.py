@@ -47,7 +47,7 @@ def _live(setting: Setting, people: Profiles, start: WorldTime, *, days: int) ->
 
 
 def _setting(cast: Cast) -> Setting:
-    return Setting.of(cast.world_map, cast.catalogue)
+    return Setting(cast.world_map, cast.catalogue)
 
 
 @pytest.fixture(scope="module")

@@ -92,7 +92,7 @@ def random_setting(seed: int) -> Setting:
     """A small map with NPCs and facilities: a hamlet one can see across, a town, or a road of long ways."""
     rng = random.Random(seed)
     nodes, ways = rng.choice([((3, 6), (3, 3)), ((3, 9), (2, 3)), ((4, 40), (1, 2)), ((4, 40), (1, 6))])
-    return Setting.of(
+    return Setting(
         random_map(rng, nodes=rng.randint(*nodes), npcs=rng.randint(0, 3), facilities=rng.randint(0, 6), ways=ways),
         CATALOGUE,
     )
@@ -155,4 +155,4 @@ def grid_setting(catalogue: Catalogue, seed: int, *, columns: int, rows: int, fa
         for i, corner in enumerate(rng.sample(corners, facilities))
     }
     nodes = index_nodes(Node(id=i, map_id="town", x=0, y=0) for i in [*corners, *posts.values()])
-    return Setting.of(WorldMap(nodes=nodes, edges=tuple(edges), facilities=places, posts=posts), catalogue)
+    return Setting(WorldMap(nodes=nodes, edges=tuple(edges), facilities=places, posts=posts), catalogue)

@@ -61,7 +61,7 @@ def village(*, more: tuple[Edge, ...] = (), posts: Mapping[str, str] | None = No
         facilities={place.id: place for place in places},
         posts=posts if posts is not None else {"baker": "oven"},
     )
-    return Setting.of(world_map, Catalogue(needs=NEEDS, actions=ACTIONS))
+    return Setting(world_map, Catalogue(needs=NEEDS, actions=ACTIONS))
 
 
 def here_and_now(

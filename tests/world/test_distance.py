@@ -7,7 +7,6 @@ from tests.world.little_worlds import CATALOGUE
 from tests.world.maps import draw_map, modest, random_maps, shortest
 from world.distance import FAR, Distances, TalkTooShort
 from world.places import Facility, WorldMap
-from world.routes import Routes
 from world.setting import Rules, Setting
 
 
@@ -66,10 +65,4 @@ def test_a_long_way_joins_two_in_sight_but_not_in_talk() -> None:
 def test_a_map_on_which_a_talk_is_shorter_than_the_walk_to_it_is_refused() -> None:
     world_map = draw_map(("a", "b", 3))
     with pytest.raises(TalkTooShort, match="3 or more"):
-        Setting(
-            world_map=world_map,
-            catalogue=CATALOGUE,
-            routes=Routes(world_map),
-            distances=Distances(world_map),
-            rules=Rules(talk_min=2),
-        )
+        Setting(world_map, CATALOGUE, Rules(talk_min=2))

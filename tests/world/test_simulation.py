@@ -33,7 +33,7 @@ def setting() -> Setting:
         Facility(id="inn", map_id="town", name="Inn", node_ids=("inn",), tags=frozenset({"eat"})),
         Facility(id="field", map_id="town", name="Field", node_ids=("field",), tags=frozenset({"work"})),
     )
-    return Setting.of(
+    return Setting(
         WorldMap(
             nodes=index_nodes(
                 Node(id=i, map_id="town", x=0, y=0) for i in ("home", "square", "inn", "field", "oven", "isle")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from sqlmodel import Session, SQLModel, select
+from sqlmodel import Session, select
 
 from service.content.load import Content
 from service.content.profile import Secret, TellFrom
@@ -27,6 +27,7 @@ from service.usage import Usage
 from tests.conversation.talks import begin, pass_minutes, place
 from tests.freeze.script import ANSWERS, question_of
 from tests.memory.answers import claim, plain, self_claim
+from tests.runtime.worlds import TABLES
 from tests.store.conversations import main
 
 MUTE = ("mio", "ren")
@@ -276,9 +277,8 @@ def _is_theirs(table: str, row: Mapping[str, Any], pair: frozenset[str | None], 
 
 def _rows(session: Session) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every row of every table."""
-    for table in SQLModel.__subclasses__():
-        if hasattr(table, "__table__"):
-            yield from ((str(table.__tablename__), row.model_dump()) for row in session.exec(select(table)).unique())
+    for name, table in TABLES.items():
+        yield from ((name, row.model_dump()) for row in session.exec(select(table)).unique())
 
 
 def _turns_of(session: Session, row: ConversationRow, speaker_id: str) -> Iterator[str]:

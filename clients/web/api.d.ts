@@ -110,7 +110,7 @@ export interface components {
             };
             /** @description the answer to what is said next waits for it */
             awaited: boolean;
-            /** @description seconds since 1970, by the service's machine; past where nobody is asked to confirm */
+            /** @description seconds since 1970, by the service's machine; with nobody asked to confirm, `action.done` follows */
             deadline: number;
         };
         /**
@@ -893,8 +893,9 @@ export interface components {
             data: components["schemas"]["TalkEnded"];
         };
         /**
-         * @description Something went wrong. Where it was a turn, the conversation ends; where it was the closing, nothing is remembered
-         *     until it is closed again.
+         * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
+         *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
+         *     remembered until it is closed again.
          */
         TalkFailed: {
             /** @description the last part of the `type` of the problem, as problems of the API have it */
@@ -903,8 +904,9 @@ export interface components {
             detail: string;
         };
         /**
-         * @description Something went wrong. Where it was a turn, the conversation ends; where it was the closing, nothing is remembered
-         *     until it is closed again.
+         * @description Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
+         *     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
+         *     remembered until it is closed again.
          */
         TalkFailedClientEvent: {
             /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */

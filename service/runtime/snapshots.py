@@ -66,8 +66,8 @@ async def keep(
     """Keep the world as it stands now, in the place of what was kept under that name. Nothing of it stops meanwhile.
 
     Raises:
-        NotFound: it has not begun.
         GraphUnavailable: what is remembered outside our database cannot be read.
+        WorldMoves: what is remembered there does not hold still.
     """
     rows = await picture(deps, outbox, world_id)
     packed = await asyncio.to_thread(pack, rows)
@@ -126,7 +126,7 @@ async def rows_of(
     """The world as it stands, or as it was kept under that name; and of that what it held at an earlier moment.
 
     Raises:
-        NotFound: it has not begun; it has no such snapshot, or no such turn.
+        NotFound: it has no such snapshot, or no such turn.
         SnapshotUnusable: it is damaged, or another version of the service has made it.
         Invalid: the world has not lived that moment.
         GraphUnavailable: what is remembered outside our database cannot be read.
@@ -139,12 +139,13 @@ async def rows_of(
 
 
 async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str) -> Rows:
-    """All there is of a world, of one moment.
+    """All there is of a world, of one moment; one to which nothing was written yet begins.
 
     Raises:
-        NotFound: it has not begun.
         GraphUnavailable: what is remembered outside our database cannot be read.
+        WorldMoves: what is remembered there does not hold still.
     """
+    await deps.database.write(lambda s: deps.worlds.open(s, world_id, lock=True))
     for _ in range(LOOKS):
         rows = await deps.database.read(partial(_read, world_id=world_id))
         if deps.memory.delivery is None:
@@ -290,10 +291,7 @@ async def _outside(deps: ConversationDependencies, world_id: str, people: Sequen
 def _read(session: Session, world_id: str) -> Rows:
     if session.get_bind().dialect.name == "postgresql":  # one picture; a reader of SQLite has it anyway
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
-    rows = read_rows(session, world_id)
-    if not rows[_WORLDS]:
-        raise NotFound(kind="world", id=world_id)
-    return rows
+    return read_rows(session, world_id)
 
 
 def _row(session: Session, world_id: str, name: str) -> SnapshotRow:

@@ -187,7 +187,7 @@ class ActionCallRequested(Payload):
     )
     awaited: bool = Field(description="the answer to what is said next waits for it", examples=[False])
     deadline: float = Field(
-        description="seconds since 1970, by the service's machine; past where nobody is asked to confirm",
+        description="seconds since 1970, by the service's machine; with nobody asked to confirm, `action.done` follows",
         examples=[1795392000.0],
     )
 

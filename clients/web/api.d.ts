@@ -871,6 +871,13 @@ export interface components {
             /** @description why, as a sentence in the world's language */
             detail: string;
         };
+        /** @description A line that a human may say next. */
+        SuggestionOut: {
+            /** @description by which it is chosen */
+            id: string;
+            /** @description the words */
+            text: string;
+        };
         /** @description Nothing more is said; what is remembered of it comes next. */
         TalkEnded: {
             /** @description why it ended */
@@ -995,7 +1002,7 @@ export interface components {
             /** @description how long the model took, in real milliseconds */
             duration_ms: number;
             /** @description lines that were suggested for the answer: one of them can be chosen until something else is said */
-            choices: components["schemas"]["service__api__schemas__ChoiceOut"][];
+            choices: components["schemas"]["SuggestionOut"][];
         };
         /** @description What happened since, oldest first. */
         Updates: {
@@ -1224,13 +1231,6 @@ export interface components {
             announcements: components["schemas"]["AnnouncementOut"][];
             /** @description date, time, weather and announcements as every prompt says them */
             circumstances: string;
-        };
-        /** @description A line that a human may say next. */
-        service__api__schemas__ChoiceOut: {
-            /** @description by which it is chosen */
-            id: string;
-            /** @description the words */
-            text: string;
         };
         /** @description A line that the player may say. */
         service__store__client_event_kinds__Choice: {

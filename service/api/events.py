@@ -22,7 +22,8 @@ router = APIRouter(tags=["world"])
 
 LIMIT_MAX = 1000
 NDJSON = "application/x-ndjson"
-_COMMANDS: dict[int | str, dict[str, Any]] = {200: {"content": {NDJSON: {"schema": {"type": "string"}}}}}
+_COMMANDS: dict[int | str, dict[str, Any]] = {200: {"description": f"Lines of JSON ({NDJSON})"}}
+"""Makers of clients refuse a description of content that they do not know."""
 
 _AT_ONCE = [payload.kind for payload in IN_A_MINUTE[: IN_A_MINUTE.index(ActivityEnded)]]
 """Told when the clock comes to their minute; the others of that minute follow when it goes on."""

@@ -208,7 +208,7 @@ class GoalOut(Out):
     given: bool = Field(description="False: the character set it itself")
 
 
-class ChoiceOut(Out):
+class SuggestionOut(Out):
     """A line that a human may say next."""
 
     id: str = Field(description="by which it is chosen", examples=["1.0"])
@@ -234,7 +234,7 @@ class TurnOut(Out):
     prompt_tokens: int = Field(description="tokens of the prompt it was made of")
     completion_tokens: int = Field(description="tokens the model wrote for it")
     duration_ms: int = Field(description="how long the model took, in real milliseconds")
-    choices: list[ChoiceOut] = Field(
+    choices: list[SuggestionOut] = Field(
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
     )

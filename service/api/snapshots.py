@@ -19,6 +19,7 @@ from service.store.tables import WorldRow
 
 router = APIRouter(prefix="/world", tags=["world"])
 
+_NAMES: dict[str, Example] = {"a save of a game": {"value": {"name": "before-the-festival"}}}
 _BRANCHES: dict[str, Example] = {
     "as it stands": {"value": {"to_world": "what-if"}},
     "from a snapshot": {"value": {"to_world": "what-if", "snapshot": "before-the-festival"}},
@@ -76,7 +77,9 @@ class BranchOut(Out):
 
 
 @router.post("/snapshots", response_model=SnapshotOut, status_code=201, responses=describe(400, 404, 409))
-async def keep_world(body: SnapshotIn, deps: Serving, world_id: WorldId) -> SnapshotOut:
+async def keep_world(
+    body: Annotated[SnapshotIn, Body(openapi_examples=_NAMES)], deps: Serving, world_id: WorldId
+) -> SnapshotOut:
     """Keep the world as it stands: clock, lives, conversations, memories, promises, feelings. Nothing stops meanwhile,
     and what is being said is kept as far as it was said. A snapshot of that name is replaced.
     """
@@ -101,7 +104,9 @@ async def delete_snapshot(name: Slug, deps: Serving, world_id: WorldId) -> Respo
 
 
 @router.post("/restore", response_model=RestoredOut, responses=describe(400, 404, 409))
-async def restore_world(body: RestoreIn, deps: Serving, world_id: WorldId) -> RestoredOut:
+async def restore_world(
+    body: Annotated[RestoreIn, Body(openapi_examples=_NAMES)], deps: Serving, world_id: WorldId
+) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
     so does what was paid. Who follows its events begins anew.

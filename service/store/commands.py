@@ -4,12 +4,13 @@ service/replay.py).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
+from sqlalchemy import Executable, bindparam, insert
 from sqlmodel import Session, col, func, select
 
 from service.store.events import hold_log
-from service.store.insert import insert_rows
 from service.store.tables import CommandRow, ConversationKey
 from world.time import WorldTime, iso
 
@@ -58,15 +59,8 @@ def log_command(
 ) -> None:
     """Add it to the world's log, in the transaction of what it tells; the conversation's row is there."""
     hold_log(session, world_id)
-    row = CommandRow(
-        world_id=world_id,
-        seq=_newest(session, world_id) + 1,
-        at=at,
-        kind=kind,
-        conversation_id=conversation_id,
-        data=dict(data),
-    )
-    insert_rows(session, [row])
+    told = {"minute": at, "of_kind": kind, "of_conversation": conversation_id, "told": dict(data)}
+    session.connection().execute(_adding(), {"of_world": world_id, **told})
 
 
 def log_in(session: Session, key: ConversationKey, at: WorldTime, kind: Command, **data: Any) -> None:
@@ -91,6 +85,20 @@ def line_of(row: CommandRow) -> dict[str, Any]:
     """As it stands in a file, as JSON; its time is world time."""
     told = row.model_dump(include={"seq", "kind", "conversation_id", "data"})
     return {"at": iso(WorldTime(row.at)), **told}
+
+
+@cache
+def _adding() -> Executable:
+    """The statement that adds one, numbered as it is inserted; made once, for it is run at every turn."""
+    newest = select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == bindparam("of_world"))
+    return insert(CommandRow).values(
+        world_id=bindparam("of_world"),
+        seq=newest.scalar_subquery() + 1,
+        at=bindparam("minute"),
+        kind=bindparam("of_kind"),
+        conversation_id=bindparam("of_conversation"),
+        data=bindparam("told"),
+    )
 
 
 def _newest(session: Session, world_id: str) -> int:

@@ -13,7 +13,6 @@ from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 
 from service.app import create_app
-from service.errors import ModelServerError
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
@@ -22,7 +21,7 @@ from service.store.client_events import tell_clients
 from service.store.tables import ConversationKey
 from tests.api.conftest import Connect
 from tests.api.followers import WAYS as FOLLOW
-from tests.api.followers import Event, Follower, by_asking, by_stream, kinds, of
+from tests.api.followers import Event, Follower, by_stream, kinds, of
 from tests.api.play import problem, serve, settings_for
 from tests.api.test_player import begin, say
 from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
@@ -243,18 +242,6 @@ def test_who_asks_again_and_again_listens_while_it_is_away_for_a_moment(client: 
     script.enqueue(replies(FAMILY))
     say(client, conversation_id, HELLO)
     assert script.streamed == [True]
-
-
-def test_a_model_that_fails_is_told_and_ends_the_conversation(url: str, connect: Connect, script: Noted) -> None:
-    client = connect()
-    conversation_id = begin(client)
-    script.enqueue(ModelServerError(model="scripted", status_code=500, reason="out of order"), extraction("Nothing."))
-    say(client, conversation_id, HELLO)
-    events = Follower(by_asking(url, f"/conversations/{conversation_id}")).join()
-    assert kinds(events)[3:7] == ["utterance.started", "utterance.discarded", "error", "conversation.ended"]
-    (failed,) = of(events, "error")
-    assert failed["type"] == "model-server-error"
-    assert "out of order" in failed["detail"]
 
 
 # --- a human cuts in ---

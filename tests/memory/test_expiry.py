@@ -10,7 +10,7 @@ from service.memory import validate
 from service.memory.mid_term import expires_at
 from world.time import WorldTime, iso, parse_time
 
-PURE = ("validate", "strict", "words", "exclusive", "summary", "comparison", "claim", "utterance")
+PURE = ("validate", "strict", "words", "summary", "comparison", "claim", "utterance")
 
 
 @pytest.mark.parametrize(

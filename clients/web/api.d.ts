@@ -243,7 +243,7 @@ export interface components {
             /** @description which attempt to speak which turn: `<conversation>.<turn>.<attempt>` */
             utterance_id: string;
             /** @description the lines, as the speaker suggested them */
-            choices: components["schemas"]["service__store__client_event_kinds__Choice"][];
+            choices: components["schemas"]["SuggestedLine"][];
         };
         /**
          * @description Lines that the player may say next, where the client asked for such (`choices` at the start). One of them is said
@@ -871,6 +871,13 @@ export interface components {
             /** @description why, as a sentence in the world's language */
             detail: string;
         };
+        /** @description A line that the player may say. */
+        SuggestedLine: {
+            /** @description the line's id */
+            id: string;
+            /** @description the words */
+            text: string;
+        };
         /** @description A line that a human may say next. */
         SuggestionOut: {
             /** @description by which it is chosen */
@@ -1231,13 +1238,6 @@ export interface components {
             announcements: components["schemas"]["AnnouncementOut"][];
             /** @description date, time, weather and announcements as every prompt says them */
             circumstances: string;
-        };
-        /** @description A line that the player may say. */
-        service__store__client_event_kinds__Choice: {
-            /** @description the line's id */
-            id: string;
-            /** @description the words */
-            text: string;
         };
         /** @description One field that is wrong. */
         FieldError: {

@@ -14,11 +14,11 @@ from service.store.client_event_kinds import (
     ActionCallFailed,
     ActionCallRequested,
     AffinityChanged,
-    Choice,
     Choices,
     MemoryChanged,
     MoodChanged,
     NpcThinking,
+    SuggestedLine,
     TalkEnded,
     Talker,
     TalkFailed,
@@ -122,7 +122,7 @@ def tell_choices(session: Session, row: ConversationRow, world: WorldView, lines
     """With what was said last its speaker suggested these lines for the answer."""
     last = last_of_an_utterance(session, row.key) if lines and row.has_human else None
     if last is not None:
-        suggested = tuple(Choice(id=line.id, text=line.text) for line in lines)
+        suggested = tuple(SuggestedLine(id=line.id, text=line.text) for line in lines)
         _tell(session, row, world, Choices(utterance_id=last.data["utterance_id"], choices=suggested))
 
 

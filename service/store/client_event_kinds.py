@@ -152,7 +152,7 @@ class UtteranceDiscarded(Payload):
     )
 
 
-class Choice(BaseModel):
+class SuggestedLine(BaseModel):
     """A line that the player may say."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -169,7 +169,7 @@ class Choices(Payload):
 
     kind = "choices"
     utterance_id: UtteranceId
-    choices: tuple[Choice, ...] = Field(description="the lines, as the speaker suggested them")
+    choices: tuple[SuggestedLine, ...] = Field(description="the lines, as the speaker suggested them")
 
 
 class ActionCallRequested(Payload):

@@ -9,11 +9,12 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import typer
 from fastapi import FastAPI
+from typer.core import TyperGroup
 
 from service.api.mcp import SECONDS, mcp_server
 from service.api.server import Server, settle_memory
@@ -49,6 +50,19 @@ _help = partial(sentence, _own_language())
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
 memory = typer.Typer(no_args_is_help=True)
 cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
+
+
+class _ImportGroup(TyperGroup):
+    """What can be imported, by its kind; without one it is an export of Kataribe's own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = ["story", *args]
+        return super().parse_args(ctx, args)
+
+
+imports = typer.Typer(cls=_ImportGroup, no_args_is_help=True)
+cli.add_typer(imports, name="import", help=_help("cli.help.import"))
 
 
 def _tell_version(asked: bool) -> None:
@@ -166,8 +180,8 @@ def export(
     typer.echo(_say("cli.exported", file=output, count=count), err=True)
 
 
-@cli.command(name="import", help=_help("cli.help.import"))
-def import_(
+@imports.command(name="story", help=_help("cli.help.import_story"))
+def import_story(
     file: Annotated[Path, typer.Argument(help=_help("cli.help.file"))],
     data: DataOption = None,
     world: WorldOption = MAIN_WORLD,

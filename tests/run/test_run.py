@@ -231,6 +231,8 @@ def _read_all(terminal: IO[bytes], shown: list[bytes]) -> None:
         (("export", "--day", "2026-04-01", "--from", "2026-04-01"), "--day"),
         (("export", "--day", "soon"), "soon"),
         (("import", "/nowhere.jsonl"), "/nowhere.jsonl"),
+        (("import", "--world", "other", "/nowhere.jsonl"), "/nowhere.jsonl"),
+        (("import", "story", "/nowhere.jsonl"), "/nowhere.jsonl"),
     ],
 )
 def test_what_cannot_be_meant_is_told(

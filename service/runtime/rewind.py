@@ -223,6 +223,15 @@ def _participants(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row | {"left_turn": None} if row["conversation_id"] in cut.open else row for row in _of_known(rows, cut)]
 
 
+def _interventions(rows: list[Row], cut: _Cut) -> list[Row]:
+    """What a writer did before that turn of the scene that goes on anew; of others, before that minute."""
+    return [
+        row
+        for row in _of_known(rows, cut)
+        if (row["before_turn"] < cut.turn if row["conversation_id"] == cut.conversation_id else row["at"] < cut.at)
+    ]
+
+
 def _events(rows: list[Row], cut: _Cut) -> list[Row]:
     return [row for row in rows if row["id"] < cut.event]
 
@@ -301,17 +310,21 @@ _RULES: Mapping[str, Rule] = {
     "graph_episodes": _before("at"),
     "graph_facts": _before("created_at"),
     "insights": _before("at"),
+    "interventions": _interventions,
     "lives": _drop,
+    "long_term": _before("at"),
     "memory_audit": _before("at"),
     "mid_term_memories": _before("created_at"),
     "moods": _before("at"),
     "movements": _movements,
     "notices": _before("at"),
     "outbox": _drop,
+    "overheard": _before("known_at"),
     "participants": _participants,
     "pending_events": _drop,
     "prompts": _prompts,
     "reflections": _reflections,
+    "scenes": _of_known,
     "self_facts": _self_facts,
     "summaries": _self_facts,
     "talks": _drop,

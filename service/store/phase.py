@@ -30,6 +30,60 @@ class Speaker(StrEnum):
     HUMAN = "human"
 
 
+class TurnForm(StrEnum):
+    """What a turn is made of."""
+
+    TALK = "talk"
+    """Words."""
+    SCENE = "scene"
+    """What its speaker thinks, does and says; each may be missing, but not all. Others perceive no thought."""
+
+
+class TurnPolicy(StrEnum):
+    """Who has the next turn. Of two it is always the other one."""
+
+    IN_ORDER = "in_order"
+    """In the order of the seats."""
+    ADDRESSED = "addressed"
+    """Whom the last words were said to; else in order."""
+    URGENCY = "urgency"
+    """Who wanted most to go on, when it spoke last; else in order."""
+    MODERATOR = "moderator"
+    """Whom a model chooses, by a call of its own."""
+
+
+class Modulator(StrEnum):
+    """What decides who perceives a turn."""
+
+    ALL = "all"
+    """Everybody there perceives all of it."""
+    PLACE = "place"
+    """Who stands near enough, by how loud it is."""
+    MODEL = "model"
+    """A model, by what it is to each, by a call of its own."""
+
+
+class Loudness(StrEnum):
+    """How loud a turn's words are."""
+
+    NORMAL = "normal"
+    """Who is at the same spot hears them."""
+    LOUD = "loud"
+    """Everybody in the scene hears them."""
+    WHISPER = "whisper"
+    """Those at the same spot to whom they are said hear them."""
+    ASIDE = "aside"
+    """Nobody hears them."""
+
+
+class ProposalState(StrEnum):
+    """What became of something that is to be added to what is a person's for long."""
+
+    PROPOSED = "proposed"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
 class EndReason(StrEnum):
     """Why a conversation ended."""
 

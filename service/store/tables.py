@@ -10,7 +10,7 @@ from sqlmodel import AutoString, Field, Relationship, SQLModel
 
 from service.content.profile import Importance, PersonKind
 from service.store.ids import new_id
-from service.store.phase import CommitmentState, Speaker
+from service.store.phase import CommitmentState, Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -226,7 +226,9 @@ class ConversationRow(_OfWorld, table=True):
     runs. `told` is what the game said was going on when it began, line by line. `actions`: ids of all that may be asked
     of the game in it (None: what the content allows). `choices`: so many lines are suggested to the player after each
     turn of a model. `opened_for`: why somebody spoke to a player first, by the world's rule (phase.OpenedFor; None: a
-    client began it, or the living world), and `matter` what of.
+    client began it, or the living world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is
+    next, `modulator`: who perceives a turn (all in store/phase.py); before its turn a speaker is shown the newest
+    `perceptions` of what it has perceived since its last. `place`: in words, where it is at no node of the map.
     """
 
     __tablename__ = "conversations"
@@ -267,6 +269,11 @@ class ConversationRow(_OfWorld, table=True):
     choices: int = 0
     opened_for: str | None = None
     matter: str = ""
+    form: str = TurnForm.TALK
+    turn_policy: str = TurnPolicy.IN_ORDER
+    modulator: str = Modulator.ALL
+    perceptions: int = 3
+    place: str = ""
     runner: str | None = None
     lease_until: float = 0.0
 
@@ -310,8 +317,9 @@ class ParticipantRow(_OfWorld, table=True):
     """Somebody who takes part in a conversation. `seat` 0 opened it; whoever joins takes the next.
 
     `speaker`: who finds its words, a model or a human. `night` is the day of its life in which it joined:
-    to that day the conversation belongs. `left_turn`: the first turn that it does not hear any more (None: it stays to
-    the end).
+    to that day the conversation belongs. `joined_turn` is the first turn that it hears, `left_turn` the first that it
+    does not hear any more (None: it stays to the end). In a scene it has a `goal` and a `plan` of its own, and stands
+    at a `spot` ("": where the others are).
     """
 
     __tablename__ = "participants"
@@ -327,6 +335,9 @@ class ParticipantRow(_OfWorld, table=True):
     joined_turn: int = 0
     left_turn: int | None = None
     night: int = 0
+    goal: str = ""
+    plan: str = ""
+    spot: str = ""
 
 
 class Suggestion(NamedTuple):
@@ -342,6 +353,11 @@ class TurnRow(_OfWorld, table=True):
     (memory/refs.py). Where a human found its words, `model` is "human" and nothing was called; `message_id` is the
     client's own name for it, and `told` what the game said with it was going on, line by line. `choices` are the lines
     that its speaker suggested for the answer (None: none).
+
+    In a scene a turn is what its speaker thinks, does (`act`) and says (`text`), each of which may be "". It is said to
+    those `addressed` (None: to all), with that `loudness` (store/phase.py); `seen_by` perceive the act, `heard_by` the
+    words (None: everybody there). `urgency`: how much its speaker wants to go on, 0 to 10. `shifts`: by how much it
+    likes whom more or less for it: [person id, -3 to 3].
     """
 
     __tablename__ = "turns"
@@ -367,11 +383,86 @@ class TurnRow(_OfWorld, table=True):
     message_id: str | None = None
     told: list[str] | None = Field(default=None, sa_column=Column(JSON))
     choices: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    think: str = ""
+    act: str = ""
+    addressed: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    loudness: str = Loudness.NORMAL
+    seen_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    heard_by: list[str] | None = Field(default=None, sa_column=Column(JSON))
+    urgency: int | None = None
+    shifts: list[tuple[str, int]] | None = Field(default=None, sa_column=Column(JSON))
 
     @property
     def suggestions(self) -> list[Suggestion]:
         """Its choices, with their ids."""
         return [Suggestion(f"{self.turn}.{number}", text) for number, text in enumerate(self.choices or ())]
+
+
+class SceneRow(_OfWorld, table=True):
+    """A scene that a writer set up: what was in its file (`definition`), and its conversation. `id` is the file's, with
+    a number behind it where it was played before (`S001.2`). `carried` is the summary of the scene before it.
+    """
+
+    __tablename__ = "scenes"
+    __table_args__ = (_of_conversation(),)
+
+    id: str = Field(primary_key=True)
+    conversation_id: str
+    definition: dict[str, Any] = _json()
+    carried: str = ""
+    at: int = Field(sa_type=BigInteger)
+
+
+class InterventionRow(_OfWorld, table=True):
+    """What a writer did to a scene: the `number`th time, from 0. It holds from turn `before_turn` on. `kind` and
+    `details` are in conversation/interventions.py; `target_id` is whom it concerns (None: all). `rule`: which of the
+    scene's own it is (None: the writer's hand).
+    """
+
+    __tablename__ = "interventions"
+    __table_args__ = (_of_conversation(),)
+
+    conversation_id: str = Field(primary_key=True)
+    number: int = Field(primary_key=True)
+    before_turn: int
+    kind: str
+    target_id: str | None = None
+    details: dict[str, Any] = _json()
+    rule: str | None = None
+    at: int = Field(sa_type=BigInteger)
+
+
+class OverheardRow(OfPerson, table=True):
+    """The turns of a conversation that a person overheard who took no part in it. It remembers them from `known_at` on.
+    `revision`: of the person's memory.
+    """
+
+    __tablename__ = "overheard"
+    __table_args__ = (_of_conversation(), Index("ix_overheard_revision", "world_id", "person_id", "revision"))
+
+    conversation_id: str = Field(primary_key=True)
+    turns: list[int] = _json()
+    known_at: int = Field(sa_type=BigInteger)
+    revision: int
+
+
+class LongTermRow(OfPerson, table=True):
+    """Something that may be added to what is a person's for long, after a scene: an experience, a goal or a memory
+    (`kind`), with the turns it rests on. `state`: proposed, accepted or refused (store/phase.py): only what is accepted
+    holds, from `at` on.
+    """
+
+    __tablename__ = "long_term"
+    __table_args__ = (_of_conversation(),)
+
+    id: str = Field(primary_key=True)
+    conversation_id: str
+    kind: str
+    text: str
+    importance: int
+    evidence: list[int] = _json()
+    state: str
+    at: int = Field(sa_type=BigInteger)
 
 
 class ActionCallRow(_OfWorld, table=True):

@@ -111,6 +111,7 @@ def fill(room: ConversationDependencies, script: ScriptedModel) -> None:
         key = ConversationKey(world_id, conversation_id)
         room.database.write_now(lambda s: tell_clients(s, key, WorldTime(0), [Forgot()]))  # noqa: B023 - run here
         room.database.write_now(lambda s: s.add(_call(key)))  # noqa: B023 - run here
+        room.database.write_now(lambda s: play(s, key))  # noqa: B023 - run here
     for world_id in ("main", "other"):
         command(
             room, lambda s, world_session: walk(s, world_session, "nagi", Destination(node_id="quay_west")), world_id
@@ -142,6 +143,17 @@ def _call(key: ConversationKey) -> tables.ActionCallRow:
         state="done",
         at=0,
     )
+
+
+def play(session: Session, key: ConversationKey) -> None:
+    """The talk was a scene too, in which a writer stepped in; Taro may keep some of it, and two overheard it."""
+    of: dict[str, Any] = key._asdict()
+    session.add(tables.SceneRow(**of, id=key.conversation_id, definition={}, at=0))
+    session.add(tables.InterventionRow(**of, number=0, before_turn=1, kind="scene_situation_update", details={}, at=0))
+    kept: dict[str, Any] = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed"}
+    session.add(tables.LongTermRow(**of, person_id="npc_taro", id=key.conversation_id, **kept, at=0))
+    for person_id in ("aoi", "npc_taro"):
+        session.add(tables.OverheardRow(**of, person_id=person_id, turns=[0], known_at=20, revision=1))
 
 
 def _decision(world_id: str) -> DecisionRow:

@@ -104,6 +104,7 @@ _ADDED: dict[str, tuple[sa.Column[Any], ...]] = {
         _text("place"),
     ),
     "participants": (_text("goal"), _text("plan"), _text("spot")),
+    "summaries": (sa.Column("others", sa.JSON(), nullable=False, server_default="[]"),),
     "turns": (
         _text("think"),
         _text("act"),

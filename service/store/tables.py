@@ -538,7 +538,8 @@ class SummaryRow(OfPerson, table=True):
     Each of the two has a row of its own. `night` is the day of its life the conversation began in: while it lives that
     day it has it in mind. `importance` is the sum of that of what the person took from it. `revision`: of the person's
     memory, when this was written (MemoryOwnerRow). `delivered`: a long-term memory outside this database was given what
-    the person took from it.
+    the person took from it. Of more than two, `partner_id` is with whom it shared most of it, and `others` are the rest
+    of those who were there with it.
     """
 
     __tablename__ = "summaries"
@@ -556,6 +557,7 @@ class SummaryRow(OfPerson, table=True):
     at: int = Field(sa_type=BigInteger)
     night: int = 0
     importance: int = 0
+    others: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
     revision: int
     delivered: bool = False
 

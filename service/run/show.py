@@ -37,6 +37,11 @@ class Show:
     def __init__(self, live: Live | None = None) -> None:
         self._live = live
 
+    @property
+    def draws(self) -> bool:
+        """Whether it shows what is going on, and not only lines."""
+        return self._live is not None
+
     def say(self, line: str) -> None:
         """A line that stays."""
         if self._live is None:

@@ -4,7 +4,6 @@ import os
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import IO
 
 from service.errors import Misconfigured
 from service.locales import Phrase
@@ -13,12 +12,14 @@ from service.settings import Settings
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(file: IO[str]) -> None:
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    def take(file: int) -> None:
+        """Lock the open file while this process has it open. Raises: OSError: another process has."""
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _take(file: IO[str]) -> None:
+    def take(file: int) -> None:
+        """Lock the open file while this process has it open. Raises: OSError: another process has."""
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -36,7 +37,7 @@ class DataLock:
                 reason=Phrase("settings.directory_unwritable", directory=directory, reason=exc.strerror),
             ) from exc
         try:
-            _take(self._file)
+            take(self._file.fileno())
         except OSError as exc:
             self._file.close()
             raise Misconfigured(

@@ -1,0 +1,203 @@
+"""Owns the file of a data set: a line an item, each written whole and once, whatever stops on the way.
+
+Beside ``out.jsonl`` stands ``out.dropped.jsonl``: what was dropped and why. A line is added to one of them as soon as
+its item is made, and an item is done when one of them has it. When all are done, `settle` drops near duplicates and
+puts the lines in order: two runs end with the same file, in whatever order their items were made.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader, FileIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from service.errors import KataribeError
+from service.export.problem import FileUnusable
+from service.generate.near import Distinct
+from service.generate.problem import DatasetInUse, OtherDataset
+from service.store.lock import take
+
+Line = dict[str, Any]
+
+_ID = re.compile(rb'\{"id":"([0-9a-f]{12})-([0-9]{6})"')
+_CHUNK = 1 << 16
+
+
+class _Place(NamedTuple):
+    """Where a line stands in its file."""
+
+    start: int
+    size: int
+
+
+class Dataset:
+    """The two files of a data set, held by one process."""
+
+    def __init__(self, file: Path, run: str) -> None:
+        """Open them, and drop a last line that was not written whole. `run` stands before each item's number, twelve
+        hexadecimal digits: the same for what is made from the same.
+
+        Raises:
+            FileUnusable: one of them cannot be opened.
+            DatasetInUse: another process makes it.
+            OtherDataset: it holds items of another run.
+        """
+        self.file, self.run = file, run
+        self._kept = _Lines(file, run)
+        try:
+            self._dropped = _Lines(file.with_suffix(".dropped.jsonl"), run)
+        except KataribeError:
+            self._kept.close()
+            raise
+
+    def close(self) -> None:
+        """Let another process have it."""
+        self._kept.close()
+        self._dropped.close()
+
+    def id_of(self, number: int) -> str:
+        """The item's id."""
+        return f"{self.run}-{number:06d}"
+
+    def has(self, number: int) -> bool:
+        """Whether the item is done."""
+        return number in self._kept.places or number in self._dropped.places
+
+    def keep(self, number: int, line: Line) -> None:
+        """Add the item. Raises: FileUnusable: nothing was added."""
+        self._kept.add(number, {"id": self.id_of(number), **line})
+
+    def drop(self, number: int, reason: str, meta: Mapping[str, Any], **more: str) -> None:
+        """Note that the item is dropped. Raises: FileUnusable: nothing was noted."""
+        self._dropped.add(number, {"id": self.id_of(number), "reason": reason, **more, "meta": meta})
+
+    def kept(self) -> Iterator[Line]:
+        """The items that are not dropped, by their numbers."""
+        return (self._kept.read(number) for number in sorted(self._kept.places.keys() - self._dropped.places))
+
+    def dropped(self) -> Iterator[Line]:
+        """What is noted of those that are, by their numbers."""
+        return map(self._dropped.read, sorted(self._dropped.places))
+
+    def settle(self, text_of: Callable[[Line], str]) -> None:
+        """Drop each item that is nearly one before it, and put the lines in order. What stops on the way is done again.
+
+        Raises:
+            FileUnusable: the file is as it was.
+        """
+        distinct = Distinct(lambda number: text_of(self._kept.read(number)))
+        for number in sorted(self._kept.places.keys() - self._dropped.places):
+            line = self._kept.read(number)
+            like = distinct.add(number, text_of(line))
+            if like is not None:
+                self.drop(number, "near_duplicate", line["meta"], like=self.id_of(like))
+        self._kept.keep_only(sorted(self._kept.places.keys() - self._dropped.places))
+
+
+class _Lines:
+    """A file of lines, each with its item's id; `places` are theirs by number."""
+
+    def __init__(self, file: Path, run: str) -> None:
+        self._file, self._run = file, run
+        self._open()
+
+    def close(self) -> None:
+        self._io.close()
+
+    def add(self, number: int, line: Line) -> None:
+        """One write, and on the disk before anything else is done; taken back where the disk has no room for all of
+        it.
+        """
+        text = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        start = self._io.seek(0, os.SEEK_END)
+        try:
+            _write(self._io, text)
+        except OSError as exc:
+            self._io.truncate(start)
+            raise self._unusable(exc) from exc
+        self.places[number] = _Place(start, len(text))
+
+    def read(self, number: int) -> Line:
+        line: Line = json.loads(self._bytes(number))
+        return line
+
+    def keep_only(self, numbers: list[int]) -> None:
+        """Write these lines in this order into a new file, and put it in the place of this one."""
+        starts = [self.places[number].start for number in numbers]
+        if len(numbers) == len(self.places) and starts == sorted(starts):
+            return
+        new = self._file.with_suffix(".settled.tmp")
+        try:
+            with new.open("wb") as file:
+                file.writelines(map(self._bytes, numbers))
+                file.flush()
+                os.fsync(file.fileno())
+            self.close()
+            new.replace(self._file)
+        except OSError as exc:
+            new.unlink(missing_ok=True)
+            raise self._unusable(exc) from exc
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self._io = self._file.open("a+b", buffering=0)
+        except OSError as exc:
+            raise self._unusable(exc) from exc
+        try:
+            take(self._io.fileno())
+        except OSError as exc:
+            self.close()
+            raise DatasetInUse(file=str(self._file)) from exc
+        try:
+            self._mend()
+            self.places = dict(self._find())
+        except OtherDataset:
+            self.close()
+            raise
+
+    def _bytes(self, number: int) -> bytes:
+        place = self.places[number]
+        self._io.seek(place.start)
+        return self._io.read(place.size)
+
+    def _mend(self) -> None:
+        """A process that was killed may have left the beginning of a line. Raises: OtherDataset."""
+        end = size = self._io.seek(0, os.SEEK_END)
+        self._io.seek(0)
+        begins, begun = f'{{"id":"{self._run}-'.encode(), self._io.read(20)
+        if not begins.startswith(begun):
+            raise OtherDataset(file=str(self._file))
+        found = -1
+        while end and found < 0:
+            start = max(0, end - _CHUNK)
+            self._io.seek(start)
+            found = self._io.read(end - start).rfind(b"\n")
+            end = start + found + 1 if found >= 0 else start
+        if end < size:
+            self._io.truncate(end)
+
+    def _find(self) -> Iterator[tuple[int, _Place]]:
+        """Raises: OtherDataset."""
+        start = self._io.seek(0)
+        lines = BufferedReader(self._io, _CHUNK)
+        for line in lines:
+            named = _ID.match(line)
+            if named is None or named[1].decode() != self._run:
+                raise OtherDataset(file=str(self._file))
+            yield int(named[2]), _Place(start, len(line))
+            start += len(line)
+        lines.detach()  # else it would close the file
+
+    def _unusable(self, error: OSError) -> FileUnusable:
+        return FileUnusable(file=str(self._file), reason=error.strerror or str(error))
+
+
+def _write(file: FileIO, text: bytes) -> None:
+    """Raises: OSError: some of it may be written."""
+    left = memoryview(text)
+    while left:
+        left = left[file.write(left) :]
+    os.fsync(file.fileno())

@@ -1,0 +1,236 @@
+"""Owns the making of a data set: its items side by side, each kept or dropped as soon as it is made."""
+
+import asyncio
+import hashlib
+import json
+import logging
+import random
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from service.app import opened_database
+from service.content.load import Content
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.stream import Stream
+from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
+from service.generate.card import card_of, write_card
+from service.generate.dataset import Dataset, Line
+from service.generate.meter import Meter, SpentOn, stored
+from service.generate.problem import Dropped, GenerationStopped
+from service.generate.progress import Progress
+from service.llm.choose import Models, choose_models
+from service.locales import Language, languages, sentence
+from service.memory.choose import choose_memory
+from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
+from service.people.worlds import WorldRepository
+from service.run.cost import Prices
+from service.run.play import is_configured
+from service.run.show import Show, shown
+from service.runtime.forget import forget_world
+from service.settings import Settings
+from service.store.budget import DailyBudget
+
+UNUSABLE = (ModelBroken, ModelEmpty, ModelTruncated, ModelRefused, ModelOutOfCharacter)
+"""Failures of one answer: the next item may do better. With any other the model cannot be had, and the run stops."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """What one item is made from: its number, and all of its chance."""
+
+    number: int
+    id: str
+    seed: int
+
+    @property
+    def rng(self) -> random.Random:
+        """The same chance each time it is asked for."""
+        return random.Random(self.seed)
+
+
+Make = Callable[[ConversationDependencies, Item], Awaitable[Line]]
+"""Makes an item's line, without `id` and `meta`.
+
+Raises:
+    Dropped: it is not good enough.
+    ModelError: a model failed.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be made: `count` items of a `kind`.
+
+    `made_from` is all that decides what an item is, but for its number, the seed and the models: who makes from the
+    same goes on with the same file. `content` are the people, and the places they meet at. `handlers` answer in a
+    rehearsal what only this kind asks. `text_of` is the text of a line by which near duplicates are found.
+    """
+
+    kind: str
+    count: int
+    language: Language
+    made_from: Mapping[str, Any]
+    content: Content
+    make: Make
+    text_of: Callable[[Line], str]
+    counts: Callable[[Line], Mapping[str, int]]
+    handlers: Mapping[type, Handler]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """How the user wants it made. `licence` stands in the card. `language`: of what the user reads."""
+
+    file: Path
+    seed: int
+    licence: str | None = None
+    prices: Prices | None = None
+    plain: bool = False
+    language: Language
+
+
+def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models | None = None) -> bool:
+    """Make what is still to be made of it, and write its card. False: it was stopped (Ctrl-C) before its end.
+
+    Without a model configured it is a rehearsal. `models` stand in for those the settings would choose.
+
+    Raises:
+        GenerationStopped: a model cannot be had; what was made stays.
+        FileUnusable, DatasetInUse, OtherDataset: the file cannot be gone on with.
+        Misconfigured: a setting is wrong.
+    """
+    for name in ("root", "service"):  # else their log lines would stand in the progress bar
+        logging.getLogger(name).setLevel(logging.WARNING)
+    if models is None and not is_configured(settings):
+        settings.llm.provider = "rehearsal"
+    settings.llm.seed = order.seed
+    settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
+    settings.database_url = None
+    dataset = Dataset(order.file, run_of(settings, plan, order.seed))
+    with closing(dataset), shown(plain=order.plain) as show:
+        try:
+            asyncio.run(_Making(settings, plan, order, dataset, show, models).run())
+        except KeyboardInterrupt:
+            show.say(sentence(order.language, "generate.stopped", file=order.file))
+            return False
+    return True
+
+
+def run_of(settings: Settings, plan: Plan, seed: int) -> str:
+    """The same for what is made from the same, and in rehearsal or not."""
+    made_from = {
+        "kind": plan.kind,
+        "language": plan.language,
+        "seed": seed,
+        "rehearsal": settings.llm.provider == REHEARSAL,
+        **plan.made_from,
+    }
+    text = json.dumps(made_from, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+class _Making:
+    """One run."""
+
+    def __init__(
+        self, settings: Settings, plan: Plan, order: Order, dataset: Dataset, show: Show, models: Models | None
+    ) -> None:
+        self._settings, self._plan, self._order, self._dataset = settings, plan, order, dataset
+        self._show, self._models = show, models
+        self._meter = Meter()
+        self._todo = [number for number in range(plan.count) if not dataset.has(number)]
+        done = plan.count - len(self._todo)
+        self._progress = Progress(show, order.language, self._meter, order.prices, count=plan.count, done=done)
+
+    async def run(self) -> None:
+        if self._todo:
+            await self._make_all()
+        self._progress.tell()
+        self._dataset.settle(self._plan.text_of)
+        plan, order = self._plan, self._order
+        card = card_of(self._dataset, plan.kind, plan.count, plan.counts, settings=self._settings, prices=order.prices)
+        card |= {"language": plan.language, "licence": order.licence, "made_from": plan.made_from}
+        for line in write_card(order.file, card, order.language):
+            self._show.say(line)
+
+    async def _make_all(self) -> None:
+        todo = iter(self._todo)
+        async with _room(self._settings, self._plan, self._meter, self._models) as deps:
+            limit = min(self._settings.llm.max_concurrency, len(self._todo))
+            workers = [asyncio.create_task(self._work(deps, todo)) for _ in range(limit)]
+            tasks = (asyncio.create_task(self._progress.watch()), *workers)
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _work(self, deps: ConversationDependencies, todo: Iterator[int]) -> None:
+        for number in todo:
+            item = Item(number=number, id=self._dataset.id_of(number), seed=_seed(self._dataset.run, number))
+            with self._meter.item() as spent:
+                await self._make(deps, item, spent)
+            await deps.database.write(lambda s, item=item: forget_world(s, deps.memory, item.id))  # type: ignore[misc]
+            self._progress.advance()
+
+    async def _make(self, deps: ConversationDependencies, item: Item, spent: SpentOn) -> None:
+        try:
+            line = await self._plan.make(deps, item)
+        except (Dropped, *UNUSABLE) as exc:
+            reason = exc.reason if isinstance(exc, Dropped) else "model_failure"
+            self._dataset.drop(item.number, reason, _meta(deps, item, spent))
+        except ModelError as exc:
+            raise GenerationStopped(failure={one: exc.sentence(one) for one in languages()}) from exc
+        else:
+            self._dataset.keep(item.number, {**line, "meta": _meta(deps, item, spent)})
+
+
+def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[str, Any]:
+    """Who made it, from which seed, and what it cost in all and by what the calls were for."""
+    names, purposes = deps.models.names(), stored(spent)
+    return {
+        "rehearsal": deps.settings.llm.provider == REHEARSAL,
+        "models": names,
+        "seed": item.seed,
+        "calls": sum(one["calls"] for one in purposes.values()),
+        "tokens": sum(one["prompt_tokens"] + one["completion_tokens"] for one in purposes.values()),
+        "spent": purposes,
+    }
+
+
+def _seed(run: str, number: int) -> int:
+    return int.from_bytes(hashlib.sha256(f"{run}/{number}".encode()).digest()[:6], "big")
+
+
+@asynccontextmanager
+async def _room(
+    settings: Settings, plan: Plan, meter: Meter, given: Models | None
+) -> AsyncIterator[ConversationDependencies]:
+    """Where items are made: a database for the occasion, in which each has a world of its own."""
+    with tempfile.TemporaryDirectory(prefix="kataribe-generate-") as directory:
+        settings.data_dir = Path(directory)
+        with opened_database(settings) as database:
+            offline = OfflineModel({**HANDLERS, **plan.handlers}, seed=settings.llm.seed)
+            worlds, budget = WorldRepository(plan.content, settings.world), DailyBudget(database, settings.llm)
+            memory, models = (
+                choose_memory(settings, database, worlds),
+                given or choose_models(settings, offline, budget),
+            )
+            try:
+                yield ConversationDependencies(
+                    settings=settings,
+                    worlds=worlds,
+                    database=database,
+                    memory=memory,
+                    models=meter.metered(models),
+                    budget=budget,
+                    stream=Stream(),
+                )
+            finally:
+                await memory.aclose()
+                await models.aclose()

@@ -1,0 +1,33 @@
+"""Owns what can be wrong with the making of a data set."""
+
+from collections.abc import Mapping
+
+from service.errors import Conflict, KataribeError
+from service.locales import Language, sentence
+
+
+class OtherDataset(Conflict):
+    """Facts: `file`."""
+
+
+class DatasetInUse(Conflict):
+    """Facts: `file`."""
+
+
+class GenerationStopped(KataribeError):
+    """A model cannot be had; what was made stays. Facts: `failure`, its sentence by language."""
+
+    status = 503
+
+    def sentence(self, language: Language) -> str:
+        """See KataribeError; the failure is said in that language."""
+        failure: Mapping[str, str] = self.facts["failure"]
+        return sentence(language, f"errors.{self.slug}", failure=failure[language])
+
+
+class Dropped(Exception):
+    """An item is not good enough; `reason` is one of `generate.dropped` in the locales. It is made no second time."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)

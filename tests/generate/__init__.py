@@ -1,0 +1,1 @@
+"""Holds the making of data sets to what it promises."""

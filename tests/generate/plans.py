@@ -1,0 +1,54 @@
+"""Owns the small plan that the tests of data sets share: an item is a few lines that a model gives."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from service.content.load import Content
+from service.conversation.dependencies import ConversationDependencies
+from service.generate.dataset import Line
+from service.generate.making import Item, Order, Plan
+from service.llm.chat import Prompt
+from service.settings import Settings
+
+
+class Verse(BaseModel):
+    """What the model answers for an item."""
+
+    text: str
+
+
+async def make(deps: ConversationDependencies, item: Item) -> Line:
+    """One call."""
+    prompt = Prompt(name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item)
+    answer = await deps.models.for_role("closing").complete(prompt)
+    return {"text": answer.value.text, "turns": 2}
+
+
+def counts(line: Line) -> Mapping[str, int]:
+    return {"turns": line["turns"]}
+
+
+def plan_of(content: Content, count: int) -> Plan:
+    return Plan(
+        kind="verses",
+        count=count,
+        language="en",
+        made_from={"verses": True},
+        content=content,
+        make=make,
+        text_of=lambda line: str(line["text"]),
+        counts=counts,
+        handlers={},
+    )
+
+
+def order_of(directory: Path, **more: Any) -> Order:
+    return Order(file=directory / "out.jsonl", seed=7, language="en", **more)
+
+
+def settings_of(directory: Path) -> Settings:
+    """One model call at a time."""
+    return Settings(_env_file=None, data_dir=directory, embedding={"provider": "none"}, llm={"max_concurrency": 1})

@@ -20,6 +20,7 @@ from service.content.files import (
     NPCS,
     PROMPT_SUFFIX,
     PROMPTS,
+    SCENES,
     Unreadable,
     bundled_content,
     files_in,
@@ -41,6 +42,7 @@ from service.content.references import (
     check_posts,
     check_secrets,
 )
+from service.content.scenes import Known, SceneFile, check_scenes, named
 from service.content.schema_errors import schema_errors
 from service.locales import Language, Listed, languages
 
@@ -66,6 +68,7 @@ class CheckedContent:
     all_people: bool = True
     players: dict[str, PlayerFile] = field(default_factory=dict)
     lore: dict[str, LoreFile] = field(default_factory=dict)
+    scenes: dict[str, SceneFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
@@ -76,8 +79,8 @@ class CheckedContent:
 
 
 def examine(directory: Path) -> CheckedContent:
-    """Read and check maps.json, actions.json, npcs/, characters/, lore/ and prompts/. A world can start where no
-    problem is found.
+    """Read and check maps.json, actions.json, npcs/, characters/, lore/, scenes/ and prompts/. A world can start where
+    no problem is found.
 
     It never raises for what is in the files.
     """
@@ -98,7 +101,8 @@ def _parsed(directory: Path) -> CheckedContent:
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
     npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
     characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
-    has_lore = os.path.lexists(directory / LORE)
+    has_lore, has_scenes = (os.path.lexists(directory / folder) for folder in (LORE, SCENES))
+    scenes = _parse_all(SceneFile, directory, SCENES, found)[0] if has_scenes else {}
     return CheckedContent(
         maps=maps,
         actions=actions,
@@ -108,6 +112,7 @@ def _parsed(directory: Path) -> CheckedContent:
         characters=characters,
         all_people=all_npcs and all_characters,
         lore=_parse_all(LoreFile, directory, LORE, found)[0] if has_lore else {},
+        scenes={file: named(file, scene) for file, scene in scenes.items()},
         own_prompts=dict(_own_prompts(directory, found)),
         problems=found,
     )
@@ -180,6 +185,7 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
     if content.all_people:
         yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
         yield from check_acquaintances(everybody)
+        yield from check_scenes(content.scenes, _known(content))
         yield from check_secrets(everybody)
     if actions is not None:
         if content.own_actions:
@@ -187,6 +193,16 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
             yield from check_tags(actions, maps) if maps is not None else ()
             yield from check_game_actions(actions, maps, npcs if content.all_people else None, characters)
         yield from check_plans(characters, actions, maps)
+
+
+def _known(content: CheckedContent) -> Known:
+    maps, actions = content.maps, content.actions
+    return Known(
+        people=[person.id for person in (*content.npcs.values(), *content.characters.values())],
+        nodes=None if maps is None else [node.id for area in maps.maps for node in area.nodes],
+        needs=None if actions is None else [need.id for need in actions.needs],
+        scenes=[scene.scene_id for scene in content.scenes.values()],
+    )
 
 
 def _by_file(found: ContentProblem) -> tuple[bool, bool, str]:

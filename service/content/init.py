@@ -5,10 +5,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.content.files import ACTIONS_FILE, CHARACTERS, LORE, MAPS_FILE, NPCS, bundled_content
+from service.content.files import ACTIONS_FILE, CHARACTERS, LORE, MAPS_FILE, NPCS, SCENES, bundled_content
 from service.errors import Invalid
 
-_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE)
+_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE, SCENES)
+_OPTIONAL = (ACTIONS_FILE, LORE, SCENES)
 
 
 class ContentExists(Invalid):
@@ -20,8 +21,8 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
-    """Copy maps.json, actions.json, npcs/, characters/ and lore/ (of `source`, else the bundled ones) into `target`,
-    which is made if need be. A source need not have actions.json and lore/.
+    """Copy maps.json, actions.json, npcs/, characters/, lore/ and scenes/ (of `source`, else the bundled ones) into
+    `target`, which is made if need be. A source need not have actions.json, lore/ and scenes/.
 
     Returns the files written, sorted.
 
@@ -48,7 +49,7 @@ def _copy_all(source: Path, target: Path) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in _CONTENT if name not in (ACTIONS_FILE, LORE) or (source / name).exists()]
+        names = [name for name in _CONTENT if name not in _OPTIONAL or (source / name).exists()]
         for name in (MAPS_FILE, ACTIONS_FILE):
             if name in names:
                 shutil.copyfile(source / name, Path(aside, name))

@@ -12,6 +12,7 @@ from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
 from service.content.problem import ContentProblem
 from service.content.profile import CharacterProfile, NpcProfile, PlayerProfile
+from service.content.scenes import Scene, scene_of
 from service.errors import ContentErrors, NotFound
 from service.locales import Language, languages, sentence
 from world.actions import Catalogue
@@ -24,7 +25,7 @@ class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
     source. `players` come and go at run time: content has none. `removed` are the names of those who have gone.
     `game_actions` are what people may ask of the game.
-    `groups` are ids of people, by the name of their group.
+    `groups` are ids of people, by the name of their group. `scenes` are by their ids.
     """
 
     world_name: str
@@ -38,6 +39,7 @@ class Cast:
     game_actions: Mapping[str, GameAction] = field(default_factory=dict)
     lore: tuple[Lore, ...] = ()
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scenes: Mapping[str, Scene] = field(default_factory=dict)
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
         """Raises: NotFound."""
@@ -157,6 +159,7 @@ def load_content(directory: Path) -> Content:
                 game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
                 lore=lore_of(checked.lore, language),
                 groups=groups_of(checked.lore),
+                scenes={scene.scene_id: scene_of(scene, language) for scene in checked.scenes.values()},
             )
             for language in languages()
         },

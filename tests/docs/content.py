@@ -12,6 +12,7 @@ from service.content.fields import UNWRITTEN, ContentModel, Text
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, FactEntry, NpcFile
+from service.content.scenes import SceneFile
 from world.places import ALWAYS_OPEN
 
 FILE = Path(__file__).parents[2] / "docs" / "content.md"
@@ -21,6 +22,7 @@ MODELS: Mapping[str, type[ContentModel]] = {
     "npcs/*.yaml": NpcFile,
     "characters/*.yaml": CharacterFile,
     "lore/*.yaml": LoreFile,
+    "scenes/*.yaml": SceneFile,
 }
 """Every content file's model."""
 

@@ -1,0 +1,419 @@
+"""scenes/*.yaml: people whom a writer puts into a situation, and what is to happen to them there. Their form, and what
+a cast holds.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from service.content.fields import (
+    UNWRITTEN,
+    ContentModel,
+    Flag,
+    FlagEntry,
+    ListOf,
+    NonEmpty,
+    Number,
+    OpenHours,
+    Slug,
+    Text,
+    refusal,
+)
+from service.content.problem import ContentProblem, Key, closest, problem, quote
+from service.content.references import declared_once, unknown
+from service.locales import Language
+from world.ids import is_slug
+from world.places import Hours
+
+LEAST_PEOPLE, MOST_PEOPLE = 2, 8
+MOST_TURNS = 200
+"""The most turns of a scene."""
+
+TurnPolicyName = Literal["in_order", "addressed", "urgency", "moderator"]
+ModulatorName = Literal["all", "place", "model"]
+InterventionKind = Literal[
+    "scene_situation_update",
+    "add_event",
+    "add_person",
+    "remove_person",
+    "end_scene",
+    "revelation",
+    "long_term_update_request",
+]
+
+_ALIASES = {"participant_character_ids": "participants", "previous_scene_log_reference": "previousScene"}
+"""Keys of the document that scenes come from; its other ones only part words by `_`."""
+
+TurnNumber = Annotated[int, Field(ge=1, le=MOST_TURNS)]
+
+
+class ParticipantEntry(ContentModel):
+    """Somebody in the scene; its id alone will do."""
+
+    id: str = Field(description="id of an NPC or a character / NPCかキャラクターのid")
+    goal: Text = Field(default=UNWRITTEN, description="what it wants of this scene / この場面で望むこと")
+    plan: Text = Field(default=UNWRITTEN, description="how it means to get it / そのためにしようとしていること")
+    spot: Text = Field(
+        default=UNWRITTEN,
+        description="where in the place it stands, in words; left out: where the others are / "
+        "その場のどこにいるか(文)。なければほかの人と同じところ",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_id(cls, value: Any) -> Any:
+        return {"id": value} if isinstance(value, str) else value
+
+
+class SaidEntry(ContentModel):
+    """Words that were said."""
+
+    words: NonEmpty[Text] = Field(description="any of these was said / このどれかが口に出された")
+    by: str | None = Field(default=None, description="by this person; left out: by anybody / 言った人。なければ誰でも")
+
+
+class NeedEntry(ContentModel):
+    """How somebody's need stands."""
+
+    person: str = Field(description="id of a character / キャラクターのid")
+    need: str = Field(description="a need of actions.json / actions.json の欲求のid")
+    below: Number | None = Field(default=None, description="it is below this level / この値より低い")
+    above: Number | None = Field(default=None, description="it is above this level / この値より高い")
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if self.below is None and self.above is None:
+            raise refusal("no_level")
+        return self
+
+
+class WhenEntry(ContentModel):
+    """What must be so; all that is written."""
+
+    turn: TurnNumber | None = Field(
+        default=None, description="before this turn, counted from 1 / このターンの前(1から数える)"
+    )
+    from_turn: TurnNumber | None = Field(default=None, description="before this turn or a later one / このターン以降")
+    said: SaidEntry | None = Field(
+        default=None,
+        description="words that were said in the scene, and since it last happened / "
+        "場面の中で(前に起きたあとに)口に出された言葉",
+    )
+    flags: dict[str, FlagEntry] = Field(
+        default={},
+        description="flags of the world (`PUT /world/flags`); one that was never set is false / "
+        "世界のフラグ。設定されていないフラグは false",
+    )
+    weather: Text | None = Field(default=None, description="the world's weather, as it is called / 天気の呼び名")
+    hours: OpenHours | None = Field(default=None, description="the world's time of day / 世界の時刻")
+    need: NeedEntry | None = Field(default=None, description="how somebody's need stands / 誰かの欲求の値")
+
+
+class RevelationEntry(ContentModel):
+    """What enters the next thought of one person alone."""
+
+    person: str = Field(description="id of somebody in the scene / 場面にいる人のid")
+    content: Text = Field(description="what it realises / 気づくこと")
+
+
+class AddPersonEntry(ContentModel):
+    """Who comes in; its id alone will do."""
+
+    person: str = Field(description="id of an NPC or a character / NPCかキャラクターのid")
+    spot: Text = Field(default=UNWRITTEN, description="where it stands, in words / 立つところ(文)")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_id(cls, value: Any) -> Any:
+        return {"person": value} if isinstance(value, str) else value
+
+
+class DoEntry(ContentModel):
+    """What happens: one of the keys."""
+
+    scene_situation_update: Text | None = Field(default=None, description="how things stand now / いまの状況")
+    add_event: Text | None = Field(default=None, description="something that happens / 起こる出来事")
+    add_person: AddPersonEntry | None = Field(default=None, description="somebody comes in / 人が加わる")
+    remove_person: str | None = Field(default=None, description="id of who leaves / 去る人のid")
+    end_scene: Literal[True] | None = Field(default=None, description="true: the scene ends / true で場面が終わる")
+    revelation: RevelationEntry | None = Field(
+        default=None, description="enters the next thought of one person alone / 一人だけの次の思考に入る"
+    )
+    long_term_update_request: str | None = Field(
+        default=None,
+        description="id of whose experiences, goals and memories are to be proposed anew / "
+        "経験・目標・記憶の追加案を作る人のid",
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if sum(value is not None for _, value in self) != 1:
+            raise refusal("one_effect")
+        return self
+
+    @property
+    def person_id(self) -> tuple[str, Key] | None:
+        """Whom it concerns, and the key that says so."""
+        (name, value), *_ = ((name, value) for name, value in self if value is not None)
+        key = to_camel(name)
+        if isinstance(value, AddPersonEntry | RevelationEntry):
+            return value.person, (key, "person")
+        return (value, (key,)) if isinstance(value, str) else None
+
+
+class InterventionEntry(ContentModel):
+    """Something that happens to the scene when it is time."""
+
+    id: Slug = Field(description="its id in the scene / 場面の中でのid")
+    when: WhenEntry = Field(description="what must be so / 起こる条件")
+    do: DoEntry = Field(description="what happens / 起こること")
+    times: int = Field(default=1, ge=1, le=MOST_TURNS, description="how often at most / 最大の回数")
+
+
+class SceneFile(ContentModel):
+    """scenes/*.yaml."""
+
+    scene_id: Slug = Field(default="", description="its id; left out: as the file is called / id。なければファイル名")
+    location: Text = Field(description="id of a node, or in words / ノードのid、または文")
+    time: Text = Field(default=UNWRITTEN, description="when it is, in words / いつか(文)")
+    situation: Text = Field(description="how things stand when it begins / 始まるときの状況")
+    participants: ListOf[ParticipantEntry] = Field(
+        description="2 to 8 people, in the order in which they speak / 2人から8人。この順に話す"
+    )
+    turn_policy: TurnPolicyName = Field(
+        default="in_order",
+        description="who is next: in order; addressed: whom the last words were said to; urgency: who wanted most to "
+        "go on; moderator: whom a model chooses / 次に話す人。in_order は順に、addressed は話しかけられた人、"
+        "urgency はいちばん話したい人、moderator はモデルが選ぶ人",
+    )
+    modulator: ModulatorName = Field(
+        default="all",
+        description="who perceives a turn: all; place: by spot and loudness; model: a model decides / "
+        "ターンに気づく人。all は全員、place は立つところと声の大きさで、model はモデルが決める",
+    )
+    perceptions: int = Field(
+        default=3,
+        ge=1,
+        le=20,
+        description="so many of what it perceived last a speaker goes by / 話す人が踏まえる直近の知覚の数",
+    )
+    max_turns: TurnNumber = Field(default=24, description="the most turns / 最大のターン数")
+    previous_scene: str | None = Field(
+        default=None, description="id of the scene whose summary is carried over / あらすじを引き継ぐ前の場面のid"
+    )
+    interventions: ListOf[InterventionEntry] = Field(
+        default=(), description="what happens to it when it is time / 条件がそろったときに起こること"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_aliases(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        named = {_key(name): inside for name, inside in value.items()}
+        if len(named) < len(value):
+            raise refusal("key_of_two_names")
+        reference = value.get("previous_scene_log_reference")
+        if isinstance(reference, str):  # of a log: scene_S000.json
+            named["previousScene"] = PurePath(reference).stem.removeprefix("scene_")
+        return named
+
+    @model_validator(mode="after")
+    def _peopled(self) -> Self:
+        if not LEAST_PEOPLE <= len(self.participants) <= MOST_PEOPLE:
+            raise refusal("scene_people")
+        return self
+
+
+def _key(name: Any) -> Any:
+    if name in _ALIASES:
+        return _ALIASES[name]
+    return to_camel(name) if isinstance(name, str) and "_" in name else name
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SceneParticipant(_Value):
+    """Somebody in a scene, as ParticipantRow holds it."""
+
+    id: str
+    goal: str = ""
+    plan: str = ""
+    spot: str = ""
+
+
+class Condition(_Value):
+    """What must be so that something happens (WhenEntry). Turns count from 1. `words` of which any was said `by`
+    somebody (None: anybody; no words: nothing need be said); `need` of `person_id` is `below` or `above` a level.
+    """
+
+    turn: int | None = None
+    from_turn: int | None = None
+    words: tuple[str, ...] = ()
+    by: str | None = None
+    flags: Mapping[str, Flag] = {}
+    weather: str | None = None
+    hours: Hours | None = None
+    person_id: str | None = None
+    need: str = ""
+    below: float | None = None
+    above: float | None = None
+
+
+class Effect(_Value):
+    """What a writer does to a scene: `text` is how things stand, what happens, or what `person_id` realises; who comes
+    in stands at a `spot`.
+    """
+
+    kind: InterventionKind
+    person_id: str | None = None
+    text: str = ""
+    spot: str = ""
+
+
+class Intervention(_Value):
+    """What happens to a scene by itself, at most so many `times`."""
+
+    id: str
+    when: Condition
+    do: Effect
+    times: int = 1
+
+
+class Scene(_Value):
+    """A scene as its writer set it up, in one language; see SceneFile."""
+
+    id: str
+    location: str
+    time: str = ""
+    situation: str
+    participants: tuple[SceneParticipant, ...]
+    turn_policy: TurnPolicyName = "in_order"
+    modulator: ModulatorName = "all"
+    perceptions: int = 3
+    max_turns: int = 24
+    previous_scene: str | None = None
+    interventions: tuple[Intervention, ...] = ()
+
+
+def named(file: str, scene: SceneFile) -> SceneFile:
+    """With its id: that of its file, where it says none itself."""
+    return scene if scene.scene_id else scene.model_copy(update={"scene_id": PurePath(file).stem})
+
+
+def scene_of(file: SceneFile, language: Language) -> Scene:
+    """What the file says, in that language."""
+    said = file.in_language(language)
+    return Scene(
+        id=said.pop("scene_id"),
+        interventions=tuple(_intervention(entry, language) for entry in file.interventions),
+        **{name: value for name, value in said.items() if name != "interventions"},
+    )
+
+
+def _intervention(entry: InterventionEntry, language: Language) -> Intervention:
+    when = entry.when.in_language(language)
+    said, need = when.pop("said"), when.pop("need")
+    if said is not None:
+        when |= said
+    if need is not None:
+        when |= {"person_id" if name == "person" else name: value for name, value in need.items()}
+    return Intervention(id=entry.id, when=Condition(**when), do=_effect(entry.do, language), times=entry.times)
+
+
+def _effect(entry: DoEntry, language: Language) -> Effect:
+    (kind, value), *_ = ((name, value) for name, value in entry.in_language(language).items() if value is not None)
+    person = entry.person_id
+    inside: dict[str, str] = value if isinstance(value, dict) else {}
+    has_text = isinstance(getattr(entry, kind), Text)
+    return Effect(
+        kind=kind,
+        person_id=person and person[0],
+        text=value if has_text else inside.get("content", ""),
+        spot=inside.get("spot", ""),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What scenes may name: ids of people who can take part, of nodes (None: the map could not be read), of needs
+    (None: as little), and of scenes.
+    """
+
+    people: Collection[str]
+    nodes: Collection[str] | None
+    needs: Collection[str] | None
+    scenes: Collection[str]
+
+
+def check_scenes(files: Mapping[str, SceneFile], known: Known) -> Iterator[ContentProblem]:
+    """Every id of a scene that is taken, every circle of scenes, and whatever a scene names that is not there."""
+    yield from declared_once((file, ("sceneId",), scene.scene_id) for file, scene in files.items())
+    before = {scene.scene_id: scene.previous_scene for scene in files.values()}
+    for file, scene in files.items():
+        yield from check_scene(file, scene, known)
+        if _comes_back(scene.scene_id, before):
+            yield problem(file, ("previousScene",), "content.scene_circle", id=quote(scene.scene_id))
+
+
+def check_scene(file: str, scene: SceneFile, known: Known) -> Iterator[ContentProblem]:
+    """Whatever a scene names that is not there, and every turn after its last."""
+    place = scene.location.of("en")
+    if known.nodes is not None and is_slug(place) and place not in known.nodes and closest(place, known.nodes):
+        yield unknown(file, ("location",), "content.unknown_node_or_words", place, known.nodes)
+    first: dict[str, int] = {}
+    for i, person_id in enumerate(one.id for one in scene.participants):
+        key: Key = ("participants", i, "id")
+        if person_id not in known.people:
+            yield unknown(file, key, "content.unknown_person", person_id, known.people)
+        elif first.setdefault(person_id, i) != i:
+            there = f"participants[{first[person_id]}]"
+            yield problem(file, key, "content.known_twice", id=quote(person_id), there=there)
+    if scene.previous_scene is not None and scene.previous_scene not in known.scenes:
+        yield unknown(file, ("previousScene",), "content.unknown_scene", scene.previous_scene, known.scenes)
+    yield from declared_once((file, ("interventions", i, "id"), one.id) for i, one in enumerate(scene.interventions))
+    added = {person[0] for one in scene.interventions if one.do.add_person and (person := one.do.person_id)}
+    in_it = [one.id for one in scene.participants] + sorted(added)
+    for i, one in enumerate(scene.interventions):
+        yield from _check_intervention(file, ("interventions", i), one, scene.max_turns, in_it, known)
+
+
+def _check_intervention(
+    file: str, key: Key, entry: InterventionEntry, max_turns: int, there: Iterable[str], known: Known
+) -> Iterator[ContentProblem]:
+    when, named_there = entry.when, list[tuple[str, Key]]()
+    for name, turn in (("turn", when.turn), ("fromTurn", when.from_turn)):
+        if turn is not None and turn > max_turns:
+            yield problem(file, (*key, "when", name), "content.turn_after_last", turn=turn, most=max_turns)
+    person = entry.do.person_id
+    if person is not None and entry.do.add_person is not None:
+        if person[0] not in known.people:
+            yield unknown(file, (*key, "do", *person[1]), "content.unknown_person", person[0], known.people)
+    elif person is not None:
+        named_there.append((person[0], ("do", *person[1])))
+    if when.said is not None and when.said.by is not None:
+        named_there.append((when.said.by, ("when", "said", "by")))
+    if when.need is not None:
+        named_there.append((when.need.person, ("when", "need", "person")))
+        if known.needs is not None and when.need.need not in known.needs:
+            yield unknown(file, (*key, "when", "need", "need"), "content.unknown_need", when.need.need, known.needs)
+    for person_id, where in named_there:
+        if person_id not in there:
+            yield unknown(file, (*key, *where), "content.not_in_scene", person_id, there)
+
+
+def _comes_back(scene_id: str, before: Mapping[str, str | None]) -> bool:
+    """Whether who goes back from the scene to the one before, and so on, comes to it again."""
+    seen, at = set[str](), before.get(scene_id)
+    while at is not None and at not in seen:
+        if at == scene_id:
+            return True
+        seen.add(at)
+        at = before.get(at)
+    return False

@@ -24,6 +24,10 @@ from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
 from service.errors import KataribeError, LinesWrong
+from service.exchange.card import MOST_CARD_BYTES, read_card
+from service.exchange.draft import Draft
+from service.exchange.place import Wish, take_in
+from service.exchange.refused import file_bytes
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
 from service.llm.choose import LocalServer, find_local_servers
@@ -193,6 +197,32 @@ def import_story(
     events = Phrase("counts.events", count=read.events)
     conversations = Phrase("counts.conversations", count=read.conversations)
     typer.echo(_say("cli.imported", world=world_id, events=events, conversations=conversations))
+
+
+IdOption = Annotated[str | None, typer.Option("--id", help=_help("cli.help.import_id"))]
+HomeOption = Annotated[str | None, typer.Option(help=_help("cli.help.import_home"))]
+ReplaceOption = Annotated[bool, typer.Option("--replace", help=_help("cli.help.import_replace"))]
+
+
+@imports.command(name="card", help=_help("cli.help.import_card"))
+def import_card(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.card_file"))],
+    content: ContentOption = None,
+    person_id: IdOption = None,
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take the person of a Character Card into a game's content."""
+    draft = read_card(file.name, file_bytes(file, MOST_CARD_BYTES))
+    _take_in(draft, content, Wish(id=person_id, home=home, replace=replace))
+
+
+def _take_in(draft: Draft, content: Path | None, wish: Wish) -> None:
+    """Write the files of the person, and tell what was not carried over."""
+    for path in take_in(_settings(content=content).content_dir or Path(), draft, wish):
+        typer.echo(path)
+    for note in draft.report:
+        typer.echo(note.line(_own_language()))
 
 
 @cli.command(name="replay", help=_help("cli.help.replay"))

@@ -15,6 +15,7 @@ from service import cli, demo
 from tests.api.play import write_village
 from tests.end_to_end.damage import overwrite_middle
 from tests.end_to_end.process import Service
+from tests.exchange.cards import as_png, card
 from tests.servers.sqlite import put_migrated
 
 SERVE = uvicorn.Server.serve
@@ -296,6 +297,16 @@ def test_help_names_run_export_and_import(main: Main) -> None:
     for command in ("run", "export", "import"):
         assert f" {command} " in told
         assert main(command, "--help")[0] == 0
+
+
+def test_a_card_is_taken_into_a_game_and_what_is_left_out_is_told(main: Main, tmp_path: Path) -> None:
+    game = write_village(tmp_path / "game")
+    (tmp_path / "ione.png").write_bytes(as_png(card(system_prompt="Obey.")))
+    code, told, _ = main("import", "card", tmp_path / "ione.png", "--content", game)
+    assert (code, told.splitlines()[0]) == (0, str(game / "characters" / "ione.yaml"))
+    assert "ione.png: data.system_prompt: not carried over" in told
+    code, _, errors = main("import", "card", tmp_path / "none.png", "--content", game)
+    assert (code, errors) == (2, "Nothing was written.\nnone.png: the file is missing\n")
 
 
 @pytest.mark.parametrize(

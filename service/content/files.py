@@ -90,7 +90,7 @@ def read_text(path: Path) -> str:
     Raises:
         Unreadable: it is missing, no file, too large, or no UTF-8.
     """
-    raw = _bytes_of(path)
+    raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -98,18 +98,23 @@ def read_text(path: Path) -> str:
         raise Unreadable("content.no_utf8", line=line, byte=byte) from exc
 
 
-def _bytes_of(path: Path) -> bytes:
+def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What is in a file of at most so many bytes.
+
+    Raises:
+        Unreadable: it is missing, no file, or too large.
+    """
     try:
         if path.exists() and not path.is_file():  # a pipe would be waited for, and a device never ends
             raise Unreadable("content.no_file")
         with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+            raw = file.read(most + 1)
     except FileNotFoundError as exc:
         raise Unreadable("content.missing_file") from exc
     except OSError as exc:
         raise Unreadable("content.not_read", reason=str(exc.strerror)) from exc
-    if len(raw) > MOST_BYTES:
-        raise Unreadable("content.too_large", megabytes=MOST_BYTES // 1_000_000)
+    if len(raw) > most:
+        raise Unreadable("content.too_large", megabytes=most // 1_000_000)
     return raw
 
 

@@ -1,0 +1,159 @@
+"""Owns the way of what was read into a content directory: checked with all that is there, then written, all of it or
+nothing.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+
+from service.content.check import CheckedContent, cross_checked, examine
+from service.content.fields import ContentModel
+from service.content.files import CHARACTERS, LORE
+from service.content.init import ContentUnwritable
+from service.content.lore import LoreFile
+from service.content.persons import CharacterFile
+from service.content.problem import problem, quote
+from service.content.references import entries
+from service.content.schema_errors import schema_errors
+from service.exchange.draft import Draft, id_of
+from service.exchange.refused import ImportRefused
+from world.ids import is_slug
+
+M = TypeVar("M", bound=ContentModel)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """How a person is to be taken in: its id (None: made of its name), its home (None: the first open node), and
+    whether who has that id already is replaced.
+    """
+
+    id: str | None = None
+    home: str | None = None
+    replace: bool = False
+
+
+def take_in(directory: Path, draft: Draft, wish: Wish) -> list[Path]:
+    """Write the person as a character, with what it knows; answers the files.
+
+    Raises:
+        ImportRefused: it is there already, or would be wrong in this world; or the content cannot be read.
+        ContentUnwritable: a file cannot be written.
+    """
+    before = examine(directory)
+    if before.maps is None:
+        raise ImportRefused(before.problems)
+    person_id = id_of(draft.name) if wish.id is None else wish.id
+    if not is_slug(person_id):
+        raise ImportRefused([problem(draft.file, ("id",), "exchange.no_id", id=quote(person_id))])
+    draft.relate(_ids(before))
+    person, lore = f"{CHARACTERS}/{person_id}.yaml", f"{LORE}/{person_id}.yaml"
+    home = wish.home or _open_node(before)
+    files: dict[str, dict[str, Any] | None] = {
+        person: {"id": person_id, **draft.whole(), "home": home},
+        lore: _lore(person_id, draft) if draft.lore else None,
+    }
+    there = [name for name in files if os.path.lexists(directory / name)]
+    if there and not wish.replace:
+        raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
+    _check(before, person, lore, files)
+    return write_all(directory, {name: None if values is None else as_yaml(values) for name, values in files.items()})
+
+
+class _Plain(yaml.SafeDumper):
+    """Writes no references (``&id001``)."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def as_yaml(values: Mapping[str, Any]) -> str:
+    """As an author would write it."""
+    return yaml.dump(dict(values), Dumper=_Plain, allow_unicode=True, sort_keys=False, width=110)
+
+
+def write_all(directory: Path, files: Mapping[str, str | None]) -> list[Path]:
+    """Write the texts in place of what was there (None: nothing is to be there), all or none of them.
+
+    Raises:
+        ContentUnwritable.
+    """
+    made = [folder for folder in {directory / Path(name).parent for name in files} if not folder.exists()]
+    moved: list[tuple[Path, Path]] = []
+    try:
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".kataribe-import-") as aside:
+            new, old = Path(aside, "new"), Path(aside, "old")
+            for name, text in files.items():
+                for root in (new, old):
+                    (root / name).parent.mkdir(parents=True, exist_ok=True)
+                if text is not None:
+                    (new / name).write_text(text, encoding="utf-8")
+            for folder in made:
+                folder.mkdir(exist_ok=True)
+            try:
+                for name, text in files.items():
+                    if os.path.lexists(directory / name):
+                        os.replace(directory / name, old / name)
+                        moved.append((old / name, directory / name))
+                    if text is not None:
+                        os.replace(new / name, directory / name)
+                        moved.append((directory / name, new / name))
+            except OSError:
+                for now, then in reversed(moved):
+                    os.replace(now, then)
+                raise
+    except OSError as exc:
+        for folder in made:
+            if folder.is_dir():
+                folder.rmdir()
+        raise ContentUnwritable(directory=str(directory), reason=exc.strerror or str(exc)) from exc
+    return [directory / name for name, text in files.items() if text is not None]
+
+
+def _ids(content: CheckedContent) -> dict[str, str]:
+    """Everybody's id by it and by the person's names, in small letters."""
+    people = [*content.npcs.values(), *content.characters.values()]
+    names = {name.casefold(): one.id for one in people for _, name in one.name if name}
+    return names | {one.id.casefold(): one.id for one in people}
+
+
+def _open_node(content: CheckedContent) -> str:
+    assert content.maps is not None  # noqa: S101 - who calls has looked
+    held = {post.spawn_node_id for _, post in entries(content.maps, "npcs")}
+    return next((node.id for _, node in entries(content.maps, "nodes") if node.id not in held), "")
+
+
+def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
+    return {
+        "entries": [
+            {"id": f"{person_id[:50].rstrip('_-')}_{number}", "text": one["text"], "knownBy": {"people": [person_id]}}
+            | ({"tell": "always"} if one["tell"] == "always" else {})
+            for number, one in enumerate(draft.lore, 1)
+        ]
+    }
+
+
+def _check(before: CheckedContent, person: str, lore: str, files: Mapping[str, Any]) -> None:
+    """Raises: ImportRefused: something would be wrong that was not before."""
+    character = _parsed(CharacterFile, person, files[person])
+    known = {file: one for file, one in before.lore.items() if file != lore}
+    if files[lore] is not None:
+        known[lore] = _parsed(LoreFile, lore, files[lore])
+    after = replace(before, characters=before.characters | {person: character}, lore=known)
+    old = {one.line("en") for one in cross_checked(before)}
+    wrong = [one for one in cross_checked(after) if one.line("en") not in old]
+    if wrong:
+        raise ImportRefused(wrong)
+
+
+def _parsed(model: type[M], file: str, values: object) -> M:
+    try:
+        return model.model_validate(values)
+    except ValidationError as exc:
+        raise ImportRefused([*schema_errors(model, file, exc)]) from exc

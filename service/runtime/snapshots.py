@@ -24,6 +24,7 @@ from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.rewind import Moment, rewound
 from service.store.phase import CallState
+from service.store.session import one_picture
 from service.store.tables import (
     ActionCallRow,
     ClientEventCountRow,
@@ -289,8 +290,7 @@ async def _outside(deps: ConversationDependencies, world_id: str, people: Sequen
 
 
 def _read(session: Session, world_id: str) -> Rows:
-    if session.get_bind().dialect.name == "postgresql":  # one picture; a reader of SQLite has it anyway
-        session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+    one_picture(session)
     return read_rows(session, world_id)
 
 

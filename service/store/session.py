@@ -142,6 +142,12 @@ class Database:
         self.engine.dispose()
 
 
+def one_picture(session: Session) -> None:
+    """Let all that the transaction reads be of one moment; to be called before it reads. Of SQLite it is anyway."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+
+
 def unopenable(error: OperationalError) -> Misconfigured:
     """What a user is told of a database that could not be used at all."""
     reason = " ".join(str(error.orig).split())

@@ -43,6 +43,13 @@ def test_a_branch_goes_on_otherwise_before_a_turn(client: TestClient, script: Sc
         "main": None,
         "what-if": "main",
     }
+    compared = client.get("/world/compare?with=what-if").json()
+    assert compared["parted_at"] == branched.json()["branched_at"] == compared["there"]["now"]
+    (differing,) = compared["conversations"]["items"]
+    assert (differing["id"], differing["here"], differing["there"]) == (conversation_id, 4, 4)
+    (first, second) = differing["turns"]
+    assert (first["turn"], first["here"]["text"], first["there"]["text"]) == (2, THANKS, HELLO)
+    assert (second["here"]["text"], second["there"]["text"]) == ("Of course.", "Of course not.")
     assert "what-if" in problem(client.post("/world/branch", json=asked), 409, "world-exists")["detail"]
 
 
@@ -61,4 +68,6 @@ def test_what_cannot_be_kept_or_branched_is_refused_with_what_to_do(client: Test
     problem(
         client.post("/world/branch", json={"to_world": "other", "conversation_id": "c", "turn": 0}), 404, "not-found"
     )
+    problem(client.get("/world/compare?with=other"), 404, "not-found")
+    problem(client.get("/world/compare"), 422, "invalid")
     assert [one["id"] for one in client.get("/worlds").json()["items"]] == ["main"]

@@ -1,0 +1,326 @@
+"""Owns how two worlds differ, as two branches of one do: what was said, what is remembered, how people stand to each
+other, what is promised. From rows that are only ever added to; each world is looked at as its own clock has it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+import sqlalchemy as sa
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, SQLModel, col, select
+
+from service.conversation.dependencies import ConversationDependencies
+from service.errors import NotFound
+from service.memory.store import Group
+from service.people.attitude import STRANGERS, Attitude, attitudes_of
+from service.people.worlds import WorldView
+from service.store.session import one_picture
+from service.store.tables import (
+    AttitudeChangeRow,
+    CommitmentRow,
+    ConversationRow,
+    FactRow,
+    InsightRow,
+    MemoryOwnerRow,
+    SelfFactRow,
+    SummaryRow,
+    TurnRow,
+    WorldRow,
+)
+from world.time import WorldTime
+
+TURNS_SHOWN = 10
+"""Most turns that are shown of a conversation."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnDifference:
+    """What was said as a turn `here` and `there` (None: nothing)."""
+
+    turn: int
+    here: TurnRow | None
+    there: TurnRow | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationDifference:
+    """A conversation that only one of the worlds has had, or that went otherwise: since world time `at`. `here` and
+    `there` are how many turns it has there, `turns` the first one that differs and what followed, `people` are names.
+    """
+
+    id: str
+    people: list[str]
+    at: WorldTime
+    here: int
+    there: int
+    turns: list[TurnDifference]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembered:
+    """Something that somebody remembers in one of the worlds; `kind` is fact, self_fact, summary or insight."""
+
+    at: WorldTime
+    person_id: str
+    name: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttitudeDifference:
+    """How one person stands to another, here and there."""
+
+    person_id: str
+    name: str
+    other_id: str
+    other_name: str
+    here: Attitude
+    there: Attitude
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseDifference:
+    """A promise that was made in one of the worlds only, or of which something else has come (None: not made)."""
+
+    id: str
+    by_name: str
+    to_name: str
+    here: CommitmentRow | None
+    there: CommitmentRow | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class First(Generic[T]):
+    """The first ones of `count`."""
+
+    count: int
+    items: Sequence[T]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How two worlds differ; `parted_at` is up to when they were one (None: they never were)."""
+
+    here: WorldView
+    there: WorldView
+    parted_at: WorldTime | None
+    conversations: First[ConversationDifference]
+    memories_here: First[Remembered]
+    memories_there: First[Remembered]
+    attitudes: First[AttitudeDifference]
+    promises: First[PromiseDifference]
+
+
+async def compare(deps: ConversationDependencies, here: str, there: str, limit: int) -> Comparison:
+    """How two worlds differ: of each kind of difference the first `limit`, and how many there are.
+
+    Raises:
+        NotFound: one of them has not begun.
+        GraphUnavailable: what is remembered outside our database cannot be read.
+    """
+    ours, theirs = [await _facts_outside(deps, world_id) for world_id in (here, there)]
+
+    def work(session: Session) -> Comparison:
+        one_picture(session)
+        for world_id in (here, there):
+            if session.get(WorldRow, world_id) is None:
+                raise NotFound(kind="world", id=world_id)
+        one, other = (deps.worlds.open(session, world_id) for world_id in (here, there))
+        return Comparison(
+            here=one,
+            there=other,
+            parted_at=_parted_at(session, here, there),
+            conversations=_conversations(session, one, other, limit),
+            memories_here=_memories(session, one, other, ours - theirs, limit),
+            memories_there=_memories(session, other, one, theirs - ours, limit),
+            attitudes=_attitudes(session, one, other, limit),
+            promises=_promises(session, one, other, limit),
+        )
+
+    return await deps.database.read(work)
+
+
+def _parted_at(session: Session, here: str, there: str) -> WorldTime | None:
+    ours, theirs = _origins(session, here), _origins(session, there)
+    common = next((world_id for world_id in ours if world_id in theirs), None)
+    if common is None:
+        return None
+    return WorldTime(min(ours[common], theirs[common]))
+
+
+def _origins(session: Session, world_id: str) -> dict[str, int]:
+    """The world and those that it was before, each with the world time until which it was that one."""
+    found: dict[str, int] = {}
+    row = session.get(WorldRow, world_id)
+    until = None if row is None else row.now
+    while row is not None and until is not None and row.id not in found:
+        found[row.id] = until
+        until = row.branched_at
+        row = None if row.branched_from is None else session.get(WorldRow, row.branched_from)
+    return found
+
+
+def _only(
+    table: type[SQLModel], world_id: str, other: str, key: Sequence[str], also: Sequence[str] = ()
+) -> tuple[Any, sa.Select[Any]]:
+    """A query for the rows of the world of which the other has none with the same `key` and the same `also`; first the
+    name that the query has for the table.
+    """
+    mine, its = cast("Any", aliased(table)), cast("Any", aliased(table))
+    same = [getattr(mine, name) == getattr(its, name) for name in key]
+    same += [getattr(mine, name).is_not_distinct_from(getattr(its, name)) for name in also]
+    query = sa.select(mine).outerjoin(its, sa.and_(its.world_id == other, *same))
+    return mine, query.where(mine.world_id == world_id, its.world_id.is_(None))
+
+
+def _conversations(session: Session, one: WorldView, other: WorldView, limit: int) -> First[ConversationDifference]:
+    since: dict[str, int] = {}
+    for mine, its in ((one.id, other.id), (other.id, one.id)):
+        turn, query = _only(TurnRow, mine, its, ("conversation_id", "turn"), ("speaker_id", "text"))
+        found = query.with_only_columns(turn.conversation_id, sa.func.min(turn.at)).group_by(turn.conversation_id)
+        for of, at in session.execute(found):
+            since[of] = min(at, since.get(of, at))
+    first = sorted(since, key=lambda of: (since[of], of))[:limit]
+    return First(count=len(since), items=[_conversation(session, one, other, of, since[of]) for of in first])
+
+
+def _conversation(session: Session, one: WorldView, other: WorldView, of: str, at: int) -> ConversationDifference:
+    here, there = (_turns(session, world.id, of) for world in (one, other))
+    both = [
+        TurnDifference(turn=turn, here=ours, there=theirs)
+        for turn, (ours, theirs) in enumerate(zip_longest(here, there))
+    ]
+    start = next(each.turn for each in both if _said(each.here) != _said(each.there))
+    row = session.get(ConversationRow, (one.id, of)) or session.get_one(ConversationRow, (other.id, of))
+    return ConversationDifference(
+        id=of,
+        people=[_name(part.person_id, one, other) for part in row.participants],
+        at=WorldTime(at),
+        here=len(here),
+        there=len(there),
+        turns=both[start : start + TURNS_SHOWN],
+    )
+
+
+def _name(person_id: str, one: WorldView, other: WorldView) -> str:
+    """The person may have been made in one of the worlds only."""
+    return (one if one.cast.find(person_id) else other).name_of(person_id)
+
+
+def _turns(session: Session, world_id: str, of: str) -> Sequence[TurnRow]:
+    query = select(TurnRow).where(TurnRow.world_id == world_id, TurnRow.conversation_id == of)
+    return session.exec(query.order_by(col(TurnRow.turn))).all()
+
+
+def _said(turn: TurnRow | None) -> tuple[str, str] | None:
+    return None if turn is None else (turn.speaker_id, turn.text)
+
+
+class _Told(NamedTuple):
+    """What somebody remembers (see `Remembered`), in the order in which it is told."""
+
+    at: WorldTime
+    person_id: str
+    kind: str
+    text: str
+
+
+class _Kept(NamedTuple):
+    """How a kind of memory is kept: its table, what tells one of a person's from another, its text, since when it is
+    known.
+    """
+
+    table: type[SQLModel]
+    id: str
+    text: str
+    at: str
+
+
+_KEPT: Mapping[str, _Kept] = {
+    "fact": _Kept(FactRow, "id", "statement", "created_at"),
+    "self_fact": _Kept(SelfFactRow, "id", "statement", "valid_at"),
+    "summary": _Kept(SummaryRow, "conversation_id", "summary", "at"),
+    "insight": _Kept(InsightRow, "id", "text", "at"),
+}
+
+
+def _memories(
+    session: Session, one: WorldView, other: WorldView, outside: Collection[_Told], limit: int
+) -> First[Remembered]:
+    """What is remembered in the world and not in the other; `outside`: of that, what our database does not hold."""
+    count, found = len(outside), [*outside]
+    for kind, kept in _KEPT.items():
+        mine, query = _only(kept.table, one.id, other.id, ("person_id", kept.id), (kept.text,))
+        count += session.scalar(sa.select(sa.func.count()).select_from(query.subquery())) or 0
+        at, text = getattr(mine, kept.at), getattr(mine, kept.text)
+        if hasattr(mine, "held"):  # else it is a key by which the words are found
+            text = sa.case((mine.held | (mine.words == ""), text), else_=mine.words)
+        first = query.with_only_columns(at, mine.person_id, sa.literal(kind), text).order_by(at, mine.person_id, text)
+        found += [_Told(*row) for row in session.execute(first.limit(limit))]
+    return First(
+        count=count,
+        items=[Remembered(**told._asdict(), name=_name(told.person_id, one, other)) for told in sorted(found)[:limit]],
+    )
+
+
+async def _facts_outside(deps: ConversationDependencies, world_id: str) -> set[_Told]:
+    if deps.memory.delivery is None:
+        return set()
+    query = select(MemoryOwnerRow.person_id).where(MemoryOwnerRow.world_id == world_id)
+    people = await deps.database.read(lambda s: s.exec(query).all())
+    found = set()
+    for person_id in people:
+        dump = await deps.memory.export(Group(world_id=world_id, person_id=person_id))
+        found |= {_Told(fact.created_at, person_id, "fact", fact.shown) for fact in dump.facts}
+    return found
+
+
+def _attitudes(session: Session, one: WorldView, other: WorldView, limit: int) -> First[AttitudeDifference]:
+    judged = ("affinity_delta", "met", "power", "intimacy", "task_oriented")
+    pairs: set[tuple[str, str]] = set()
+    for mine, its in ((one.id, other.id), (other.id, one.id)):
+        change, query = _only(AttitudeChangeRow, mine, its, ("owner_id", "other_id", "id"), judged)
+        found = session.execute(query.with_only_columns(change.owner_id, change.other_id).distinct())
+        pairs.update((owner_id, other_id) for owner_id, other_id in found)
+    owners = {owner_id for owner_id, _ in pairs}
+    here, there = (attitudes_of(session, world.id, owners, world.now) for world in (one, other))
+    differing = [
+        AttitudeDifference(
+            person_id=owner_id,
+            name=_name(owner_id, one, other),
+            other_id=other_id,
+            other_name=_name(other_id, one, other),
+            here=ours,
+            there=theirs,
+        )
+        for owner_id, other_id in sorted(pairs)
+        if (ours := here[owner_id].get(other_id, STRANGERS)) != (theirs := there[owner_id].get(other_id, STRANGERS))
+    ]
+    differing.sort(key=lambda each: -abs(each.here.affinity - each.there.affinity))
+    return First(count=len(differing), items=differing[:limit])
+
+
+def _promises(session: Session, one: WorldView, other: WorldView, limit: int) -> First[PromiseDifference]:
+    made: dict[str, CommitmentRow] = {}
+    for mine, its in ((one.id, other.id), (other.id, one.id)):
+        _, query = _only(CommitmentRow, mine, its, ("id",), ("what", "state", "due_at"))
+        made |= {row.id: row for row in session.scalars(query)}
+    first = sorted(made.values(), key=lambda row: (row.made_at, row.id))[:limit]
+    return First(
+        count=len(made),
+        items=[
+            PromiseDifference(
+                id=row.id,
+                by_name=_name(row.by_id, one, other),
+                to_name=_name(row.to_id, one, other),
+                here=session.get(CommitmentRow, (one.id, row.id)),
+                there=session.get(CommitmentRow, (other.id, row.id)),
+            )
+            for row in first
+        ],
+    )

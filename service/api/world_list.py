@@ -11,10 +11,15 @@ from service.api.dependencies import ApiDependencies, Serving
 from service.api.fields import Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.api.schemas import Page
+from service.api.snapshots import SnapshotOut
 from service.locales import Language
+from service.runtime.snapshots import snapshots
 from service.store.tables import ConversationRow, WorldRow
 
 router = APIRouter(tags=["world"])
+
+SNAPSHOTS_SHOWN = 20
+"""Most of a world's snapshots that the list has."""
 
 WorldState = Literal["standing", "moving", "running", "stopped"]
 """Whether a world's clock goes on: not; to where it was told to go; by itself; not any more, for the service has
@@ -38,6 +43,9 @@ class WorldSummary(Out):
     npcs: int = Field(description="how many NPCs stand in it")
     conversations: int = Field(description="how many conversations it has had")
     conversations_running: int = Field(description="how many of them are going on")
+    snapshots: list[SnapshotOut] = Field(
+        description="its newest snapshots by world time, twenty at most (`GET /world/snapshots` has all)"
+    )
 
 
 class WorldPage(Page):
@@ -87,6 +95,7 @@ def _summaries(session: Session, deps: ApiDependencies, rows: Sequence[WorldRow]
             npcs=len(world.cast.npcs),
             conversations=sum(number for (world_id, _), number in count.items() if world_id == row.id),
             conversations_running=count.get((row.id, "running"), 0),
+            snapshots=[SnapshotOut.of(one) for one in snapshots(session, row.id)[-SNAPSHOTS_SHOWN:]],
         )
         for row in rows
         for world in (deps.conversation.worlds.as_world(session, row),)

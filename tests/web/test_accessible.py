@@ -54,6 +54,9 @@ def talks(address: str) -> tuple[str, str]:
         goes_on = client.post("/conversations/start", json=with_ken)
         said = client.post(f"/conversations/{goes_on.json()['id']}/say?wait=true", json={"text": "Good morning."})
         said.raise_for_status()
+        client.post("/world/snapshots", json={"name": "now"}).raise_for_status()
+        client.post("/world/branch", json={"to_world": "what-if"}).raise_for_status()
+        client.patch("/npcs/npc_taro", json={"affinity": {"ren": 9}}).raise_for_status()
         return over.json()["id"], goes_on.json()["id"]
 
 
@@ -73,7 +76,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
     with looking(chromium_browser, width=390) as page:
         for path, sign in (
             ("/?", ".figure.player"),
-            ("/view/worlds?", "#worlds a"),
+            ("/view/worlds?", "#compare button"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),
@@ -88,6 +91,9 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
                 if "conversations" in path:
                     page.locator("#turn-1 .why summary").click()
                     expect(page.locator("#turn-1 .why p")).not_to_have_count(0)
+                if "worlds" in path:
+                    page.locator("#compare button").click()
+                    expect(page.locator(".sides td")).not_to_have_count(0)
                 page.evaluate(axe)
                 wrong += [f"{path}lang={lang} {one}" for one in found(page)]
     assert wrong == []

@@ -309,6 +309,40 @@ def test_a_phone_never_scrolls_sideways(chromium_browser: Browser, tmp_path: Pat
             assert not is_wider_than_the_screen(page), path
 
 
+def test_a_world_is_saved_branched_compared_and_restored(chromium_browser: Browser, tmp_path: Path) -> None:
+    with serving(playing(tmp_path, "en")) as address, looking(chromium_browser, width=390) as page:
+        with httpx.Client(base_url=address, trust_env=False, timeout=60) as client:
+            client.post("/world/tick", json={"ticks": 1}).raise_for_status()
+        page.goto(f"{address}/view/worlds")
+        main, box = page.locator("#world-main"), page.get_by_role("dialog")
+        expect(page.locator("#compare")).to_be_hidden()
+        main.get_by_role("button", name="Save").click()
+        box.get_by_role("textbox").fill("morning")
+        box.get_by_role("button", name="Do it").click()
+        expect(main.locator(".saves li")).to_contain_text("morning")
+        meet(page, address)
+        expect(page.locator("#changes")).to_be_visible()
+        page.goto(f"{address}/view/worlds")
+        main.get_by_role("button", name="Branch: main morning").click()
+        box.get_by_role("textbox").fill("what-if")
+        page.keyboard.press("Enter")
+        expect(main.locator(".branches #world-what-if")).to_contain_text("branched off from main")
+        main.get_by_role("button", name="Branch: main morning").click()
+        box.get_by_role("button", name="Cancel").click()
+        expect(page.locator("#worlds .entry")).to_have_count(2)
+        page.locator("#compare button").click()
+        said = page.get_by_role("table", name="Said otherwise")
+        expect(said.locator("tr").nth(2)).to_contain_text("Aoi")
+        expect(said.locator("tr").nth(2).locator("td").last).to_have_text("—")
+        expect(page.get_by_role("table", name="Who stands otherwise to whom")).to_contain_text("Taro → Aoi")
+        assert not is_wider_than_the_screen(page)
+        main.get_by_role("button", name="Restore: main morning").click()
+        expect(box).to_contain_text("Everything after that is gone")
+        box.get_by_role("button", name="Do it").click()
+        page.goto(address)
+        expect(page.locator("#conversations")).to_contain_text("Nobody has talked yet")
+
+
 def test_a_memory_is_searched_and_asked_about_another_person(chromium_browser: Browser, tmp_path: Path) -> None:
     with serving(playing(tmp_path, "en")) as address, looking(chromium_browser) as page:
         meet(page, address)

@@ -262,7 +262,7 @@ def _character(session: Session, lives: LifeStates, here: dict[str, Position], c
     profile = world.character(character_id)
     return CharacterOut.of(
         profile,
-        goals=[goal.model_dump() for goal in profile.goals],
+        goals=[goal.model_dump(include={"goal", "importance"}) for goal in profile.goals],
         position=views.position(world, segment_of(session, world, character_id), world.now),
         talking_in=lives.talking.get(character_id),
         beside=neighbours(world.map, here, character_id),

@@ -36,11 +36,11 @@ from service.content.references import (
     check_acquaintances,
     check_lore,
     check_maps,
+    check_named,
     check_npcs,
     check_people,
     check_places,
     check_posts,
-    check_secrets,
 )
 from service.content.scenes import Known, SceneFile, check_scenes, named
 from service.content.schema_errors import schema_errors
@@ -186,7 +186,7 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
         yield from check_acquaintances(everybody)
         yield from check_scenes(content.scenes, _known(content))
-        yield from check_secrets(everybody)
+        yield from check_named(everybody)
     if actions is not None:
         if content.own_actions:
             yield from check_actions(actions)

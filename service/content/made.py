@@ -17,7 +17,7 @@ from service.content.maps import MapEntry, MapsFile, PostEntry
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.problem import ContentProblem, Key, found, problem, quote
 from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
-from service.content.references import check_secrets
+from service.content.references import check_named
 from service.content.schema_errors import schema_errors
 from service.errors import ProfileWrong, WrongLine
 from service.locales import Language, Listed, Phrase
@@ -134,7 +134,7 @@ def place_of(made: Made) -> str | None:
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
     """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
     if kind == "player":
-        return check_secrets({**content.npcs, **content.characters, **content.players})
+        return check_named({**content.npcs, **content.characters, **content.players})
     return cross_checked(content)
 
 

@@ -10,8 +10,17 @@ Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
 """How somebody shows itself while it says something."""
 Importance = Literal["low", "medium", "high"]
 PersonKind = Literal["character", "npc", "player"]
+SMALL = 4
+"""A goal of so much weight at most is told only when there is talk of it."""
 Decides = Literal["model", "routine"]
 """How a character decides: a model is asked, or it follows its routine and needs at no cost."""
+
+
+def importance_word(weight: int) -> Importance:
+    """What matters so much, from 1 to 10, in a word."""
+    if weight >= 8:
+        return "high"
+    return "medium" if weight > SMALL else "low"
 
 
 class TellFrom(BaseModel):
@@ -39,10 +48,36 @@ class Secret(BaseModel):
         return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
 
 
+class PersonaLine(BaseModel):
+    """Something of a person that is told when the moment asks for it: `text` as its author wrote it, `told` as a model
+    reads it. `weight`, from 1 to 10: how much it matters. It is about `person` and told in its presence alone, where
+    there is one.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: str
+    told: str
+    weight: int = 5
+    person: str | None = None
+
+
+class LifeGoal(BaseModel):
+    """Something a person wants of life; `weight` is its importance from 1 to 10."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    goal: str
+    importance: Importance = "medium"
+    weight: int = 5
+
+
 class Profile(BaseModel):
-    """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `lines` are sentences in the
-    person's own voice: a model's example of style, and what the rehearsal speaks from. `mood` is the one a person falls
-    back into. `voice` is the client's own, for its speech synthesis: handed on as it was written, no model sees it.
+    """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `identity` (age,
+    occupation, home, …) is true of the person as facts are, and stands before them in one line; of its `persona` only
+    what bears on the moment is told. `lines` are sentences in the person's own voice: a model's example of style, and
+    what the rehearsal speaks from. `mood` is the one a person falls back into. `voice` is the client's own, for its
+    speech synthesis: handed on as it was written, no model sees it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,11 +87,24 @@ class Profile(BaseModel):
     personality: str
     tendencies: tuple[str, ...] = ()
     custom_prompt: str = ""
+    identity: tuple[str, ...] = ()
+    persona: tuple[PersonaLine, ...] = ()
+    goals: tuple[LifeGoal, ...] = ()
     facts: tuple[str, ...] = ()
     secrets: tuple[Secret, ...] = ()
     lines: tuple[str, ...] = ()
     mood: Mood = "neutral"
     voice: JsonValue = None
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """What is true of it, as its author wrote, and may be shown to anybody: it wins over whatever is said."""
+        return (*self.identity, *self.facts)
+
+    @property
+    def wishes(self) -> tuple[str, ...]:
+        """The goals that always stand in its prompts: not the small ones."""
+        return tuple(goal.goal for goal in self.goals if goal.weight > SMALL)
 
 
 class NpcProfile(Profile):
@@ -65,15 +113,6 @@ class NpcProfile(Profile):
     @property
     def kind(self) -> Literal["npc"]:
         return "npc"
-
-
-class LifeGoal(BaseModel):
-    """Something a character wants of life."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    goal: str
-    importance: Importance = "medium"
 
 
 class RoutineBlock(BaseModel):
@@ -97,7 +136,6 @@ class CharacterProfile(Profile):
 
     home: str
     knows: tuple[str, ...] = ()
-    goals: tuple[LifeGoal, ...] = ()
     routine: tuple[RoutineBlock, ...] = ()
     needs: Mapping[str, float] = {}
     decision: Decides | None = None

@@ -164,16 +164,22 @@ def check_acquaintances(people: People) -> Iterator[ContentProblem]:
                 yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
-def check_secrets(people: People) -> Iterator[ContentProblem]:
-    """Everybody who may be told a secret and is not there, or is its owner. They are all there are."""
+def check_named(people: People) -> Iterator[ContentProblem]:
+    """Everybody who may be told a secret, or to whom somebody stands in a relationship, and is not there, or is the
+    person itself. They are all there are.
+    """
     ids = [person.id for person in people.values()]
     for file, person in people.items():
-        for i, fact in enumerate(person.facts):
-            named = fact.tell_from and fact.tell_from.person
-            key = ("facts", i, "tellFrom", "person")
+        told = [
+            (("facts", i, "tellFrom", "person"), one.tell_from.person)
+            for i, one in enumerate(person.facts)
+            if one.tell_from
+        ]
+        related = [(("relationships", i, "person"), one.person) for i, one in enumerate(person.relationships)]
+        for key, named in (*told, *related):
             if named == person.id:
                 yield problem(file, key, "content.knows_itself", id=quote(named))
-            elif named and named not in ids:
+            elif named is not None and named not in ids:
                 yield unknown(file, key, "content.unknown_person", named, ids)
 
 

@@ -67,9 +67,9 @@ class PromptContext:
     what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
     what it has said to the partner: no prompt tells it, but who speaks without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
-    failed), and `unsettled_ago` when that was. `learned` is what
-    it told about itself before; `mid_term` what affects its next days; `today` the day's conversations with others;
-    `items` what it carries; `doing` what it did when they met.
+    failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on the moment;
+    `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's conversations
+    with others; `items` what it carries; `doing` what it did when they met.
 
     Since then: `lines` were said; `clock` is the time, where it has moved on by itself ("": it has not), `news` what
     was announced, `told_now` what the game says goes on now, and `reminded` what the last lines remind the speaker of;
@@ -97,6 +97,7 @@ class PromptContext:
     stance: str = ""
     secrets: tuple[str, ...] = ()
     mood: Mood = "neutral"
+    persona: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     heard: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.lore import always_told, brought_to_mind, lore_told
+from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import fitted
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
@@ -106,6 +107,8 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         person_id = row.person_ids[seat]
         found = discreet[person_id].known(recalled)
         context = _context(world, row, rows, seat, found, discreet[person_id])
+        moment = " ".join((query if seat == OPENER else "", context.partner_name, context.place, *context.told))
+        context = replace(context, persona=persona_told(world, context.speaker, moment, context.partner_id))
         if seat == OPENER:
             heard = discreet[person_id].known(heard)
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
@@ -239,7 +242,14 @@ def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequenc
 def _told_already(context: PromptContext) -> tuple[str, ...]:
     """What the prompt says of the past besides what is recalled."""
     last = (context.last_meeting.summary,) if context.last_meeting else ()
-    return (*last, *context.learned, *context.today, *context.speaker.facts, *context.secrets)
+    return (
+        *last,
+        *context.learned,
+        *context.today,
+        *context.speaker.identity,
+        *context.speaker.facts,
+        *context.secrets,
+    )
 
 
 class _Life(TypedDict, total=False):

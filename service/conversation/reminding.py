@@ -5,6 +5,7 @@ from functools import lru_cache
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.lore import brought_to_mind, lore_told
+from service.conversation.persona import told_of_persona
 from service.conversation.prompt import Record, was_told
 from service.conversation.room import room_left
 from service.llm.chat import estimate_tokens
@@ -31,8 +32,8 @@ MOST_FOUND = 6
 async def reminded_of(
     deps: ConversationDependencies, met: WorldView, context: PromptContext, record: Record
 ) -> tuple[tuple[str, ...], list[str]]:
-    """What the last lines remind the speaker of, of what it remembered when the two `met`, then of lore, and was not
-    told yet: the lines, and what they refer to.
+    """What the last lines remind the speaker of, of what it remembered when the two `met`, then of itself and of lore,
+    and was not told yet: the lines, and what they refer to.
 
     Nothing while the talk is about what its memory was asked for before, or where its prompt has no room. No model is
     asked.
@@ -47,8 +48,10 @@ async def reminded_of(
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
     found = discretion(context.speaker, context.partner_id, context.affinity).known(found)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
-    lore = (text for text in brought_to_mind(met, context.speaker.id, query) if not was_told(record, notes, text))
-    reminded = within([*new_lines(met, (one for one in found if one.bears), told), *lore], room)
+    own = told_of_persona(met, context.speaker, query, context.partner_id)
+    authored = (*own, *brought_to_mind(met, context.speaker.id, query))
+    untold = (text for text in authored if not was_told(record, notes, text))
+    reminded = within([*new_lines(met, (one for one in found if one.bears), told), *untold], room)
     return reminded, [*refs_told(met, found, reminded), *lore_told(met, reminded)]
 
 

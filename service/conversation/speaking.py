@@ -242,7 +242,7 @@ async def _ask(
 def _fault(row: ConversationRow, context: PromptContext, utterance: str) -> Nudge | None:
     """What is wrong with the utterance. A human who asks the same again may be answered the same again."""
     profile = context.speaker
-    told = (*profile.facts, *context.secrets, *profile.lines)
+    told = (*profile.identity, *profile.facts, *context.persona, *context.secrets, *profile.lines)
     authored = (profile.name, profile.personality, profile.custom_prompt, *told)
     if breaks_character(utterance, authored):
         return "broke_character"

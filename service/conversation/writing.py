@@ -11,6 +11,7 @@ from sqlmodel import Session, col, select
 from service.content.profile import CharacterProfile, Mood, NpcProfile
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.gather import KNOWN_TOKENS, LEARNED_TOKENS, TODAY_TOKENS, name_of_doing
+from service.conversation.persona import persona_told
 from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.conversation.start import near
@@ -58,9 +59,9 @@ class Wanted:
 @dataclass(frozen=True, kw_only=True)
 class WriteContext:
     """What the writer knows. `to_name`, `liking` and `last_meeting` are of whom a letter is for ("": it is no letter).
-    `known` is what it remembers of that one, or of what it is to write about; `mid_term` what is on its mind; `did` and
-    `talks` are of its day. What it keeps secret, from whom it writes to or from everybody, is in none of it; `secrets`
-    are those that the reader of its letter may be told.
+    `persona` is what of itself bears on that; `known` is what it remembers of that one, or of what it is to write
+    about; `mid_term` what is on its mind; `did` and `talks` are of its day. What it keeps secret, from whom it writes
+    to or from everybody, is in none of it; `secrets` are those that the reader of its letter may be told.
     """
 
     language: Language
@@ -77,6 +78,7 @@ class WriteContext:
     last_meeting: str = ""
     notices: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    persona: tuple[str, ...] = ()
     learned: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     mid_term: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ def _require_useful(context: WriteContext, text: str, answer: Answer[WrittenText
     """Raises: ModelEmpty, ModelOutOfCharacter: with what the answer cost."""
     writer = context.writer
     error: ModelError | None = None
-    told = (*writer.facts, *writer.lines, *context.secrets)
+    told = (*writer.identity, *writer.facts, *context.persona, *writer.lines, *context.secrets)
     if not text:
         error = ModelEmpty(model=answer.model)
     elif breaks_character(text, (writer.name, writer.personality, writer.custom_prompt, *told)):
@@ -179,6 +181,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         last_meeting=last.summary if last is not None else "",
         notices=world.announced,
         secrets=keeps.open,
+        persona=persona_told(world, writer, f"{wanted.about} {to_name} {place}", wanted.to_id or ""),
         learned=newest_within(tuple(row.words for row in told if keeps.lets_told(row)), LEARNED_TOKENS),
         known=within(new_lines(world, (one for one in found if one.bears or wanted.to_id), ()), 2 * KNOWN_TOKENS),
         mid_term=tuple(row.content for row in recent.mid_term),

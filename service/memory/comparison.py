@@ -40,6 +40,13 @@ _RELATIONS: tuple[re.Pattern[str], ...] = tuple(
 )
 """The spouse, the home, the work: who has another has no longer the one before."""
 
+_HOME = _RELATIONS[1]
+_TITLE = re.compile(
+    r"\b(?:works? (?:now )?as|occupation:) (?:the |a |an )?(?P<a>[^.,;]+)"
+    r"|職業は(?P<b>[^\s、。]+)|(?P<c>[^\s、。はが]+)として(?:働|勤め)"
+)
+"""What an author's words say of home and occupation, and those who talk of theirs."""
+
 _BESIDE = re.compile(
     r"\b(?:also|too|another|sometimes|at weekends|part-time|summers?|winters?)\b"
     r"|\bon (?:sun|satur|mon|tues|wednes|thurs|fri)days?\b|[もま]た|週末|時々|夏は|冬は"
@@ -114,6 +121,18 @@ def excludes(newer: str, older: str) -> bool:
     if is_negated(newer) or is_negated(older):
         return False
     return are_opposite(older, newer) or _relates_to_another(newer, older) or _counts_otherwise(newer, older)
+
+
+def is_other_than(told: str, written: str) -> bool:
+    """Whether the first names a home, or an occupation, that has no word in common with the one that is written."""
+    if is_past(told) or is_negated(told) or _BESIDE.search(folded(told)):
+        return False
+    for relation in (_HOME, _TITLE):
+        one, other = relation.search(folded(told)), relation.search(folded(written))
+        if one and other:
+            said, known = (words(next(filter(None, match.groups()))) for match in (one, other))
+            return bool(said and known) and said.isdisjoint(known)
+    return False
 
 
 def _relates_to_another(newer: str, older: str) -> bool:

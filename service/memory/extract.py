@@ -142,8 +142,9 @@ def prepare(
             attitude=towards[person_id],
             evidence=() if evidence is None else evidence[person_id],
             facts=_facts(
-                refs[person_id], world.name_of(person_id), world.cast.person(person_id).facts, told[person_id]
+                refs[person_id], world.name_of(person_id), world.cast.person(person_id).settled, told[person_id]
             ),
+            persona=_persona(world, person_id),
             memories=tuple(_known(f"{refs[person_id]}m{i}", fact) for i, fact in enumerate(recalled[person_id], 1)),
         )
         for person_id in memories
@@ -204,6 +205,7 @@ def context_of_found(
                 affinity=0,
                 mood="neutral",
                 facts=_facts(ref, world.name_of(person_id), _authored(world, person_id), ()),
+                persona=_persona(world, person_id),
                 memories=known if person_id == group.person_id else (),
                 sources=() if person_id == group.person_id else _sources(world, partners, episode.conversation_id),
             )
@@ -283,7 +285,13 @@ def parted_at(world: WorldView, conversation: ConversationRow) -> WorldTime:
 def _authored(world: WorldView, person_id: str) -> Sequence[str]:
     """What the author wrote about the person; nothing where it was taken out of the game."""
     found = world.cast.find(person_id)
-    return found.facts if found else ()
+    return found.settled if found else ()
+
+
+def _persona(world: WorldView, person_id: str) -> tuple[str, ...]:
+    """What else the author wrote about the person."""
+    found = world.cast.find(person_id)
+    return tuple(line.told for line in found.persona if line.person is None) if found else ()
 
 
 def _facts(ref: str, name: str, authored: Sequence[str], told: Sequence[SelfFactRow]) -> tuple[KnownFact, ...]:

@@ -97,7 +97,8 @@ class OpenPromise:
 class Participant:
     """One who took part, as the extraction is told of it.
 
-    `facts` are what its author wrote about it, then what it told about itself before; `memories` what it knew of
+    `facts` are what its author wrote about it, then what it told about itself before; `persona` is what else its author
+    wrote, which no model is shown: nothing against it is learned. `memories` what it knew of
     the others, `sources` what it had heard of what it told. `affinity` is how it liked the partner, `mood` how it felt,
     when they parted. Of a player only what it promised is asked: what a human feels and believes is its own affair.
     """
@@ -111,6 +112,7 @@ class Participant:
     attitude: Attitude = STRANGERS
     evidence: tuple[tuple[Dimension, tuple[str, ...]], ...] = ()
     facts: tuple[KnownFact, ...] = ()
+    persona: tuple[str, ...] = ()
     memories: tuple[KnownFact, ...] = ()
     sources: tuple[Source, ...] = ()
 

@@ -14,7 +14,7 @@ from service.content.profile import Importance, Mood
 from service.locales import Language
 from service.memory.claim import share
 from service.memory.claim import words as telling_words
-from service.memory.comparison import are_same, contradict, excludes, occurs, squeezed
+from service.memory.comparison import are_same, contradict, excludes, is_other_than, occurs, squeezed
 from service.memory.cues import bears
 from service.memory.extraction import (
     AttitudeDraft,
@@ -205,7 +205,7 @@ class _View:
         self.partner = context.partner_of(owner)
         self.names = context.names
         self.lines: dict[int, SpokenLine] = {line.turn: line for line in context.lines}
-        self._authored = {squeezed(one.name): one.authored for one in context.participants}
+        self._authored = {squeezed(one.name): (*one.authored, *one.persona) for one in context.participants}
 
     @property
     def everything(self) -> str:
@@ -291,6 +291,8 @@ def _self_fact(
     claim = _where_it_was_said(view, claim)
     if not view.is_by_owner(claim.turn):
         return RejectionReason.NOT_SAID_BY_ITSELF
+    if any(are_same(written, claim.statement, view.names) for written in view.owner.persona):
+        return RejectionReason.KNOWN_ALREADY
     return _judged(view, claim, view.owner.name, view.owner.facts, kept)
 
 
@@ -392,7 +394,8 @@ def _is_settled(view: _View, claim: ClaimT, subject: str, known: Sequence[KnownF
     """Whether it denies what an author wrote about the same person."""
     if any(one.authored and one.ref == claim.replaces for one in known):
         return True
-    return any(contradict(written, claim.statement, view.names) for written in view.authored_about(subject))
+    written = view.authored_about(subject)
+    return any(contradict(one, claim.statement, view.names) or is_other_than(claim.statement, one) for one in written)
 
 
 def _ends(known: KnownFact, claim: ClaimT, subject: str) -> bool:

@@ -38,6 +38,5 @@ def topic_of(goal: Goal, speaker: CharacterProfile | NpcProfile, partner: str, l
 
 
 def _wishes(speaker: CharacterProfile | NpcProfile) -> list[str]:
-    goals = speaker.goals if isinstance(speaker, CharacterProfile) else ()
-    wishes = (wish.goal.strip().rstrip("。.") for wish in goals if wish.importance != "low")
+    wishes = (wish.goal.strip().rstrip("。.") for wish in speaker.goals if wish.importance != "low")
     return [wish for wish in wishes if wish]

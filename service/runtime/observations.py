@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from service.content.profile import Importance
+from service.content.profile import importance_word
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.memory.authoring import Author
@@ -105,14 +105,8 @@ def _on_its_mind(
         person_id=person_id,
         id=derived_id(person_id, name),
         content=words,
-        importance=_weight(importance),
+        importance=importance_word(importance),
         created_at=world.now,
         expires_at=until,
         kind="seen",
     )
-
-
-def _weight(importance: int) -> Importance:
-    if importance >= 8:
-        return "high"
-    return "medium" if importance >= 5 else "low"

@@ -86,6 +86,8 @@ def test_anybody_of_the_content_can_be_read_but_not_made_changed_or_removed(clie
         ({**MIKA, "facts": ["a\u0000b"]}, "body.facts[0]", "U+0000"),
         ({**MIKA, "personality": "x" * 4001}, "body.personality", "4001"),
         ({**MIKA, "home": "square"}, "body.home", "unknown key"),
+        ({**MIKA, "age": "forty"}, "body.age", "a whole number"),
+        ({**MIKA, "relationships": [{"person": "bakr", "description": "x"}]}, "body.relationships[0].person", "baker"),
         ([], "body", "an empty list"),
     ],
 )

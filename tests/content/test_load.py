@@ -50,6 +50,9 @@ def test_an_npc_is_read_whole(tmp_path: Path) -> None:
         "personality": "Warm and loud.",
         "tendencies": ("Hums.",),
         "custom_prompt": "Never gives credit.",
+        "identity": (),
+        "persona": (),
+        "goals": (),
         "facts": ("The oven was built in 1950.",),
         "secrets": (),
         "lines": ("Fresh rye!",),
@@ -63,6 +66,21 @@ def test_a_voice_is_handed_on_as_it_was_written(tmp_path: Path) -> None:
     voice = {"engine": "voicevox", "speaker": 3, "styles": ["calm", None]}
     village.people["npcs/baker.yaml"]["voice"] = voice
     assert load_content(village.write(tmp_path)).cast("en").npcs["baker"].voice == voice
+
+
+def test_an_importance_is_a_word_or_a_number_and_an_occupation_a_text_or_more(tmp_path: Path) -> None:
+    village = Village()
+    village.baker["goals"] = [{"goal": "Rest.", "importance": weight} for weight in ("low", 4, 5, "high", 10)]
+    village.baker["occupation"] = {"en": "baker", "ja": "パン屋"}
+    baker = load_content(village.write(tmp_path)).cast("ja").npcs["baker"]
+    assert [(goal.importance, goal.weight) for goal in baker.goals] == [
+        ("low", 3),
+        ("low", 4),
+        ("medium", 5),
+        ("high", 9),
+        ("high", 10),
+    ]
+    assert baker.identity == ("職業はパン屋",)
 
 
 def test_a_secret_is_no_fact_that_anybody_may_be_told(tmp_path: Path) -> None:

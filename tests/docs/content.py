@@ -11,7 +11,8 @@ from service.content.actions import ActionsFile
 from service.content.fields import UNWRITTEN, ContentModel, Text
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
-from service.content.persons import CharacterFile, FactEntry, NpcFile
+from service.content.persona import FactEntry
+from service.content.persons import CharacterFile, NpcFile
 from service.content.scenes import SceneFile
 from world.places import ALWAYS_OPEN
 
@@ -38,7 +39,8 @@ def page(text: str) -> str:
         after = rest.partition(end)[2]
         if not found or not after:
             raise LookupError(f"no place for the keys of {file}")
-        text = before + "\n".join((begin, _HEAD, *map(_row, keys(model)), end)) + after
+        told = keys(model) if model is not CharacterFile else _beside_those_of_npcs()
+        text = before + "\n".join((begin, _HEAD, *map(_row, told), end)) + after
     return text
 
 
@@ -58,6 +60,12 @@ def keys(model: type[ContentModel], above: str = "") -> Iterator[Key]:
         inside = _model_in(field.annotation)
         if inside is not None:
             yield from keys(inside, f"{path}{_step(told)}.")
+
+
+def _beside_those_of_npcs() -> Iterator[Key]:
+    """The keys of characters that no table has told before."""
+    told = {path for path, _, _ in keys(NpcFile)}
+    return (key for key in keys(CharacterFile) if key[0] not in told)
 
 
 def _row(key: Key) -> str:

@@ -1,6 +1,6 @@
 """The lies that are kept out, each by the rule that keeps it out: tests of service/memory/validate.py."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -246,6 +246,12 @@ def test_a_memory_about_nobody_is_dropped() -> None:
         ("ja", "既婚者", "独身だ", ("ご結婚は?", "わしは独身だ。")),
         ("en", "lost his mother; she died", "his mother is alive", ("And your mother?", "My mother is alive.")),
         ("ja", "母は亡くなった", "母は生きている", ("お母さんは?", "母は生きているよ。")),
+        ("en", "is 41 years old", "is 39 years old", ("Your age?", "I am 39 years old.")),
+        ("ja", "41歳である", "39歳だ", ("おいくつ?", "39歳だよ。")),
+        ("en", "occupation: carpenter (Harbour Works)", "works as a baker", ("And you?", "I work as a baker.")),
+        ("ja", "職業は船大工(港工房)", "パン屋として働いている", ("お仕事は?", "パン屋として働いているよ。")),
+        ("en", "lives in the boathouse", "lives in the lighthouse", ("Where?", "I live in the lighthouse.")),
+        ("ja", "船小屋に住んでいる", "灯台に住んでいる", ("お住まいは?", "灯台に住んでいるよ。")),
     ],
 )
 def test_what_the_author_wrote_wins_over_what_the_npc_says(
@@ -253,6 +259,36 @@ def test_what_the_author_wrote_wins_over_what_the_npc_says(
 ) -> None:
     where = scene("ja" if language == "ja" else "en", lines=lines, npc_facts=authored(fact))
     assert reason_of(told(statement, 1), where) is RejectionReason.CONTRADICTS_AUTHOR
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("works as a ship's carpenter", "I work as a ship's carpenter."),
+        ("used to live in the city", "I used to live in the city."),
+        ("lives by the harbour", "I live by the harbour."),
+    ],
+)
+def test_what_may_be_true_beside_what_the_author_wrote_is_learned(statement: str, said: str) -> None:
+    written = authored("occupation: carpenter (Harbour Works)", "lives in the boathouse at the harbour")
+    assert reason_of(told(statement, 1), scene(lines=("And you?", said), npc_facts=written)) is None
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("does not like apples", RejectionReason.CONTRADICTS_AUTHOR),
+        ("likes apples", RejectionReason.KNOWN_ALREADY),
+        ("likes pears", None),
+    ],
+)
+def test_nothing_is_learned_against_the_persona_that_no_prompt_shows(
+    statement: str, reason: RejectionReason | None
+) -> None:
+    where = scene(lines=("Apples?", "I do like, or do not like, apples and pears."))
+    mio, taro = where.participants
+    where = replace(where, participants=(mio, replace(taro, persona=("You like: apples",))))
+    assert reason_of(told(statement, 1), where) is reason
 
 
 def test_an_authored_fact_cannot_be_replaced_by_naming_it() -> None:

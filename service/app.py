@@ -44,6 +44,7 @@ from service.conversation.engine import Engine
 from service.conversation.stream import Stream
 from service.decision.dependencies import DecisionDependencies
 from service.errors import Misconfigured
+from service.llm.cassette import open_cassette
 from service.llm.choose import Models, choose_models
 from service.locales import Phrase
 from service.memory.choose import choose_memory
@@ -145,14 +146,16 @@ def create_app(
     """
     worlds = chosen_worlds(settings)
     offline = OfflineModel(seed=settings.llm.seed, pace_seconds=settings.llm.rehearsal_pace_seconds)
-    configured = models or choose_models(settings, offline)  # now, so that a wrong setting stops the service
+    # now, so that a wrong setting stops the service
+    cassette = None if models else open_cassette(settings.llm)
+    configured = models or choose_models(settings, offline, cassette=cassette)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with opened_database(settings) as database:
             store = memory(database) if memory else choose_memory(settings, database, worlds)
             budget = DailyBudget(database, settings.llm)
-            speaking = models or choose_models(settings, offline, budget)
+            speaking = models or choose_models(settings, offline, budget, cassette)
             conversation = ConversationDependencies(
                 settings=settings,
                 worlds=worlds,

@@ -38,7 +38,7 @@ from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.replay import replay
 from service.run.watch import Run
-from service.settings import Settings, read_settings
+from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
@@ -90,6 +90,8 @@ LanguageOption = Annotated[
 ContentOption = Annotated[Path | None, typer.Option(help=_help("cli.help.content"))]
 DataOption = Annotated[Path | None, typer.Option(help=_help("cli.help.data"))]
 WorldOption = Annotated[str, typer.Option(help=_help("cli.help.world"))]
+CassetteOption = Annotated[Path | None, typer.Option(help=_help("cli.help.cassette"))]
+CassetteModeOption = Annotated[CassetteMode | None, typer.Option(help=_help("cli.help.cassette_mode"))]
 
 
 @cli.command(help=_help("cli.help.serve"))
@@ -138,12 +140,16 @@ def run(
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
     plain: Annotated[bool, typer.Option("--plain", help=_help("cli.help.plain"))] = False,
     seed: Annotated[int | None, typer.Option(help=_help("cli.help.seed"))] = None,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
     price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
     price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
     """Let a world live for some days and watch it. Without a model configured, as a rehearsal."""
     chosen = _language(language) or _own_language()
-    settings = _settings(rehearsal=rehearsal, content=content, data=data)
+    settings = _settings(
+        rehearsal=rehearsal, content=content, data=data, cassette=cassette, cassette_mode=cassette_mode
+    )
     if seed is not None:
         settings.llm.seed = seed
     priced = price_in is not None or price_out is not None
@@ -232,9 +238,13 @@ def replay_(
     world: WorldOption = MAIN_WORLD,
     content: ContentOption = None,
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
 ) -> None:
     """Do again what came to a world from outside."""
-    settings = _settings(data=data, content=content, rehearsal=rehearsal)
+    settings = _settings(
+        data=data, content=content, rehearsal=rehearsal, cassette=cassette, cassette_mode=cassette_mode
+    )
     count = asyncio.run(replay(settings, world_name(world), file))
     typer.echo(_say("cli.replayed", world=world, count=count))
 
@@ -396,6 +406,8 @@ def _settings(
     content: Path | None = None,
     data: Path | None = None,
     language: str | None = None,
+    cassette: Path | None = None,
+    cassette_mode: CassetteMode | None = None,
 ) -> Settings:
     """The environment's settings with what the command line says on top."""
     settings = read_settings()
@@ -408,6 +420,10 @@ def _settings(
         settings.data_dir = data
     if language is not None:
         settings.world.language = _language(language)
+    if cassette is not None:
+        settings.llm.cassette = cassette
+    if cassette_mode is not None:
+        settings.llm.cassette_mode = cassette_mode
     return settings
 
 
@@ -424,8 +440,7 @@ def _language(text: str | None) -> Language | None:
 
 async def _offers(settings: Settings) -> list[LocalServer]:
     """Model servers found on this machine, when the settings name none."""
-    named = settings.llm.base_url or settings.llm.api_key or settings.openai_api_key
-    return [] if named or settings.llm.provider == "rehearsal" else await find_local_servers()
+    return [] if settings.names_model or settings.llm.provider == "rehearsal" else await find_local_servers()
 
 
 def _say_no_model(settings: Settings) -> None:

@@ -37,7 +37,7 @@ def run_demo(
         KataribeError: the service could not be started.
         httpx.HTTPStatusError: it refused something.
     """
-    if not (settings.llm.base_url or settings.llm.api_key or settings.openai_api_key):
+    if not settings.names_model:
         settings.llm.provider = "rehearsal"
     settings.llm.rehearsal_pace_seconds = PACE_SECONDS
     settings.api_key = None  # nobody else reaches it

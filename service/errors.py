@@ -44,6 +44,8 @@ KataribeError
 ├── Stopping                503   the service stops while a request still waits
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
 ├── RunInterrupted          503   the database failed while the world was on its way; it goes on when that is back
+├── CassetteUnusable        503   a cassette that is damaged, or of another version
+├── CassetteMiss            503   a cassette is replayed, and does not hold what is asked now: nobody is asked
 ├── ModelError                    what a language model can do to us
 │   ├── ModelNotConfigured  503   no key and no rehearsal chosen
 │   ├── BudgetExhausted     503   the day's limit of calls or tokens is reached: nobody was asked
@@ -341,6 +343,20 @@ class DatabaseGone(KataribeError):
 
 class Unexpected(KataribeError):
     """Facts: `tries`, `reason`."""
+
+
+class CassetteUnusable(KataribeError):
+    """Facts: `file`, `reason`."""
+
+    status = 503
+
+
+class CassetteMiss(KataribeError):
+    """It is no ModelError: those are part of a story, and this one must end it. Facts: `directory`, `prompt`, `role`,
+    `nearest` (what is recorded that is most like it, and how it differs).
+    """
+
+    status = 503
 
 
 class ModelError(KataribeError):

@@ -31,6 +31,8 @@ from world.ids import SLUG, SLUG_MAX
 OPENAI_URL = "https://api.openai.com/v1"
 Role = Literal["character", "npc", "closing", "decision"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
+CassetteMode = Literal["record", "replay", "auto"]
+"""What a cassette is for: every call is asked and kept; nobody is asked; what is not kept is asked and kept."""
 
 
 def is_openai(base_url: str | None) -> bool:
@@ -64,6 +66,8 @@ class LlmSettings(BaseModel):
     end (`budget_exhausted`), characters follow their routine, and running clocks stop. One call and some tokens are
     kept for the closing of each talk that runs; a closing for which there is no room waits for the next day. Embeddings
     are no such calls, and the rehearsal costs nothing. Counting begins when a limit is set.
+
+    `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -82,6 +86,8 @@ class LlmSettings(BaseModel):
     max_tokens_per_day: int | None = Field(default=None, ge=1)
     seed: int = 7
     rehearsal_pace_seconds: float = Field(default=0, ge=0, le=5)
+    cassette: Path | None = None
+    cassette_mode: CassetteMode = "auto"
     character: RoleSettings = RoleSettings()
     npc: RoleSettings = RoleSettings()
     closing: RoleSettings = RoleSettings()
@@ -242,6 +248,13 @@ class Settings(BaseSettings):
     @property
     def store_url(self) -> str:
         return self.database_url or f"sqlite:///{self.data_dir / 'kataribe.db'}"
+
+    @property
+    def names_model(self) -> bool:
+        """Whether some role's model is set: by a key, an address, or the cassette that answers for it."""
+        roles = (getattr(self.llm, role) for role in get_args(Role))
+        named = any(each.base_url or each.api_key for each in (self.llm, *roles))
+        return bool(named or self.openai_api_key or self.llm.cassette)
 
     @property
     def is_sqlite(self) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from service.locales import Language, Phrase
+from pydantic import ValidationError
+
+from service.locales import Language, Phrase, room
+from world.ids import SLUG_MAX
 
 Key = tuple[str | int, ...]
 """Where in a file: the keys and list positions from the top down."""
@@ -93,3 +96,31 @@ def hint(word: str, candidates: Iterable[str]) -> str | Phrase:
     """`` (did you mean "v09"?)``, or nothing."""
     guess = closest(word, candidates)
     return "" if guess is None else Phrase("common.hint", guess=quote(guess))
+
+
+def reason_of(error: ValidationError) -> Phrase:
+    """The first thing that is wrong with a record: where, what was found and what was expected."""
+    first = error.errors()[0]
+    where, kind = key_path(tuple(first["loc"])), first["type"]
+    if kind == "missing":
+        return Phrase("export.missing", where=where)
+    if kind == "extra_forbidden":
+        return Phrase("export.extra_forbidden", where=where)
+    if kind == "json_invalid":
+        return Phrase("export.no_json", reason=first["ctx"]["error"])
+    if kind == "literal_error":
+        return Phrase("export.mismatch", at=_at(where), found=found(first["input"]), expected=first["ctx"]["expected"])
+    if kind in room("en", "export.expected"):
+        return mismatch(kind, where, first["input"])
+    fault = Phrase(f"export.faults.{kind}") if kind in room("en", "export.faults") else first["msg"]
+    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=fault)
+
+
+def mismatch(kind: str, where: str, value: object) -> Phrase:
+    """That something else was expected there."""
+    expected = Phrase(f"export.expected.{kind}", most=SLUG_MAX)
+    return Phrase("export.mismatch", at=_at(where), found=found(value), expected=expected)
+
+
+def _at(where: str) -> str:
+    return f"{where}: " if where else ""

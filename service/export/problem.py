@@ -1,11 +1,8 @@
 """Owns what can be wrong with an export or an import."""
 
-from pydantic import ValidationError
-
-from service.content.problem import Key, found, key_path
+from service.content.problem import Key, key_path, mismatch
 from service.errors import Conflict, Invalid, KataribeError, NotFound
-from service.locales import Language, Phrase, room, sentence
-from world.ids import SLUG_MAX
+from service.locales import Language, Phrase, sentence
 
 
 class NoSuchWorld(NotFound):
@@ -58,29 +55,6 @@ class Unreadable(ValueError):
         self.reason = reason
 
 
-def reason_of(error: ValidationError) -> Phrase:
-    """The first thing that is wrong."""
-    first = error.errors()[0]
-    where, kind = key_path(tuple(first["loc"])), first["type"]
-    if kind == "missing":
-        return Phrase("export.missing", where=where)
-    if kind == "extra_forbidden":
-        return Phrase("export.extra_forbidden", where=where)
-    if kind in room("en", "export.expected"):
-        return _mismatch(kind, where, first["input"])
-    fault = Phrase(f"export.faults.{kind}") if kind in room("en", "export.faults") else first["msg"]
-    return Phrase("export.refused", at=_at(where), found=found(first["input"]), reason=fault)
-
-
 def no_id(key: Key, value: str) -> Unreadable:
     """The error that what was written at that key is no id."""
-    return Unreadable(_mismatch("slug", key_path(key), value))
-
-
-def _mismatch(kind: str, where: str, value: object) -> Phrase:
-    expected = Phrase(f"export.expected.{kind}", most=SLUG_MAX)
-    return Phrase("export.mismatch", at=_at(where), found=found(value), expected=expected)
-
-
-def _at(where: str) -> str:
-    return f"{where}: " if where else ""
+    return Unreadable(mismatch("slug", key_path(key), value))

@@ -12,8 +12,9 @@ from sqlmodel import Session, select
 
 from service.content.fields import Flag
 from service.content.made import read_made
+from service.content.problem import reason_of
 from service.errors import ProfileWrong
-from service.export.problem import BadLine, Unreadable, WorldHasLived, reason_of
+from service.export.problem import BadLine, Unreadable, WorldHasLived
 from service.export.record import (
     EVENT_LINES,
     FORMAT,

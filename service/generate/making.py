@@ -28,7 +28,6 @@ from service.memory.choose import choose_memory
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
 from service.people.worlds import WorldRepository
 from service.run.cost import Prices
-from service.run.play import is_configured
 from service.run.show import Show, shown
 from service.runtime.forget import forget_world
 from service.settings import Settings
@@ -105,7 +104,7 @@ def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models
     """
     for name in ("root", "service"):  # else their log lines would stand in the progress bar
         logging.getLogger(name).setLevel(logging.WARNING)
-    if models is None and not is_configured(settings):
+    if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
     settings.llm.seed = order.seed
     settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to

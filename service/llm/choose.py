@@ -12,9 +12,12 @@ from pydantic import SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
+from service.llm.cassette import SETTING as CASSETTE
+from service.llm.cassette import Cassette, Voice
 from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
+from service.llm.recorded import Recorded
 from service.llm.retry import ConcurrencyLimit, Limited, Retrying
 from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
@@ -80,24 +83,56 @@ class _Endpoint:
     timeout_seconds: float
 
 
-def choose_models(settings: Settings, rehearsal: ChatModel, budget: Budget | None = None) -> Models:
-    """The models that the settings ask for. All of them draw on `budget`, but for the rehearsal, which costs nothing.
+def choose_models(
+    settings: Settings, rehearsal: ChatModel, budget: Budget | None = None, cassette: Cassette | None = None
+) -> Models:
+    """The models that the settings ask for. All of them draw on `budget` and are kept on `cassette`, but for the
+    rehearsal, which costs nothing and says the same again anyway.
 
     Raises:
-        Misconfigured: a base URL or key that cannot be one.
+        Misconfigured: a base URL or key that cannot be one; a cassette that holds nothing, and no model to ask.
     """
     llm = settings.llm
     if llm.provider == "rehearsal":
         return Models(dict.fromkeys(ROLES, rehearsal))
-    endpoints = {role: _endpoint(settings, role) for role in ROLES}
-    limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
+    replays = cassette is not None and cassette.replays
+    endpoints = {role: None if replays else _endpoint(settings, role) for role in ROLES}
+    chats: dict[_Endpoint, ChatModel] = {e: Logged(_openai(e)) for e in endpoints.values() if e}
     missing = NotConfigured()
-    models = {e: _model(e, llm, limits[e.base_url], budget) for e in endpoints.values() if e}
-    return Models({role: models[e] if e else missing for role, e in endpoints.items()})
+    asked = {role: chats[e] if e else missing for role, e in endpoints.items()}
+    if cassette is not None:
+        asked = _recorded(cassette, endpoints, asked)
+    limits = {(e.base_url if e else None): ConcurrencyLimit(llm.max_concurrency) for e in endpoints.values()}
+    guarded: dict[int, ChatModel] = {id(missing): missing}
+    for role, chat in asked.items():
+        e = endpoints[role]
+        guarded.setdefault(id(chat), _guarded(chat, llm, limits[e.base_url if e else None], budget, waits=not replays))
+    return Models({role: guarded[id(chat)] for role, chat in asked.items()})
 
 
-def _model(endpoint: _Endpoint, llm: LlmSettings, limit: ConcurrencyLimit, budget: Budget | None) -> ChatModel:
-    chat: ChatModel = Logged(_openai(endpoint))
+def _recorded(
+    cassette: Cassette, endpoints: Mapping[Role, _Endpoint | None], asked: Mapping[Role, ChatModel]
+) -> dict[Role, ChatModel]:
+    """The models with the cassette around them: a role for which none is set is the one that was recorded for it."""
+    cassette.voiced(
+        {
+            role: Voice(name=asked[role].name, model=e.model, temperature=e.temperature)
+            for role, e in endpoints.items()
+            if e
+        }
+    )
+    voices = cassette.header.roles
+    if not voices:
+        raise Misconfigured(setting=CASSETTE, reason=Phrase("recording.no_model", directory=cassette.directory))
+    made: dict[tuple[int, Voice], ChatModel] = {}
+    for role, voice in voices.items():
+        made.setdefault((id(asked[role]), voice), Recorded(asked[role], cassette, voice))
+    return {role: made[id(asked[role]), voices[role]] if role in voices else asked[role] for role in asked}
+
+
+def _guarded(
+    chat: ChatModel, llm: LlmSettings, limit: ConcurrencyLimit, budget: Budget | None, *, waits: bool
+) -> ChatModel:
     if budget is not None:
         chat = Budgeted(chat, budget)
     return Retrying(
@@ -106,7 +141,12 @@ def _model(endpoint: _Endpoint, llm: LlmSettings, limit: ConcurrencyLimit, budge
         backoff_seconds=llm.backoff_seconds,
         max_retry_after_seconds=llm.max_retry_after_seconds,
         rng=random.Random(),  # unseeded: replicas must not wait the same seconds
+        sleep=asyncio.sleep if waits else _no_sleep,
     )
+
+
+async def _no_sleep(seconds: float) -> None:
+    """What was recorded comes no sooner for being waited for."""
 
 
 def _openai(endpoint: _Endpoint) -> "OpenAIChat":

@@ -39,7 +39,7 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
     """
     for name in ("root", "service"):  # else their log lines would stand between those of the feed
         logging.getLogger(name).setLevel(logging.WARNING)
-    if not is_configured(settings):
+    if not settings.names_model:
         settings.llm.provider = "rehearsal"
     settings.world.language = run.language
     settings.world.max_tick_minutes = max(settings.world.max_tick_minutes, run.days * MINUTES_PER_DAY)
@@ -54,13 +54,6 @@ def run_world(settings: Settings, run: Run, offers: Sequence[LocalServer] = ()) 
             play.tell_stop()
             return False
     return True
-
-
-def is_configured(settings: Settings) -> bool:
-    """Whether the settings name a model."""
-    llm = settings.llm
-    named = [llm.of(role) for role in ("character", "npc", "closing", "decision")]
-    return bool(settings.openai_api_key) or any(role.base_url or role.api_key for role in named)
 
 
 class _Play:

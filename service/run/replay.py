@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from sqlmodel import Session
 
 from service.app import create_app
+from service.content.problem import reason_of
 from service.conversation.action_results import Result, expire, settle
 from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
@@ -20,7 +21,7 @@ from service.conversation.human import Heard, cut_back, give_word, hand_over, le
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
-from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable, reason_of
+from service.export.problem import BadLine, FileUnusable, ReplayDiffers, Unreadable
 from service.export.read import require_new
 from service.export.record import Minute, parsed
 from service.llm.choose import Models

@@ -1,0 +1,356 @@
+"""Owns a cassette: a directory that keeps the calls of models, one file for each, and finds them by what was asked."""
+
+import hashlib
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher, unified_diff
+from functools import cached_property
+from heapq import nlargest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from service.content.problem import reason_of
+from service.errors import CassetteMiss, CassetteUnusable, Misconfigured, ModelError
+from service.llm.chat import Message, Prompt
+from service.llm.schema import schema_text
+from service.locales import Phrase
+from service.settings import CassetteMode, LlmSettings, Role
+from service.usage import Usage
+
+_log = logging.getLogger(__name__)
+
+SETTING = "KATARIBE_LLM__CASSETTE"
+HEADER = "cassette.json"
+CALLS = "calls"
+_NAMED = 16
+"""Digits of a request's hash in the name of its file."""
+_LIKELY = 8
+"""So many recorded requests, the nearest by their lines, are compared letter by letter."""
+
+
+class _Kept(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+K = TypeVar("K", bound=_Kept)
+
+ERRORS: Mapping[str, type[ModelError]] = {kind.slug: kind for kind in ModelError.__subclasses__()}
+"""What may have come instead of an answer, by its slug."""
+
+if TYPE_CHECKING:
+    Slug = str
+else:
+    Slug = Literal[tuple(ERRORS)]  # pydantic refuses any other
+
+
+class Voice(_Kept):
+    """Whom a role asks: the model as it is set (None: the server's first), and its name for people."""
+
+    name: str
+    model: str | None
+    temperature: float | None
+
+
+class Header(_Kept):
+    """What the cassette is, and whom each role asked when it was last recorded."""
+
+    type: Literal["cassette"] = "cassette"
+    version: Literal[1] = 1
+    roles: dict[Role, Voice] = {}
+
+
+class Words(_Kept):
+    """One message, line by line: so a person can read it, and compare two of them."""
+
+    role: Literal["system", "user", "assistant"]
+    content: list[str]
+
+
+class Request(_Kept):
+    """All that an answer depends on, and nothing that changes from run to run. `answer` is the form that is asked for:
+    its name and the hash of its schema.
+    """
+
+    model: str | None
+    temperature: float | None
+    max_tokens: int
+    answer: str
+    messages: list[Words]
+
+    @cached_property
+    def key(self) -> str:
+        """The hash by which it is found."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """It as people compare it."""
+        settings = self.model_dump(exclude={"messages"})
+        said = (line for words in self.messages for line in (f"[{words.role}]", *words.content))
+        return (*(f"{name}: {value}" for name, value in settings.items()), *said)
+
+
+class Failure(_Kept):
+    """A ModelError: its slug and its facts."""
+
+    slug: Slug
+    facts: dict[str, Any]
+
+
+class Call(_Kept):
+    """One file: who asked (`prompt`, `thread`) what, who answered (`by`), and what it cost. Either `answer` or
+    `failure` is there.
+    """
+
+    prompt: str
+    thread: str
+    request: Request
+    by: str
+    usage: Usage
+    answer: dict[str, Any] | None = None
+    failure: Failure | None = None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Lane:
+    """The calls of one request by one asker, by the number in which they were asked. `failed` are files of failures
+    after which nothing more was asked: whoever asks again now puts its answer in their place.
+    """
+
+    calls: list[tuple[int, Call]] = field(default_factory=list)
+    failed: list[Path] = field(default_factory=list)
+
+
+@dataclass(kw_only=True, slots=True)
+class _Place:
+    """Where an asker is in its lane."""
+
+    lane: str
+    next: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot:
+    """One asking of a request: the `call` that is recorded for it under that `number`; or None: it is to be kept under
+    it.
+    """
+
+    prompt: str
+    lane: str
+    request: Request
+    call: Call | None
+    number: int
+
+
+def request_of(prompt: Prompt[Any], voice: Voice) -> Request:
+    """What is sent for that prompt, whatever dialect the server speaks."""
+    answer: type[BaseModel] = prompt.answer
+    schema = hashlib.sha256(schema_text(answer).encode()).hexdigest()[:_NAMED]
+    return Request(
+        model=voice.model,
+        temperature=voice.temperature,
+        max_tokens=prompt.max_tokens,
+        answer=f"{answer.__name__} {schema}",
+        messages=[_words(message) for message in prompt.messages],
+    )
+
+
+def _words(message: Message) -> Words:
+    return Words(role=message.role, content=message.content.split("\n"))
+
+
+class Cassette:
+    """The calls that were recorded, and where everybody who asks is among them.
+
+    The same request may have been asked several times. Its answers are kept apart by asker, the prompt's `thread`
+    without the world's id, and given in the order of asking: so it does not matter in which order calls that run side
+    by side come. An asker that the recording does not know, for its conversation has an id made at random, takes the
+    first one that nobody of its world has taken. Other processes may record into the same directory.
+    """
+
+    def __init__(self, directory: Path, mode: CassetteMode) -> None:
+        """Raises: Misconfigured, CassetteUnusable: as `open_cassette`."""
+        self.directory, self.mode = directory, mode
+        self.header = _read_header(directory, mode)
+        self._lanes: dict[str, dict[str, _Lane]] = {}
+        self._numbers: dict[str, int] = {}
+        self._places: dict[str, dict[str, dict[str, _Place]]] = {}
+        for number, file, call in sorted(_read_calls(directory), key=lambda found: found[0]):
+            self._load(number, file, call)
+        if mode == "record" and self._lanes:
+            raise Misconfigured(setting=SETTING, reason=Phrase("recording.recorded", directory=directory))
+
+    @property
+    def replays(self) -> bool:
+        """Whether nobody is asked."""
+        return self.mode == "replay"
+
+    def voiced(self, roles: dict[Role, Voice]) -> None:
+        """These are asked from now on; it is written down for who replays it without them."""
+        if not self.replays and (known := self.header.roles | roles) != self.header.roles:
+            self.header = self.header.model_copy(update={"roles": known})
+            _write_header(self.directory, self.header)
+
+    def rewind(self, world_id: str) -> None:
+        """The world was brought back to an earlier moment: what it asked from there on, it asks for the first time."""
+        self._places.pop(world_id, None)
+
+    def ask(self, prompt: Prompt[Any], request: Request) -> Slot:
+        """The next asking of that request by who asks it.
+
+        Raises:
+            CassetteMiss: it is not recorded, and nobody is to be asked.
+        """
+        world_id, _, asker = prompt.thread.partition("/")
+        lanes = self._lanes.setdefault(request.key, {})
+        places = self._places.setdefault(world_id, {}).setdefault(request.key, {})
+        if asker not in places:
+            places[asker] = _Place(lane=_lane_for(asker, lanes, places.values()))
+        place = places[asker]
+        calls = lanes[place.lane].calls if place.lane in lanes else []
+        number, call = calls[place.next] if place.next < len(calls) else (self._numbers.get(request.key, 0), None)
+        if call is None:
+            if self.replays:
+                raise self._miss(prompt, request)
+            self._numbers[request.key] = number + 1
+        place.next += 1
+        return Slot(prompt=prompt.name, lane=place.lane, request=request, call=call, number=number)
+
+    def file_of(self, slot: Slot) -> Path:
+        """Where the call of that slot is written down."""
+        return self.directory / CALLS / f"{_name(slot.prompt, slot.request)}-{slot.number}.json"
+
+    def keep(self, slot: Slot, call: Call) -> None:
+        """Write down how the asking of that slot went."""
+        number = _write_call(self.directory / CALLS, call, slot.number)
+        self._numbers[call.request.key] = max(number + 1, self._numbers.get(call.request.key, 0))
+        lane = self._lanes.setdefault(call.request.key, {}).setdefault(slot.lane, _Lane())
+        lane.calls.append((number, call))
+        lane.calls.sort(key=lambda kept: kept[0])
+        for file in lane.failed:
+            file.unlink(missing_ok=True)
+        lane.failed.clear()
+
+    def _load(self, number: int, file: Path, call: Call) -> None:
+        key = call.request.key
+        self._numbers[key] = max(number + 1, self._numbers.get(key, 0))
+        lane = self._lanes.setdefault(key, {}).setdefault(call.thread, _Lane())
+        if call.failure is not None and not self.replays:  # who may ask again does
+            lane.failed.append(file)
+            return
+        lane.calls.append((number, call))
+        lane.failed.clear()
+
+    def _miss(self, prompt: Prompt[Any], request: Request) -> CassetteMiss:
+        nearest = self._nearest(prompt, request)
+        return CassetteMiss(directory=str(self.directory), prompt=prompt.name, role=prompt.role, nearest=nearest)
+
+    def _nearest(self, prompt: Prompt[Any], request: Request) -> Phrase:
+        lanes = self._lanes.get(request.key)
+        if lanes:
+            return Phrase("recording.once_more", count=sum(len(lane.calls) for lane in lanes.values()))
+        kept = [call for lanes in self._lanes.values() for lane in lanes.values() for _, call in lane.calls]
+        alike = {call.request.key: call for call in kept if call.prompt == prompt.name} or {
+            call.request.key: call for call in kept
+        }
+        if not alike:
+            return Phrase("recording.empty")
+        likely = nlargest(_LIKELY, alike.values(), key=lambda call: _likeness(call.request.lines, request.lines))
+        texts = {call.request.key: "\n".join(call.request.lines) for call in likely}
+        asked = "\n".join(request.lines)
+        nearest = max(likely, key=lambda call: _likeness(texts[call.request.key], asked))
+        name = _name(nearest.prompt, nearest.request)
+        difference = unified_diff(nearest.request.lines, request.lines, f"{CALLS}/{name}", "now", lineterm="", n=1)
+        return Phrase("recording.nearest", difference="\n".join(difference))
+
+
+def open_cassette(llm: LlmSettings) -> Cassette | None:
+    """The cassette that the settings name; None: they name none.
+
+    Raises:
+        Misconfigured: it cannot be read or written; it is to be replayed and not there, or recorded and not empty.
+        CassetteUnusable: a file in it is damaged, or of another version.
+    """
+    return None if llm.cassette is None else Cassette(llm.cassette, llm.cassette_mode)
+
+
+def _lane_for(asker: str, lanes: dict[str, _Lane], taken: Iterable[_Place]) -> str:
+    """The asker's own lane, else the first that nobody has, else a new one."""
+    if asker in lanes:
+        return asker
+    others = {place.lane for place in taken}
+    return next((name for name in lanes if name not in others), asker)
+
+
+def _likeness(one: Any, other: Any) -> float:
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+
+
+def _read_header(directory: Path, mode: CassetteMode) -> Header:
+    file = directory / HEADER
+    try:
+        if file.exists():
+            return _read(Header, file, file.read_text(encoding="utf-8"))
+        if mode == "replay" or (directory.exists() and any(directory.iterdir())):
+            raise Misconfigured(setting=SETTING, reason=Phrase("recording.none", directory=directory, header=HEADER))
+        (directory / CALLS).mkdir(parents=True, exist_ok=True)
+        header = Header()
+        _write_header(directory, header)
+        return header
+    except OSError as exc:
+        raise _unusable(directory, exc) from exc
+
+
+def _write_header(directory: Path, header: Header) -> None:
+    """Whole or not at all: another process may read it meanwhile, or this one be killed."""
+    draft = directory / f"{HEADER}.new"
+    draft.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    draft.replace(directory / HEADER)
+
+
+def _read_calls(directory: Path) -> Iterator[tuple[int, Path, Call]]:
+    try:
+        for file in (directory / CALLS).glob("*.json"):
+            text = file.read_text(encoding="utf-8")
+            if not text.endswith("\n}\n"):
+                _log.warning("%s was not written to its end, and is passed over", file)
+                continue
+            number = file.stem.rpartition("-")[2]
+            if not number.isdecimal():
+                raise CassetteUnusable(file=str(file), reason=Phrase("recording.file_name"))
+            yield int(number), file, _read(Call, file, text)
+    except OSError as exc:
+        raise _unusable(directory, exc) from exc
+
+
+def _write_call(directory: Path, call: Call, number: int) -> int:
+    """Write it under that number, or the next that no other process has taken; answers which."""
+    text = call.model_dump_json(indent=1) + "\n"
+    while True:
+        try:
+            with (directory / f"{_name(call.prompt, call.request)}-{number}.json").open("x", encoding="utf-8") as file:
+                file.write(text)
+            return number
+        except FileExistsError:
+            number += 1
+        except OSError as exc:
+            raise _unusable(directory, exc) from exc
+
+
+def _name(prompt: str, request: Request) -> str:
+    return f"{prompt}-{request.key[:_NAMED]}"
+
+
+def _read(kind: type[K], file: Path, text: str) -> K:
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as exc:
+        raise CassetteUnusable(file=str(file), reason=reason_of(exc)) from exc
+
+
+def _unusable(directory: Path, error: OSError) -> Misconfigured:
+    reason = Phrase("settings.directory_unwritable", directory=directory, reason=error.strerror)
+    return Misconfigured(setting=SETTING, reason=reason)

@@ -24,9 +24,10 @@ from service.content.init import init_content
 from service.content.load import load_content
 from service.demo import run_demo
 from service.errors import KataribeError, LinesWrong
+from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
-from service.exchange.place import Wish, take_in
+from service.exchange.place import Wish, take_all_in, take_in
 from service.exchange.refused import file_bytes
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
@@ -205,6 +206,9 @@ def import_story(
     typer.echo(_say("cli.imported", world=world_id, events=events, conversations=conversations))
 
 
+ANIMA_PAST = "anima.jsonl"
+"""What characters of Project Anima remember, beside the content's files."""
+
 IdOption = Annotated[str | None, typer.Option("--id", help=_help("cli.help.import_id"))]
 HomeOption = Annotated[str | None, typer.Option(help=_help("cli.help.import_home"))]
 ReplaceOption = Annotated[bool, typer.Option("--replace", help=_help("cli.help.import_replace"))]
@@ -221,6 +225,26 @@ def import_card(
     """Take the person of a Character Card into a game's content."""
     draft = read_card(file.name, file_bytes(file, MOST_CARD_BYTES))
     _take_in(draft, content, Wish(id=person_id, home=home, replace=replace))
+
+
+@imports.command(name="anima", help=_help("cli.help.import_anima"))
+def import_anima(
+    directory: Annotated[Path, typer.Argument(help=_help("cli.help.anima_directory"))],
+    content: ContentOption = None,
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take the characters of Project Anima into a game's content."""
+    game = _settings(content=content).content_dir or Path()
+    people = read_anima(directory)
+    past = past_of(people)
+    wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in people]
+    for path in take_all_in(game, wishes, {ANIMA_PAST: past} if past else {}):
+        typer.echo(path)
+    for note in (note for one in people for note in (*one.draft.report, *one.notes.report)):
+        typer.echo(note.line(_own_language()))
+    if past:
+        typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
 
 
 def _take_in(draft: Draft, content: Path | None, wish: Wish) -> None:

@@ -4,7 +4,7 @@ nothing.
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,30 +40,48 @@ class Wish:
 
 
 def take_in(directory: Path, draft: Draft, wish: Wish) -> list[Path]:
-    """Write the person as a character, with what it knows; answers the files.
+    """Write the person as a character, with what it knows; answers the files. Raises: as `take_all_in`."""
+    return take_all_in(directory, [(draft, wish)], {})
+
+
+def take_all_in(directory: Path, people: Sequence[tuple[Draft, Wish]], beside: Mapping[str, str]) -> list[Path]:
+    """Write the people as characters, with what they know, and the texts of `beside`, by their names; answers the
+    files.
 
     Raises:
-        ImportRefused: it is there already, or would be wrong in this world; or the content cannot be read.
+        ImportRefused: some are there already, or would be wrong in this world; or the content cannot be read.
         ContentUnwritable: a file cannot be written.
     """
     before = examine(directory)
     if before.maps is None:
         raise ImportRefused(before.problems)
+    files: dict[str, dict[str, Any] | None] = {}
+    for draft, wish in people:
+        own = _files(before, draft, wish)
+        if taken := files.keys() & own.keys():
+            raise ImportRefused([problem(draft.file, ("name",), "exchange.is_there_too", file=min(taken))])
+        files |= own
+    texts = {name: None if values is None else as_yaml(values) for name, values in files.items()}
+    written = {**texts, **beside}
+    replaced = all(wish.replace for _, wish in people)
+    there = [name for name in written if os.path.lexists(directory / name)]
+    if there and not replaced:
+        raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
+    _check(before, files)
+    return write_all(directory, written)
+
+
+def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[str, Any] | None]:
+    """What the person's files are to hold; None: nothing, and there is to be none. Raises: ImportRefused."""
     person_id = id_of(draft.name) if wish.id is None else wish.id
     if not is_slug(person_id):
         raise ImportRefused([problem(draft.file, ("id",), "exchange.no_id", id=quote(person_id))])
     draft.relate(_ids(before))
-    person, lore = f"{CHARACTERS}/{person_id}.yaml", f"{LORE}/{person_id}.yaml"
     home = wish.home or _open_node(before)
-    files: dict[str, dict[str, Any] | None] = {
-        person: {"id": person_id, **draft.whole(), "home": home},
-        lore: _lore(person_id, draft) if draft.lore else None,
+    return {
+        f"{CHARACTERS}/{person_id}.yaml": {"id": person_id, **draft.whole(), "home": home},
+        f"{LORE}/{person_id}.yaml": _lore(person_id, draft) if draft.lore else None,
     }
-    there = [name for name in files if os.path.lexists(directory / name)]
-    if there and not wish.replace:
-        raise ImportRefused([problem(name, (), "exchange.is_there") for name in there])
-    _check(before, person, lore, files)
-    return write_all(directory, {name: None if values is None else as_yaml(values) for name, values in files.items()})
 
 
 class _Plain(yaml.SafeDumper):
@@ -139,13 +157,16 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
     }
 
 
-def _check(before: CheckedContent, person: str, lore: str, files: Mapping[str, Any]) -> None:
+def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
     """Raises: ImportRefused: something would be wrong that was not before."""
-    character = _parsed(CharacterFile, person, files[person])
-    known = {file: one for file, one in before.lore.items() if file != lore}
-    if files[lore] is not None:
-        known[lore] = _parsed(LoreFile, lore, files[lore])
-    after = replace(before, characters=before.characters | {person: character}, lore=known)
+    lore = {file: one for file, one in before.lore.items() if file not in files}
+    characters = dict(before.characters)
+    for file, values in files.items():
+        if file.startswith(CHARACTERS):
+            characters[file] = _parsed(CharacterFile, file, values)
+        elif values is not None:
+            lore[file] = _parsed(LoreFile, file, values)
+    after = replace(before, characters=characters, lore=lore)
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

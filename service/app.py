@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -53,6 +54,7 @@ from service.offline.model import OfflineModel
 from service.own_prompts import game_problems, load_game
 from service.people.worlds import WorldRepository
 from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.vector_filler import VectorFiller
@@ -136,9 +138,10 @@ def create_app(
     models: Models | None = None,
     memory: Callable[[Database], MemoryStore] | None = None,
     carries: bool = True,
+    reload_content: bool = False,
 ) -> FastAPI:
     """The service. `models` and `memory` stand in for those the settings would choose; `carries`: see
-    ConversationRunner.
+    ConversationRunner. `reload_content`: content files that are changed while it runs are taken in.
 
     Raises:
         ContentErrors: the game's files have errors; such a world does not start.
@@ -178,12 +181,15 @@ def create_app(
                 )
             )
             clock_scheduler = ClockScheduler(world_runner)
+            directory = settings.content_dir or bundled_content()
+            reload = ContentReload(world_runner, partial(load_game, directory), directory) if reload_content else None
             app.state.deps = ApiDependencies(
                 conversation=conversation,
                 runner=runner,
                 world_runner=world_runner,
                 clock_scheduler=clock_scheduler,
                 vectors=vectors,
+                content_reload=reload,
             )
             async with AsyncExitStack() as ending:  # each ends, also where a database that is gone keeps one from it
                 ending.push_async_callback(store.aclose)
@@ -191,6 +197,9 @@ def create_app(
                 for part in (runner, vectors, world_runner, clock_scheduler):
                     await part.start()
                     ending.push_async_callback(part.stop)
+                if reload is not None:
+                    await reload.start()
+                    ending.push_async_callback(reload.stop)
                 ending.push_async_callback(tools.stop)
                 yield
 

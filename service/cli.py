@@ -103,12 +103,13 @@ def serve(
     content: ContentOption = None,
     data: DataOption = None,
     language: LanguageOption = None,
+    reload_content: Annotated[bool, typer.Option("--reload-content", help=_help("cli.help.reload_content"))] = False,
 ) -> None:
     """Serve the HTTP API and the pages."""
     settings = _settings(rehearsal=rehearsal, content=content, data=data, language=language)
     settings.host = host or settings.host
     settings.port = settings.port if port is None else port
-    app = create_app(settings)
+    app = create_app(settings, reload_content=reload_content)
     if app.state.models_missing and not rehearsal:
         _say_no_model(settings)
     asyncio.run(_serve(app, settings))

@@ -13,6 +13,7 @@ from service.errors import Invalid
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
+from service.runtime.content_reload import ContentReload
 from service.runtime.conversation_runner import ConversationRunner
 from service.runtime.vector_filler import VectorFiller
 from service.runtime.world_runner import WorldRunner
@@ -33,6 +34,8 @@ class ApiDependencies:
     world_runner: WorldRunner
     clock_scheduler: ClockScheduler
     vectors: VectorFiller
+    content_reload: ContentReload | None
+    """Takes changed content files in; None: they are read when the service starts."""
 
     async def read(self, world_id: str, work: Callable[[Session, WorldView], T]) -> T:
         """What `work` reads of the world as it stands."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from service.content.files import ACTIONS_FILE, CHARACTERS, LORE, MAPS_FILE, NPCS, SCENES, bundled_content
 from service.errors import Invalid
 
-_CONTENT = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE, SCENES)
+CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE, SCENES)
 _OPTIONAL = (ACTIONS_FILE, LORE, SCENES)
 
 
@@ -30,7 +30,7 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
         ContentExists: one of them is there already.
         ContentUnwritable: the directory or a file cannot be made.
     """
-    names = [name for name in _CONTENT if os.path.lexists(target / name)]
+    names = [name for name in CONTENT_NAMES if os.path.lexists(target / name)]
     if names:
         raise ContentExists(directory=str(target), names=", ".join(names))
     made = [parent for parent in (target, *target.parents) if not parent.exists()]
@@ -42,14 +42,16 @@ def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
             if directory.is_dir():
                 directory.rmdir()
         raise ContentUnwritable(directory=str(target), reason=exc.strerror or str(exc)) from exc
-    return sorted(path for name in _CONTENT for path in (target / name, *(target / name).rglob("*")) if path.is_file())
+    return sorted(
+        path for name in CONTENT_NAMES for path in (target / name, *(target / name).rglob("*")) if path.is_file()
+    )
 
 
 def _copy_all(source: Path, target: Path) -> None:
     """Copy aside first and move into place last: a full disk leaves nothing half written."""
     moved: list[Path] = []
     with tempfile.TemporaryDirectory(dir=target, prefix=".kataribe-init-") as aside:
-        names = [name for name in _CONTENT if name not in _OPTIONAL or (source / name).exists()]
+        names = [name for name in CONTENT_NAMES if name not in _OPTIONAL or (source / name).exists()]
         for name in (MAPS_FILE, ACTIONS_FILE):
             if name in names:
                 shutil.copyfile(source / name, Path(aside, name))

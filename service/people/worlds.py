@@ -4,7 +4,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
@@ -145,16 +144,32 @@ class WorldView:
         return replace(self, language=language, cast=cast, setting=setting)
 
 
+class _Played:
+    """Content, and what was composed of it and of who was made: by world, for a revision of its people."""
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+        self.authored = Casts(content.casts)
+        self.composed: OrderedDict[str, tuple[int, Casts]] = OrderedDict()
+
+
 class WorldRepository:
     """The content every world of this service is played with."""
 
     def __init__(self, content: Content, settings: WorldSettings) -> None:
-        self.content = content
         self.settings = settings
-        self._authored = Casts(content.casts)
-        self._composed: OrderedDict[str, tuple[int, Casts]] = OrderedDict()
+        self._played = _Played(content)
 
-    @cached_property
+    @property
+    def content(self) -> Content:
+        """What is in force."""
+        return self._played.content
+
+    def play(self, content: Content) -> None:
+        """Have this content in force from now on; a world that is open keeps what it was opened with."""
+        self._played = _Played(content)
+
+    @property
     def start(self) -> WorldTime:
         """When a new world begins. Raises: BadWorldTime: the setting is none."""
         return parse_time(self.settings.start) if self.settings.start else self.content.start
@@ -207,15 +222,16 @@ class WorldRepository:
         """Those of the content, or what was composed for this revision of the world's people: the same object while
         nobody is made, changed or removed.
         """
+        played = self._played  # another thread may put other content in force
         if not row.people_revision:
-            return self._authored
-        revision, casts = self._composed.get(row.id, (0, self._authored))
+            return played.authored
+        revision, casts = played.composed.get(row.id, (0, played.authored))
         if revision != row.people_revision:
-            casts = self._authored.with_made(made_people(session, row.id), casts)
-            self._composed[row.id] = row.people_revision, casts
-            self._composed.move_to_end(row.id)
-            if len(self._composed) > MOST_CASTS:
-                self._composed.popitem(last=False)
+            casts = played.authored.with_made(made_people(session, row.id), casts)
+            played.composed[row.id] = row.people_revision, casts
+            played.composed.move_to_end(row.id)
+            if len(played.composed) > MOST_CASTS:
+                played.composed.popitem(last=False)
         return casts
 
 

@@ -7,6 +7,7 @@ nothing.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import Any, TypeVar
@@ -231,6 +232,25 @@ class WorldRunner:
                         raise
                     await self._database.write(partial(cancel_orders, world_id=world_id))
             await asyncio.sleep(0.2)
+
+    async def renew(self, change: Callable[[], None]) -> None:
+        """Change what every world is played with, while all that this process holds stand; each is read anew before it
+        goes on.
+
+        Raises:
+            WorldMoves: one does not come to stand soon; nothing was changed.
+        """
+        deadline = asyncio.get_running_loop().time() + self._patience_seconds
+        async with AsyncExitStack() as standing:
+            held = list[HeldWorld]()
+            while more := [world for world in self._worlds.values() if world not in held]:
+                for world in more:
+                    await standing.enter_async_context(world.standing(deadline))
+                held += more
+            change()
+            for world in held:
+                world.forget()
+                await world.drop_calls()
 
     def _order(self, session: Session, world_id: str, ticks: int) -> Tick:
         return order_ticks(session, self.deps.conversation.worlds, world_id, ticks)

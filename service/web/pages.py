@@ -20,6 +20,7 @@ from service.conversation.transcript import conversation_of
 from service.errors import NotFound
 from service.locales import Language, language_accepted, languages, room, sentence
 from service.people.worlds import WorldView
+from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
 from service.store.tables import MAIN_WORLD
 from world.actions import BUILT_IN
@@ -69,6 +70,12 @@ class Page:
         """What the app serves with."""
         deps: ConversationDependencies = self.request.app.state.deps.conversation
         return deps
+
+    @property
+    def reloads(self) -> ContentReload | None:
+        """What takes changed content files in, where the service does."""
+        reloads: ContentReload | None = self.request.app.state.deps.content_reload
+        return reloads
 
     def language(self, world: WorldView) -> Language:
         """The language the address names, else the one the browser asks for, else the world's."""
@@ -136,7 +143,15 @@ async def world_page(page: Asked) -> Response:
     """The world: clock, map, people, conversations, events."""
     world = await _world(page)
     kinds = [payload.kind for payload in PAYLOADS]
-    return page.render("world.html", world, data={"actions": _actions(page, world), "kinds": kinds})
+    reloads = page.reloads is not None
+    return page.render("world.html", world, data={"actions": _actions(page, world), "kinds": kinds, "reloads": reloads})
+
+
+@router.get("/view/content-errors")
+async def content_errors(page: Asked) -> list[str]:
+    """What is wrong with content files that were changed since: what was read before is in force."""
+    language = page.language(await _world(page))
+    return [problem.line(language) for problem in page.reloads.problems] if page.reloads else []
 
 
 @router.get("/docs")

@@ -4,7 +4,7 @@ import { api, calm, complain, pressed } from "./api.js";
 import { badge, face, h, setText } from "./dom.js";
 import { announced, bars, doing } from "./life.js";
 import { draw } from "./map.js";
-import { $, actions, has, hour, kinds, link, minutesBetween, t, when } from "./page.js";
+import { $, actions, has, hour, kinds, link, minutesBetween, reloads, t, when } from "./page.js";
 import { talkRow } from "./talks.js";
 
 const EVERY_MS = 3000;
@@ -31,8 +31,9 @@ function refresh() {
 }
 
 async function read() {
-  const [world, people, conversations, budget] = await Promise.all([
+  const [world, people, conversations, budget, errors] = await Promise.all([
     api("/world"), api("/world/people"), api("/conversations?limit=8"), api("/usage/budget"),
+    reloads ? api(link("/view/content-errors")) : [],
   ]);
   if (now.world?.now !== world.now || !now.map) now.map = await api("/world/map");
   now.world = world;
@@ -42,6 +43,7 @@ async function read() {
   now.chosen ??= characters()[0]?.id ?? null;
   now.mapId ??= mapOf(person(now.chosen)?.position.node_id) ?? Object.keys(now.map.maps)[0];
   showWorld();
+  showErrors(errors);
   showSteps();
   showClock();
   showMap();
@@ -87,6 +89,12 @@ function showWorld() {
     $("badges").replaceChildren(...badges);
     $("badges").dataset.words = words;
   }
+}
+
+/** What is wrong with content files that were changed. */
+function showErrors(errors) {
+  $("content-errors").hidden = !errors.length;
+  $("errors").replaceChildren(...errors.map((line) => h("li", {}, line)));
 }
 
 /** How much of the day's budget of model calls is left, where it has limits. */

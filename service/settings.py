@@ -151,7 +151,8 @@ class WorldSettings(BaseModel):
     conversation; 0: never. `action_seconds` (of the machine): what is asked of the game and not answered for so long
     has come to nothing. `openings_per_day`: so often somebody may speak to a player first in a world day; 0: nobody
     does. `opening_cooldown_minutes` (of the world): so long one who did speaks to no player first.
-    `daily_snapshots`: a world is kept as it stands when a day begins, and so many such days.
+    `daily_snapshots`: a world is kept as it stands when a day begins, and so many such days. `table`: most people in
+    one talk of the living world; 2: nobody joins.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -171,6 +172,7 @@ class WorldSettings(BaseModel):
     openings_per_day: int = Field(default=3, ge=0)
     opening_cooldown_minutes: int = Field(default=240, ge=0)
     daily_snapshots: int = Field(default=3, ge=0, le=1000)
+    table: int = Field(default=2, ge=2, le=8)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

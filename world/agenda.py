@@ -20,6 +20,11 @@ class Agenda:
     def __len__(self) -> int:
         return len(self._sorted)
 
+    @property
+    def ids(self) -> Iterator[str]:
+        """Everybody, the most lagging first. Read it before the next `put`."""
+        return (person_id for _, person_id in self._sorted)
+
     def __contains__(self, person_id: object) -> bool:
         return person_id in self._times
 

@@ -29,7 +29,8 @@ class AgentIndex:
 
     `engaged`: the NPCs in a conversation that is not held here, and with whom: nobody can speak to them. Replace it
     only when nobody lags behind the moment it changes at. `now`: the time others know of; what went on then, or later,
-    is remembered however far everybody has run ahead of it (None: it may be forgotten).
+    or while a talk was held that ends then or later, is remembered however far everybody has run ahead of it (None: it
+    may be forgotten).
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class AgentIndex:
     ) -> None:
         self.setting = setting
         self.engaged = engaged
-        self.now = now
+        self._now = now
         self.people: dict[str, Person] = {}
         self.talks: dict[str, Talk] = {}
         self.agenda = Agenda()
@@ -57,6 +58,8 @@ class AgentIndex:
         self.open_talks = Agenda()
         """Talks that are not over, by the earliest time at which they can end."""
         self._turns = Agenda()
+        self._held_since = Agenda()
+        """Talks that end at `now` or later, by when they began."""
         self._remember: int | None = None
         self._visitors: defaultdict[str, set[str]] = defaultdict(set)
         self._seated: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -68,6 +71,18 @@ class AgentIndex:
             self.put_talk(talk)
         # Only when all are here is it known who lags most, and how much may be forgotten.
         self._remember = remember
+
+    @property
+    def now(self) -> WorldTime | None:
+        """See above."""
+        return self._now
+
+    @now.setter
+    def now(self, now: WorldTime | None) -> None:
+        self._now = now
+        if now is not None:
+            for talk_id in [i for i in self._held_since.ids if self.talks[i].closed and self.talks[i].end < now]:
+                self._held_since.drop(talk_id)
 
     @property
     def frontier(self) -> WorldTime | None:
@@ -114,7 +129,7 @@ class AgentIndex:
         """The talk the NPC is in at `t`; `seen`: as the snapshot of `t` shows it, else after what has begun at `t`."""
         for talk_id in reversed(self._npc_talks.get(npc_id, ())):
             talk = self.talks[talk_id]
-            if talk.takes(t) and (talk.start < t or not seen):
+            if talk.takes(npc_id, t) and (talk.start < t or not seen):
                 return talk
         return None
 
@@ -161,6 +176,8 @@ class AgentIndex:
             self._turns.drop(talk.id)
             self.open_talks.drop(talk.id)
         self.talks[talk.id] = talk
+        if self._now is not None and (not talk.closed or talk.end >= self._now):
+            self._held_since.put(talk.id, talk.start)
         self.changed_talks.add(talk.id)
         if talk.closed:
             heappush(self._closed, (talk.end, talk.id))
@@ -195,7 +212,9 @@ class AgentIndex:
         first = self.agenda.first
         if self._remember is None or first is None:
             return None
-        return WorldTime((first if self.now is None else min(first, self.now)) - self._remember)
+        if self._now is None:
+            return WorldTime(first - self._remember)
+        return WorldTime(min(first, self._now, self._held_since.first or first) - self._remember)
 
     def _forget_talks(self) -> None:
         oldest = self._oldest

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from world.actions import TALK
 from world.distance import Row
-from world.life import Activity, Person
+from world.life import Activity, Person, Talk
 from world.movement import node_at
 from world.option import Option
 from world.simulation import Simulation
@@ -52,9 +52,33 @@ class Causality:
             raise ValueError(f"{person.id!r} claims nothing")
         if claim.action_id != TALK or claim.target_id is None:
             return self._to_sit(person, claim.facility_id or "", claim.action_id)
+        if claim.talk_id is not None:
+            return self._to_join(person, claim.target_id, claim.talk_id)
         if claim.target_id in self.world.setting.world_map.posts:
             return self._to_speak_to_npc(person, claim.target_id)
         return self._to_speak(person, claim.target_id)
+
+    def to_turn(self, talk: Talk) -> str | None:
+        """Gate 3: whether it is known who hears the next turn of a talk: who joins it at that minute does."""
+        self.checks += 1
+        rules = self.world.setting.rules
+        if len(talk.present) >= rules.table or talk.shortest > rules.talk_min:
+            return None  # there is no room, or a clock that does not wait has overtaken it
+        t = WorldTime(talk.start + talk.turns)
+        rows = self._table_rows(talk)
+        for since, other in self.world.sighted.behind(WorldTime(t + 1)):
+            node_index, gap = self.world.node_indexes[other], t - since
+            near = any(row[node_index] <= gap for row in rows)
+            if near and other not in talk.members and self._may_join(other, talk, t):
+                return other
+        return None
+
+    def _may_join(self, person_id: str, talk: Talk, t: WorldTime) -> bool:
+        """Whether who can be there by `t` may claim a seat at the table at `t`: not if it is known to claim something
+        else then.
+        """
+        person = self.world.people[person_id]
+        return person.ready < t or person.claim is None or person.claim.talk_id == talk.id
 
     def still_blocks(self, blocker: str, person: Person) -> bool:
         """Whether somebody who blocked a decision, and has changed since, certainly still blocks it. False: it may or
@@ -83,12 +107,14 @@ class Causality:
         return self.world.setting.distances.to_talk(node_id)
 
     def targets(self, person: Person, t: WorldTime) -> Sequence[tuple[str, Row]]:
-        """R2: the characters it perceives at `t` who could have been spoken to before, with the way to each."""
+        """R2: the characters it perceives at `t` whom somebody could have spoken to, or joined, before; with the way to
+        each.
+        """
         sight = self.world.setting.distances.in_sight(person.node_id)
         return [
             (other.id, self.talk_row(node_id))
             for other, activity, node_id in self.world.near(sight, t)
-            if other.id != person.id and _could_be_cut(activity, t)
+            if other.id != person.id and (_could_be_cut(activity, t) or activity.talk_id is not None)
         ]
 
     def open_talk_in_sight(self, person: Person) -> str | None:
@@ -107,7 +133,26 @@ class Causality:
         if target.ready < t:
             return target_id
         row = self.talk_row(node_at(target.during(t).segment, t))
-        return self._lagging(row, t) or self._before_me(person, row, target_id)
+        return self._lagging([row], t) or self._before_me(person, [row], target_id)
+
+    def _to_join(self, person: Person, target_id: str, talk_id: str) -> str | None:
+        t, talk = person.ready, self.world.talks.get(talk_id)
+        if talk is None or talk.over:
+            return None  # it came too late, whatever the others do
+        if self._is_behind(talk, t):
+            return talk.characters[0]
+        rows = self._table_rows(talk)
+        return self._lagging(rows, t) or self._before_me(person, rows, target_id)
+
+    def _table_rows(self, talk: Talk) -> list[Row]:
+        """From where somebody can join the talk, and in how many minutes: by each whom it may join."""
+        return [self.talk_row(self.world.people[i].node_id) for i in talk.characters]
+
+    def _is_behind(self, talk: Talk, t: WorldTime) -> bool:
+        """Whether turns of an open talk are still to be spoken that come before `t`: it may be over then. Of one that a
+        clock that does not wait has overtaken nobody can tell.
+        """
+        return talk.start + talk.turns < t and talk.shortest <= self.world.setting.rules.talk_min
 
     def _to_speak_to_npc(self, person: Person, npc_id: str) -> str | None:
         t = person.ready
@@ -115,7 +160,7 @@ class Causality:
         for other, partner_id in self._talks_that_may_end(t):
             if partner_id == npc_id:
                 return other.id
-        return self._lagging(row, t) or self._before_me(person, row, npc_id)
+        return self._lagging([row], t) or self._before_me(person, [row], npc_id)
 
     def _to_sit(self, person: Person, facility_id: str, action_id: str) -> str | None:
         t, seat = person.ready, (facility_id, action_id)
@@ -123,7 +168,7 @@ class Causality:
         for other, _ in self._talks_that_may_end(t):
             if other.last.seat == seat:
                 return other.id
-        blocker = self._lagging(row, t)
+        blocker = self._lagging([row], t)
         if blocker is not None:
             return blocker
         seated: list[tuple[str, Row]] = []
@@ -133,23 +178,23 @@ class Causality:
                 seated.append((other.id, self.talk_row(activity.node_id)))
         if seated:
             blocker = self._blocks_targets(seated, t)
-        return blocker or self._before_me(person, row, None)
+        return blocker or self._before_me(person, [row], None)
 
-    def _lagging(self, row: Row, t: WorldTime) -> str | None:
+    def _lagging(self, rows: Sequence[Row], t: WorldTime) -> str | None:
         """Somebody behind `t` who can be there by `t`, whatever its id."""
         node_indexes = self.world.node_indexes
         for since, other in self.world.agenda.behind(t):
-            if row[node_indexes[other]] <= t - since:
+            if any(row[node_indexes[other]] <= t - since for row in rows):
                 return other
         return None
 
-    def _before_me(self, person: Person, row: Row, target_id: str | None) -> str | None:
+    def _before_me(self, person: Person, rows: Sequence[Row], target_id: str | None) -> str | None:
         """Somebody of a lower id who is there at the same minute, and may still claim the same."""
         mine = person.claim
         assert mine is not None  # noqa: S101  only asked about somebody who claims
         before = list(takewhile(lambda i: i < person.id, self.world.agenda.due(person.ready)))
         for other_id in reversed(before):
-            if other_id == target_id or row[self.world.node_indexes[other_id]]:
+            if other_id == target_id or all(row[self.world.node_indexes[other_id]] for row in rows):
                 continue
             theirs = self.world.people[other_id].claim
             if theirs is None or _same(mine, theirs):
@@ -201,5 +246,5 @@ def _could_be_cut(activity: Activity, t: WorldTime) -> bool:
 def _same(mine: Option, theirs: Option) -> bool:
     """Whether only one of two claims may succeed."""
     if mine.action_id == TALK or theirs.action_id == TALK:
-        return mine.target_id == theirs.target_id
+        return mine.target_id == theirs.target_id or (mine.talk_id is not None and mine.talk_id == theirs.talk_id)
     return (mine.facility_id, mine.action_id) == (theirs.facility_id, theirs.action_id)

@@ -70,6 +70,10 @@ class Distances:
             )
         return known
 
+    def npcs_beside(self, node_id: str) -> tuple[str, ...]:
+        """The NPCs to whom one speaks from the node, sorted."""
+        return self._npcs_at.get(node_id, ())
+
     def to_sight(self, node_id: str) -> Row:
         """Minutes to the nearest node in sight of `node_id`."""
         return self._row("sight", node_id, self.in_sight)
@@ -94,6 +98,14 @@ class Distances:
     def longest_talk_walk(self) -> int:
         """The most minutes that two characters who can talk stand apart."""
         return max((self.in_sight(a)[b] for a in self._ids for b in self.in_talk(a)), default=0)
+
+    @cached_property
+    def _npcs_at(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for npc_id, beside in self._beside.items():
+            for node_id in beside:
+                found[node_id] = (*found.get(node_id, ()), npc_id)
+        return found
 
     @cached_property
     def _beside(self) -> Mapping[str, tuple[str, ...]]:

@@ -23,7 +23,9 @@ class Kind(StrEnum):
     STARTED = "started"
     FAILED = "failed"
     TALK_STARTED = "talk_started"
+    TALK_JOINED = "talk_joined"
     TURN = "turn"
+    TALK_LEFT = "talk_left"
     CHANGED = "changed"
 
 
@@ -36,8 +38,8 @@ class Event:
 
     ``ended``: action_id, because, facility_id?; ``arrived``, ``departed``: node_id; ``decided``: action_id, node_id,
     facility_id?, target_id?; ``started``: action_id, node_id, until, facility_id?; ``failed``: action_id, reason,
-    facility_id?, target_id?; ``talk_started``, ``talk_ended``, ``turn``: talk_id, partner_id, of a turn also index;
-    ``changed``: what an author did.
+    facility_id?, target_id?; ``talk_started``, ``talk_ended``, ``turn``: talk_id, partner_id, of a turn also its index
+    and who is there; ``talk_joined``, ``talk_left``: talk_id; ``changed``: what an author did.
     """
 
     time: WorldTime

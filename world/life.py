@@ -121,7 +121,11 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Talk:
-    """A conversation from `start` on, a turn a minute, `shortest` minutes at least. `closed`: all is remembered."""
+    """A conversation from `start` on, a turn a minute, `shortest` minutes at least. `closed`: all is remembered.
+
+    `joined` are those who came to it later, and `left` those who went before it was over, each with the first turn that
+    it hears, or does not hear any more.
+    """
 
     id: str
     start: WorldTime
@@ -132,6 +136,8 @@ class Talk:
     turns: int = 0
     over: bool = False
     closed: bool = False
+    joined: tuple[tuple[str, int], ...] = ()
+    left: tuple[tuple[str, int], ...] = ()
 
     @property
     def end(self) -> WorldTime:
@@ -139,22 +145,46 @@ class Talk:
         return WorldTime(self.start + max(self.shortest, self.turns if self.over else self.turns + 1))
 
     @property
-    def speaker_id(self) -> str:
-        """Whose turn is next: who began the talk begins."""
-        return self.partner_id if self.turns % 2 else self.person_id
+    def members(self) -> tuple[str, ...]:
+        """All who ever were in it, in the order of their seats."""
+        return (self.person_id, self.partner_id, *(person_id for person_id, _ in self.joined))
+
+    @property
+    def present(self) -> tuple[str, ...]:
+        """Those who are in it now, or were to its end."""
+        gone = {person_id for person_id, _ in self.left}
+        return tuple(person_id for person_id in self.members if person_id not in gone)
 
     @property
     def characters(self) -> tuple[str, ...]:
-        """The characters in it: one or two."""
-        return (self.person_id,) if self.with_npc else (self.person_id, self.partner_id)
+        """The characters who are in it now, or were to its end: an NPC is none."""
+        return tuple(i for i in self.present if not (self.with_npc and i == self.partner_id))
 
-    def other(self, person_id: str) -> str:
-        """With whom that one talks."""
-        return self.partner_id if person_id == self.person_id else self.person_id
+    def hears(self, turn: int) -> tuple[str, ...]:
+        """Those who were there when the turn was spoken."""
+        since, until = dict(self.joined), dict(self.left)
+        return tuple(i for i in self.members if since.get(i, 0) <= turn and turn < until.get(i, turn + 1))
 
-    def takes(self, t: WorldTime) -> bool:
-        """Whether it goes on at `t`; asked only where the gates have made sure that this is known."""
-        return self.start <= t < self.end
+    def members_before(self, t: WorldTime) -> tuple[str, ...]:
+        """All who were in it before `t`, whether they are still or not."""
+        since = dict(self.joined)
+        return tuple(i for i in self.members if self.start + since.get(i, -1) < t)
+
+    def seen(self, t: WorldTime) -> tuple[str, ...]:
+        """Those whom the snapshot of `t` shows in it: who joins at `t` is not yet seen, who leaves at `t` not any
+        more.
+        """
+        until = {person_id: self.leaving(turn) for person_id, turn in self.left}
+        return tuple(i for i in self.members_before(t) if t < until.get(i, t + 1))
+
+    def leaving(self, turn: int) -> WorldTime:
+        """When somebody goes who does not hear that turn any more: no earlier than any talk may end."""
+        return WorldTime(self.start + max(self.shortest, turn))
+
+    def takes(self, person_id: str, t: WorldTime) -> bool:
+        """Whether that member of it talks at `t`; asked only where the gates have made sure that this is known."""
+        until = next((self.leaving(turn) for i, turn in self.left if i == person_id), self.end)
+        return self.start <= t < until
 
 
 def _start(activity: Activity) -> WorldTime:

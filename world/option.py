@@ -36,7 +36,7 @@ class Reason(StrEnum):
 class Option:
     """Something possible: walk `walk_minutes` to `node_id`, then do `action_id` for `minutes` (0: until it is over).
 
-    `target_id` is who is spoken to.
+    `target_id` is who is spoken to; `talk_id` the talk of that one which is joined (None: a talk of its own).
     """
 
     action_id: str
@@ -45,6 +45,7 @@ class Option:
     minutes: int = 0
     facility_id: str | None = None
     target_id: str | None = None
+    talk_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,27 +4,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from world.agent_index import AgentIndex
+from world.life import Talk
 from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """A character in sight, `minutes` away. `doing` is an action id; None: it has just ended something."""
+    """A character in sight, `minutes` away. `doing` is an action id; None: it has just ended something. It talks with
+    `talks_with`; the one who sees it may join them, where `talk_id` is set.
+    """
 
     id: str
     node_id: str
     minutes: int
     doing: str | None
     approachable: bool
-    talks_with: str | None = None
+    talks_with: tuple[str, ...] = ()
+    talk_id: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenNpc:
-    """An NPC in sight, and who talks with it (None: it is free)."""
+    """An NPC in sight, and who talks with it (nobody: it is free)."""
 
     id: str
-    talks_with: str | None
+    talks_with: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,7 @@ def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Itera
             continue
         seen = activity.seen_at(t)
         talk = lives.talks[activity.talk_id] if seen and activity.talk_id else None
+        table = talk.seen(t) if talk else ()
         yield Seen(
             id=person.id,
             node_id=node_id,
@@ -87,14 +92,21 @@ def _people(lives: AgentIndex, person_id: str, here: str, t: WorldTime) -> Itera
             doing=activity.action_id if seen else None,
             # Who is cut at t is still free to be spoken to in S(t).
             approachable=seen and activity.interruptible,
-            talks_with=talk.other(person.id) if talk else None,
+            talks_with=tuple(i for i in table if i != person.id),
+            talk_id=talk.id if talk and _may_join(lives, person_id, talk, t) else None,
         )
+
+
+def _may_join(lives: AgentIndex, person_id: str, talk: Talk, t: WorldTime) -> bool:
+    """Whether there is room, as S(t) shows it. Nobody comes back to a talk that it has left."""
+    return len(talk.seen(t)) < lives.setting.rules.table and person_id not in talk.members_before(t)
 
 
 def _npcs(lives: AgentIndex, here: str, t: WorldTime) -> Iterator[SeenNpc]:
     for npc_id in lives.setting.distances.npcs_in_sight(here):
         talk = lives.npc_talk(npc_id, t, seen=True)
-        yield SeenNpc(id=npc_id, talks_with=talk.person_id if talk else lives.engaged.get(npc_id))
+        engaged = (lives.engaged[npc_id],) if npc_id in lives.engaged else ()
+        yield SeenNpc(id=npc_id, talks_with=tuple(i for i in talk.seen(t) if i != npc_id) if talk else engaged)
 
 
 def _free_seats(lives: AgentIndex, here: str, t: WorldTime) -> dict[tuple[str, str], int]:

@@ -1,12 +1,13 @@
 """Owns what is possible here and now, for whom, and why the rest is not."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from world.actions import GO, TALK, WAIT, ActionDef, Where
 from world.distance import FAR
 from world.errors import Unreachable
 from world.option import Facts, Option, Possibilities, Reason, Refusal
-from world.perceive import Snapshot
+from world.perceive import Seen, Snapshot
 from world.places import Facility
 from world.routes import Path
 from world.setting import Setting
@@ -160,22 +161,43 @@ def _wrong_time(action: ActionDef, arrival: WorldTime, facility_id: str | None =
 
 
 def _talk(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:
-    found = [*_talk_to_characters(setting, snapshot), *_talk_to_npcs(setting, snapshot, nearest)]
+    found = [
+        *_talk_to_characters(setting, snapshot),
+        *_talk_to_npcs(setting, snapshot, nearest),
+        *_join(setting, snapshot),
+    ]
     yield from found
     if not found:
         yield Refusal(action_id=TALK, reason=Reason.NOBODY)
 
 
 def _talk_to_characters(setting: Setting, snapshot: Snapshot) -> Iterator[Option | Refusal]:
-    in_talk = setting.distances.in_talk(snapshot.node_id)
-    for other in sorted(snapshot.people, key=lambda p: (p.minutes, p.id)):
-        if not other.approachable:
+    for other in _by_distance(snapshot):
+        if other.approachable:
+            yield _talk_with(setting, snapshot, other)
+        elif other.talk_id is None:
             facts: Facts = {"doing": other.doing or ""}
             yield Refusal(action_id=TALK, reason=Reason.BUSY, target_id=other.id, facts=facts)
-        elif other.node_id in in_talk:
-            yield Option(action_id=TALK, node_id=snapshot.node_id, target_id=other.id)
-        else:
-            yield Option(action_id=TALK, node_id=other.node_id, walk_minutes=other.minutes, target_id=other.id)
+
+
+def _join(setting: Setting, snapshot: Snapshot) -> Iterator[Option]:
+    """Each talk in sight that has room, by the nearest of those who talk."""
+    joined = set[str | None]()
+    for other in _by_distance(snapshot):
+        if other.talk_id is not None and other.talk_id not in joined:
+            joined.add(other.talk_id)
+            yield replace(_talk_with(setting, snapshot, other), talk_id=other.talk_id)
+
+
+def _by_distance(snapshot: Snapshot) -> list[Seen]:
+    return sorted(snapshot.people, key=lambda seen: (seen.minutes, seen.id))
+
+
+def _talk_with(setting: Setting, snapshot: Snapshot, other: Seen) -> Option:
+    """From where one stands, or from where the other does."""
+    if other.node_id in setting.distances.in_talk(snapshot.node_id):
+        return Option(action_id=TALK, node_id=snapshot.node_id, target_id=other.id)
+    return Option(action_id=TALK, node_id=other.node_id, walk_minutes=other.minutes, target_id=other.id)
 
 
 def _talk_to_npcs(setting: Setting, snapshot: Snapshot, nearest: int | None) -> Iterator[Option | Refusal]:
@@ -190,7 +212,7 @@ def _talk_to_npcs(setting: Setting, snapshot: Snapshot, nearest: int | None) -> 
         npc = seen.get(npc_id)
         if walk >= FAR:
             yield Refusal(action_id=TALK, reason=Reason.NO_WAY, target_id=npc_id)
-        elif npc is not None and npc.talks_with is not None:
+        elif npc is not None and npc.talks_with:
             yield Refusal(action_id=TALK, reason=Reason.BUSY, target_id=npc_id, facts={"doing": TALK})
         else:
             offered += 1

@@ -80,6 +80,7 @@ class Scheduler:
         self._known: set[str] = set()
         self._ready: list[tuple[WorldTime, int, str, Call]] = []
         self._waiting: dict[str, list[tuple[str, int]]] = {}
+        self._talks_waiting: dict[str, set[str]] = {}
         self._held: dict[str, list[str]] = {}
         self._beyond: tuple[set[str], set[str]] = set(), set()
         """Whose next decision or claim, and whose next turn, comes at `until` or later: people, and talks."""
@@ -125,10 +126,10 @@ class Scheduler:
         del self._asked[call.id]
         self._happened(change)
 
-    def turned(self, call: Call, *, last: bool) -> None:
-        """The answer to a turn. Raises: OutOfTurn: it is not open."""
+    def turned(self, call: Call, *, last: bool, left: str | None = None) -> None:
+        """The answer to a turn, as `Simulation.turn` takes it. Raises: OutOfTurn: it is not open."""
         talk_id = self._talk_of(call)
-        change = self.world.turn(talk_id, last=last)
+        change = self.world.turn(talk_id, last=last, left=left)
         self._reach(call.time)
         del self._asked[call.id]
         self._next_in_talk(talk_id)
@@ -217,6 +218,8 @@ class Scheduler:
             person_id, version, blocker = todo.popleft()
             if version < 0:
                 todo.extend((waiter, v, person_id) for waiter, v in self._waiting.pop(person_id, ()))
+                for talk_id in sorted(self._talks_waiting.pop(person_id, ())):
+                    self._next_in_talk(talk_id)
             elif version != self.world.people[person_id].version:
                 continue
             change = self._try(person_id, blocker)
@@ -256,6 +259,8 @@ class Scheduler:
         elif talk.with_npc and not talk.turns and self.world.unclosed(talk.partner_id) != talk_id:
             # The NPC speaks with what it remembers of the talk before: that must be written first.
             self._held.setdefault(talk.partner_id, []).append(talk_id)
+        elif (blocker := self.causality.to_turn(talk)) is not None:
+            self._talks_waiting.setdefault(blocker, set()).add(talk_id)
         else:
             self._ask_about(talk_id, Ask.TURN)
 

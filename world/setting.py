@@ -13,10 +13,13 @@ from world.routes import Routes
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rules:
-    """`talk_min`: minutes a talk takes at least. `retry`: minutes of waiting when what was chosen is not to be had."""
+    """`talk_min`: minutes a talk takes at least. `retry`: minutes of waiting when what was chosen is not to be had.
+    `table`: most people in one talk; 2: nobody joins.
+    """
 
     talk_min: int = 3
     retry: int = 5
+    table: int = 4
 
 
 @dataclass(frozen=True)

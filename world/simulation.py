@@ -89,6 +89,8 @@ class Simulation(Interventions):
         assert option is not None  # noqa: S101  CLAIMS always has one
         if option.action_id == TALK:
             assert option.target_id is not None  # noqa: S101  a talk always has one
+            if option.talk_id is not None:
+                return self._claim_seat_at_table(person, option, option.target_id, option.talk_id)
             return self._claim_talk(person, option, option.target_id)
         assert option.facility_id is not None  # noqa: S101  seats are in facilities
         action = self.setting.catalogue.action(option.action_id)
@@ -96,11 +98,12 @@ class Simulation(Interventions):
             return self._fail(person, option, Reason.NO_SEAT)
         return self._take_up(person, option)
 
-    def turn(self, talk_id: str, *, last: bool) -> Change:
-        """The next turn of an open talk has been spoken; `last`: nothing more will be said.
+    def turn(self, talk_id: str, *, last: bool, left: str | None = None) -> Change:
+        """The next turn of an open talk has been spoken; `last`: nothing more will be said. Else `left` may have taken
+        leave with it, and goes, while the others go on.
 
         Raises:
-            OutOfTurn: the talk is over.
+            OutOfTurn: the talk is over, or who left is not in it.
             KeyError: there is no such talk.
         """
         talk = self.talks[talk_id]
@@ -111,14 +114,20 @@ class Simulation(Interventions):
             "talk_id": talk_id,
             "partner_id": talk.partner_id,
             "index": talk.turns,
-            "speaker_id": talk.speaker_id,
+            "there": ",".join(talk.hears(talk.turns)),
         }
         events = [Event(time=t, kind=Kind.TURN, person_id=talk.person_id, data=data)]
         talk = replace(talk, turns=talk.turns + 1, over=last)
+        touched: tuple[str, ...] = ()
         if last:
             data = {"talk_id": talk_id, "partner_id": talk.partner_id, "turns": talk.turns}
             events.append(Event(time=talk.end, kind=Kind.TALK_ENDED, person_id=talk.person_id, data=data))
-        return replace(self._go_on(talk), events=tuple(events))
+        elif left is not None:
+            touched = (left,) if left in self.people else ()
+            events.append(self._leave(talk, left))
+            talk = replace(talk, left=(*talk.left, (left, talk.turns)))
+        change = self._go_on(talk)
+        return replace(change, events=tuple(events), touched=(*change.touched, *touched))
 
     def extend_talk(self, talk_id: str, t: WorldTime) -> Change:
         """A clock that does not wait shows `t`, and the next turn, or what is remembered, is still missing: the talk
@@ -150,6 +159,17 @@ class Simulation(Interventions):
             person = self.people[person_id]
             self.put(replace(person, state=State.DECIDES, version=person.version + 1))
         return Change(touched=touched)
+
+    def _leave(self, talk: Talk, person_id: str) -> Event:
+        """It goes no earlier than any talk may end: whoever reckoned with that is right."""
+        if person_id not in talk.present:
+            raise OutOfTurn(person_id, f"is not in {talk.id!r}", "leave it")
+        t = talk.leaving(talk.turns)
+        if person_id in self.people:
+            person = self.people[person_id]
+            past = (*person.past[:-1], replace(person.last, end=t))
+            self.put(replace(person, past=past, ready=t, state=State.DECIDES, version=person.version + 1))
+        return Event(time=t, kind=Kind.TALK_LEFT, person_id=person_id, data={"talk_id": talk.id})
 
     def _go_on(self, talk: Talk) -> Change:
         """The talk has changed, and those in it are in it for as long as it lasts now."""
@@ -194,23 +214,40 @@ class Simulation(Interventions):
         self.put_talk(talk)
         data = {"talk_id": talk.id, "partner_id": target_id}
         events = [Event(time=t, kind=Kind.TALK_STARTED, person_id=person.id, data=data)]
-        self._talk_on(person, talk, seat=None)
+        self._talk_on(person, talk, t, seat=None)
         if not with_npc:
             partner = self.people[target_id]
             cut = replace(partner.last, end=t, because=Because.CUT)
             partner = replace(partner, past=(*partner.past[:-1], cut))
             events.append(_ended(partner, t))
-            self._talk_on(replace(partner, decided_at=person.decided_at), talk, seat=cut.seat)
+            self._talk_on(replace(partner, decided_at=person.decided_at), talk, t, seat=cut.seat)
         return Change(events=tuple(events), touched=talk.characters, talk_id=talk.id)
 
-    def _talk_on(self, person: Person, talk: Talk, *, seat: tuple[str, str] | None) -> None:
+    def _claim_seat_at_table(self, person: Person, option: Option, target_id: str, talk_id: str) -> Change:
+        """The character joins a talk; it hears from the next turn on."""
+        t, talk = person.ready, self.talks.get(talk_id)
+        if talk is None or talk.over or target_id not in talk.present or person.id in talk.members:
+            return self._fail(person, option, Reason.GONE)
+        there = node_at(self.people[target_id].during(t).segment, t)
+        if there not in self.setting.distances.in_talk(person.node_id):
+            return self._fail(person, option, Reason.GONE)
+        if len(talk.present) >= self.setting.rules.table:
+            return self._fail(person, option, Reason.BUSY)
+        talk = replace(talk, joined=(*talk.joined, (person.id, talk.turns)))
+        self.put_talk(talk)
+        self._talk_on(person, talk, t, seat=None)
+        joined = Event(time=t, kind=Kind.TALK_JOINED, person_id=person.id, data={"talk_id": talk.id})
+        return Change(events=(joined,), touched=talk.characters)
+
+    def _talk_on(self, person: Person, talk: Talk, t: WorldTime, *, seat: tuple[str, str] | None) -> None:
+        """The person talks from `t` on."""
         catalogue = self.setting.catalogue
         activity = Activity(
             action_id=TALK,
-            start=talk.start,
+            start=t,
             end=talk.end,
-            segment=Segment.stay(node_at(person.last.segment, talk.start), talk.start),
-            levels=catalogue.needs.begin(person.last.levels, talk.start, per_hour=catalogue.talk_effects),
+            segment=Segment.stay(node_at(person.last.segment, t), t),
+            levels=catalogue.needs.begin(person.last.levels, t, per_hour=catalogue.talk_effects),
             decided_at=person.decided_at,
             seat=seat,
             talk_id=talk.id,

@@ -18,6 +18,7 @@ from service.store.event_kinds import Decided
 from service.store.tables import ConversationRow, EngagementRow, EventRow, LifeRow, PersonRow, TalkRow
 from world.actions import HOLD, TALK
 from world.life import Person
+from world.time import WorldTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +117,6 @@ def talking_in(session: Session, world: WorldView) -> dict[str, str]:
     found = dict(session.exec(held).all())
     for row in session.exec(select(TalkRow).where(TalkRow.world_id == world.id)):
         talk = read_talk(row.talk)
-        if talk.takes(world.now):  # its words may all be spoken, ahead of the clock
-            found |= dict.fromkeys((talk.person_id, talk.partner_id), row.conversation_id)
+        there = (i for i in talk.members_before(WorldTime(world.now + 1)) if talk.takes(i, world.now))
+        found |= dict.fromkeys(there, row.conversation_id)  # its words may all be spoken, ahead of the clock
     return found

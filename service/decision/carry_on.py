@@ -110,7 +110,7 @@ def _could_meet(situation: Situation) -> bool:
     distances, here = situation.world.setting.distances, situation.snapshot.node_id
     in_talk, node_index = distances.in_talk(here), distances.node_index(here)
     people = (p.id for p in situation.snapshot.people if p.approachable and p.node_id in in_talk)
-    npcs = (n.id for n in situation.snapshot.npcs if n.talks_with is None and distances.to_npc(n.id)[node_index] == 0)
+    npcs = (n.id for n in situation.snapshot.npcs if not n.talks_with and distances.to_npc(n.id)[node_index] == 0)
     return not met.issuperset((*people, *npcs))
 
 

@@ -63,7 +63,7 @@ class PlanLine:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Other:
-    """Somebody in sight, NPC or character, `minutes` away. `doing` is in words; `talks_with` is a name, or ""."""
+    """Somebody in sight, NPC or character, `minutes` away. `doing` is in words; `talks_with` are names, or ""."""
 
     id: str
     name: str

@@ -51,10 +51,14 @@ def in_short(text: str, language: Language) -> str:
     return whole[-1].strip() if whole else f"{text[: longest - 1].rstrip()}…"
 
 
-def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int = 0) -> str:
+def offer_line(world: WorldView, option: Option, *, doing: str = "", talked: int = 0, table: str = "") -> str:
     """``Work: Shionoyu Inn (5+60; Money +80, Energy -12)``: the way and the time in minutes, and what it does to whom
-    chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today.
+    chooses it. Of a talk: what the other is `doing`, and how often the two have `talked` today; of one that is joined
+    the names of those at the `table`.
     """
+    if table:
+        joins = world.say("decision.join", names=table)
+        return world.say("common.aside", what=joins, inside=_times(world, option)) if option.walk_minutes else joins
     both = option.walk_minutes and option.minutes
     about = [world.say("decision.times_in_short", **_minutes(option)) if both else _times(world, option)]
     if doing:

@@ -34,6 +34,7 @@ from service.decision.descriptions import (
 from service.decision.options import Offered
 from service.decision.recall import Recent
 from service.decision.relief import helps
+from service.locales import Listed
 from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
 from service.people.commitments import Commitment, commitment_line
@@ -42,7 +43,7 @@ from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where
 from world.distance import FAR
 from world.option import Option
-from world.perceive import Snapshot
+from world.perceive import Seen, Snapshot
 from world.places import Facility
 
 MAX_PLACES = 14
@@ -148,12 +149,16 @@ class Situation:
         return Offer(
             number=number,
             option=option,
-            text=offer_line(self.world, option, doing=doing, talked=talked),
+            text=offer_line(self.world, option, doing=doing, talked=talked, table=self._table(option, seen)),
             partner_name=self.world.name_of(option.target_id) if option.target_id else "",
             is_planned=is_planned,
             helps=next((n.id for n in catalogue.needs.all if helps(action, n.id)), "") if action else "",
             is_night=action is not None and action.ends_day,
         )
+
+    def _table(self, option: Option, seen: Seen | None) -> str:
+        """Those whose talk is joined."""
+        return self._names((seen.id, *seen.talks_with)) if option.talk_id and seen else ""
 
     def _shared(self) -> dict[str, Any]:
         return {
@@ -213,7 +218,7 @@ class Situation:
                 name=self.world.name_of(seen.id),
                 minutes=seen.minutes,
                 doing=action_name(self.world, seen.doing) if seen.doing else "",
-                talks_with=self.world.name_of(seen.talks_with) if seen.talks_with else "",
+                talks_with=self._names(seen.talks_with),
                 is_free=seen.approachable,
             )
             for seen in people
@@ -225,12 +230,15 @@ class Situation:
                 name=self.world.name_of(npc.id),
                 minutes=self.world.setting.distances.to_npc(npc.id)[node_index],
                 doing="",
-                talks_with=self.world.name_of(npc.talks_with) if npc.talks_with else "",
-                is_free=npc.talks_with is None,
+                talks_with=self._names(npc.talks_with),
+                is_free=not npc.talks_with,
             )
             for npc in self.snapshot.npcs
         ]
         return tuple(told)
+
+    def _names(self, people: Sequence[str]) -> str:
+        return Listed(map(self.world.name_of, people)).of(self.world.language)
 
     def _places(self) -> tuple[PlanPlace, ...]:
         """Those of the routine first, then the nearest with something to do; numbered from 1."""

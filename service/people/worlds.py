@@ -18,7 +18,7 @@ from service.settings import WorldSettings
 from service.store.tables import MadePersonRow, NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
-from world.setting import Setting
+from world.setting import Rules, Setting
 from world.time import WorldTime, day_end, day_of, parse_time
 
 MOST_CASTS = 256
@@ -30,23 +30,26 @@ class Casts:
     for.
     """
 
-    def __init__(self, casts: Mapping[Language, Cast], settings: dict[Language, Setting] | None = None) -> None:
+    def __init__(
+        self, casts: Mapping[Language, Cast], rules: Rules, settings: dict[Language, Setting] | None = None
+    ) -> None:
         """`settings`: those made so far for other casts on the same maps."""
-        self._casts = casts
+        self._casts, self._rules = casts, rules
         self._settings = {} if settings is None else settings
 
     def of(self, language: Language) -> tuple[Cast, Setting]:
         """The same objects each time the same language is asked for."""
         cast = self._casts[language]
         if language not in self._settings:
-            self._settings[language] = Setting(cast.world_map, cast.catalogue)
+            self._settings[language] = Setting(cast.world_map, cast.catalogue, self._rules)
         return cast, self._settings[language]
 
     def with_made(self, people: list[Made], before: "Casts") -> "Casts":
         """And these. Where NPCs stand as they stood `before`, or here, the setting is the same."""
-        made = Casts({language: with_made(cast, language, people) for language, cast in self._casts.items()})
+        casts = {language: with_made(cast, language, people) for language, cast in self._casts.items()}
+        made = Casts(casts, self._rules)
         same = next((known for known in (self, before) if known.posts == made.posts), made)
-        return Casts(made._casts, same._settings)
+        return Casts(casts, self._rules, same._settings)
 
     @property
     def posts(self) -> Mapping[str, str]:
@@ -147,9 +150,9 @@ class WorldView:
 class _Played:
     """Content, and what was composed of it and of who was made: by world, for a revision of its people."""
 
-    def __init__(self, content: Content) -> None:
+    def __init__(self, content: Content, rules: Rules) -> None:
         self.content = content
-        self.authored = Casts(content.casts)
+        self.authored = Casts(content.casts, rules)
         self.composed: OrderedDict[str, tuple[int, Casts]] = OrderedDict()
 
 
@@ -158,7 +161,8 @@ class WorldRepository:
 
     def __init__(self, content: Content, settings: WorldSettings) -> None:
         self.settings = settings
-        self._played = _Played(content)
+        self._rules = Rules(table=settings.table)
+        self._played = _Played(content, self._rules)
 
     @property
     def content(self) -> Content:
@@ -167,7 +171,7 @@ class WorldRepository:
 
     def play(self, content: Content) -> None:
         """Have this content in force from now on; a world that is open keeps what it was opened with."""
-        self._played = _Played(content)
+        self._played = _Played(content, self._rules)
 
     @property
     def start(self) -> WorldTime:

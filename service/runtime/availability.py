@@ -24,11 +24,12 @@ def require_not_talking(world_session: WorldSession, person_id: str) -> None:
         talk_id = person.last.talk_id
     if talk_id is None:
         return
-    partner_id = world_session.core.talks[talk_id].other(person_id)
+    talk = world_session.core.talks[talk_id]
+    partner_id = next(one for one in talk.members if one != person_id)
     raise Busy(
         person=world_session.world.name_of(person_id),
         person_id=person_id,
         partner=world_session.world.name_of(partner_id),
         partner_id=partner_id,
-        conversation_id=world_session.conversation_id(world_session.core.talks[talk_id]),
+        conversation_id=world_session.conversation_id(talk),
     )

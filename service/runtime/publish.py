@@ -36,7 +36,7 @@ from world.events import Event, Kind
 from world.movement import Segment
 from world.time import LATEST, WorldTime, iso
 
-_TALKS = (Kind.TALK_STARTED, Kind.TURN, Kind.TALK_ENDED)
+_TALKS = (Kind.TALK_STARTED, Kind.TALK_JOINED, Kind.TURN, Kind.TALK_LEFT, Kind.TALK_ENDED)
 """Kinds of events that the conversation itself writes to the log."""
 
 

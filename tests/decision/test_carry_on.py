@@ -87,7 +87,7 @@ CHANGES: dict[str, Callable[[Snapshot], Snapshot]] = {
     "a need is critical": lambda s: replace(s, critical=("satiety",)),
     "somebody is new in sight, though busy": lambda s: replace(s, people=(replace(FREE, approachable=False),)),
     "somebody is new in sight, though far": lambda s: replace(s, people=(FAR,)),
-    "an NPC is new in sight": lambda s: replace(s, npcs=(*s.npcs, SeenNpc(id="npc_taro", talks_with="ren"))),
+    "an NPC is new in sight": lambda s: replace(s, npcs=(*s.npcs, SeenNpc(id="npc_taro", talks_with=("ren",)))),
     "its day's next block has begun": lambda s: replace(s, time=parse_time("2026-04-01T11:35")),
     "the block wants something else": lambda s: replace(s, levels={**s.levels, "energy": 24}),
     "it stands elsewhere": lambda s: replace(s, node_id="nagaya_one", npcs=(), people=()),
@@ -178,10 +178,10 @@ def test_who_was_met_today_is_not_a_reason_to_ask(room: ConversationDependencies
 
 @pytest.mark.parametrize(
     ("node_id", "talks_with", "by"),
-    [("inn_hall", None, "fallback"), ("inn_hall", "ren", "plan"), ("inn_bath", None, "plan")],
+    [("inn_hall", (), "fallback"), ("inn_hall", ("ren",), "plan"), ("inn_bath", (), "plan")],
 )
 def test_an_npc_beside_it_that_is_free_and_not_met_today_is_a_reason_to_ask(
-    room: ConversationDependencies, script: ScriptedModel, node_id: str, talks_with: str | None, by: str
+    room: ConversationDependencies, script: ScriptedModel, node_id: str, talks_with: tuple[str, ...], by: str
 ) -> None:
     sits = sitting(room)
     script.enqueue(decides(1))

@@ -25,7 +25,7 @@ from world.simulation import Simulation
 from world.time import WorldTime, minute_of_day
 
 Decider = Callable[[Setting, Snapshot], "Chosen"]
-Turns = Callable[[str], int]
+Turns = Callable[[Talk], "Spoken"]
 Latency = Callable[[str], float]
 
 
@@ -34,6 +34,13 @@ class Chosen(NamedTuple):
 
     option: Option
     wake_at: WorldTime | None = None
+
+
+class Spoken(NamedTuple):
+    """What came of a turn, as `Simulation.turn` takes it."""
+
+    last: bool
+    left: str | None = None
 
 
 def draw(*parts: object) -> float:
@@ -100,8 +107,19 @@ def sight(snapshot: Snapshot) -> str:
 
 
 def turns_of(seed: int, longest: int = 10) -> Turns:
-    """How many turns a talk has, 1 to `longest`."""
-    return lambda talk_id: 1 + int(draw(seed, "turns", talk_id) * longest)
+    """A talk has 1 to `longest` turns, and one more for each who joined; who is at a table of three or more may leave.
+    All depends on who hears the turn.
+    """
+
+    def spoken(talk: Talk) -> Spoken:
+        there = talk.hears(talk.turns)
+        if talk.turns + 1 >= 1 + int(draw(seed, "turns", talk.id) * longest) + len(talk.joined):
+            return Spoken(last=True)
+        key = (seed, "leaves", talk.id, talk.turns, there)
+        leaves = len(there) > 2 and draw(*key) < 0.3
+        return Spoken(last=False, left=there[int(draw(*key, "who") * len(there))] if leaves else None)
+
+    return spoken
 
 
 def lognormal(seed: int, *, mean: float = 1.0, sigma: float = 0.6) -> Latency:
@@ -190,7 +208,8 @@ def answer(ahead: Scheduler, call: Call, chosen: Chosen | None, turns: Turns) ->
     if call.ask is Ask.CLOSING:
         ahead.closed(call)
     elif call.talk_id is not None:
-        ahead.turned(call, last=call.index + 1 >= turns(call.talk_id))
+        spoken = turns(ahead.world.talks[call.talk_id])
+        ahead.turned(call, last=spoken.last, left=spoken.left)
     else:
         assert chosen is not None
         ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
@@ -253,9 +272,9 @@ def _next_minute(world: Simulation) -> WorldTime | None:
 
 
 def _speak(world: Simulation, talk_id: str, turns: Turns, events: list[Event]) -> bool:
-    last = world.talks[talk_id].turns + 1 >= turns(talk_id)
-    events.extend(world.turn(talk_id, last=last).events)
-    return last
+    spoken = turns(world.talks[talk_id])
+    events.extend(world.turn(talk_id, last=spoken.last, left=spoken.left).events)
+    return spoken.last
 
 
 def _closings(world: Simulation, talk_ids: Iterable[str]) -> list[str]:
@@ -305,6 +324,9 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
             person = world.people[key]
             finish = max(needs) + (0.0 if person.is_scripted else latency(f"{Ask.DECISION}:{key}:{t}"))
             done[key] = done[f"{key}@{t}"] = finish
+        elif rank == 2:
+            talk_id, joined = key.split()
+            done[joined] = max(done.get(joined, 0.0), talk_done[talk_id][-1])
         else:
             talk = run.talks[key]
             needs = [done.get(talk.person_id, 0.0), done.get(talk.partner_id, 0.0)]
@@ -315,14 +337,21 @@ def oracle(run: Run, latency: Latency, concurrency: int) -> float:
                 spoken.append(at)
             if talk.closed:
                 at += latency(f"{Ask.CLOSING}:{key}:{talk.turns}")
-            done[talk.person_id] = done[talk.partner_id] = at
+            done |= dict.fromkeys((talk.person_id, talk.partner_id), at)
+            done |= {i: spoken[turn] for i, turn in talk.left}
     return max(max(done.values(), default=0.0), run.work / concurrency)
 
 
 def _chronicle(run: Run) -> list[tuple[WorldTime, int, str]]:
     decisions = [(t, 0, person_id) for person_id, t in run.causes]
     talks = [(talk.start, 1, talk.id) for talk in run.talks.values()]
-    return sorted([*decisions, *talks])
+    joined = [
+        (WorldTime(talk.start + turn), 2, f"{talk.id} {i}")
+        for talk in run.talks.values()
+        for i, turn in talk.joined
+        if i not in dict(talk.left)
+    ]
+    return sorted([*decisions, *talks, *joined])
 
 
 def reread(run: Run) -> list[str]:

@@ -267,7 +267,7 @@ def test_an_npc_engaged_elsewhere_is_seen_talking_and_cannot_be_spoken_to() -> N
     stage = setting()
     engaged: Mapping[str, str] = {"baker": "zoe"}
     world = Simulation(stage, [newcomer(stage, "aoi", "home", MORNING, node_id="square")], engaged=engaged)
-    assert [npc.talks_with for npc in world.perceive("aoi").npcs] == ["zoe"]
+    assert [npc.talks_with for npc in world.perceive("aoi").npcs] == [("zoe",)]
     assert TALK not in {option.action_id for option in possible(stage, world.perceive("aoi")).options}
     world.decide("aoi", ASK_BAKER)
     assert world.claim("aoi").events[0].data["reason"] == Reason.BUSY

@@ -256,7 +256,7 @@ def test_an_npc_talks_with_one_at_a_time() -> None:
     assert world.claim("ben").talk_id is None
     for _ in range(6):
         world.turn(talk_id, last=False)
-    assert [npc.talks_with for npc in world.perceive("ben").npcs] == ["aoi"]
+    assert [npc.talks_with for npc in world.perceive("ben").npcs] == [("aoi",)]
 
 
 def test_nobody_does_what_is_not_its_turn() -> None:

@@ -29,6 +29,7 @@ from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
 from service.exchange.place import Wish, take_all_in, take_in
 from service.exchange.refused import file_bytes
+from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
 from service.llm.choose import LocalServer, find_local_servers
@@ -246,6 +247,18 @@ def import_anima(
         typer.echo(note.line(_own_language()))
     if past:
         typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
+
+
+@imports.command(name="tinytroupe", help=_help("cli.help.import_tinytroupe"))
+def import_tinytroupe(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.agent_file"))],
+    content: ContentOption = None,
+    person_id: IdOption = None,
+    home: HomeOption = None,
+    replace: ReplaceOption = False,
+) -> None:
+    """Take an agent of TinyTroupe into a game's content."""
+    _take_in(read_tinytroupe(file.name, file_bytes(file)), content, Wish(id=person_id, home=home, replace=replace))
 
 
 def _take_in(draft: Draft, content: Path | None, wish: Wish) -> None:

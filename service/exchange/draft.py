@@ -61,10 +61,12 @@ class Draft:
         return plain(self._bounded(key, raw), self.name)
 
     def short(self, key: Key, raw: str) -> str:
-        """The beginning of the text, as long as one thing to know."""
+        """The beginning of the text, as long as one thing to know; the rest comes to mind."""
         first, *more = list(chunks(self.text(key, raw), LORE_TOKENS)) or [""]
+        for part in more:
+            self.know(key, part, heading=self.name)
         if more:
-            self.note(key, "shortened", count=len(raw), most=len(first))
+            self.note(key, "comes_to_mind", count=len(more), tokens=LORE_TOKENS)
         return first
 
     def describe(self, key: Key, raw: str) -> None:

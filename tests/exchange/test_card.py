@@ -144,7 +144,7 @@ def test_a_long_description_leaves_the_prompt_short_and_loses_nothing() -> None:
     told = " ".join([*whole["facts"], *(one["text"] for one in draft.lore)])
     assert [one for one in said if one not in told] == []
     assert max(estimate_tokens(one["text"]) for one in draft.lore) <= 64
-    assert "come to mind" in notes(draft)["data.description"]
+    assert "comes to mind" in notes(draft)["data.description"]
 
 
 @pytest.mark.parametrize(

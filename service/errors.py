@@ -40,6 +40,7 @@ KataribeError
 ├── WrongSettings           503   settings that cannot be read (never reached over HTTP: the service does not start)
 ├── DatabaseDamaged         503   the file of the SQLite database cannot be read as one
 ├── DatabaseGone            503   the file of the SQLite database was removed or replaced while the service runs
+├── StoreFull               503   there is no room left where the database is kept
 ├── AnswerFailed            503   what a chat client's user said could not be answered: it may be said again
 ├── Stopping                503   the service stops while a request still waits
 ├── Unexpected              500   something that has no name here went wrong whenever it was tried
@@ -337,6 +338,12 @@ class DatabaseDamaged(KataribeError):
 
 class DatabaseGone(KataribeError):
     """Facts: `file`, `setting`."""
+
+    status = 503
+
+
+class StoreFull(KataribeError):
+    """No facts."""
 
     status = 503
 

@@ -224,6 +224,7 @@ async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, 
         is_open = moment is None or isinstance(moment, Discarded)  # another replica may know, or no model could answer
         if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
             return
+        deps.runner.require_store(key)
         row = await deps.conversation.database.read(lambda s: s.get(ConversationRow, key)) if is_open else None
         if is_open and (row is None or row.phase != Phase.RUNNING or row.awaits is not None):
             return

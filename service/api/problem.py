@@ -17,10 +17,11 @@ from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from service.api.request_id import HEADER
-from service.errors import KataribeError, KeyMissing, LinesWrong
+from service.errors import KataribeError, KeyMissing, LinesWrong, StoreFull
 from service.locales import Language, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
+from service.store.session import is_full
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
@@ -211,7 +212,10 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted(method.upper() for method in described.get(path, {})))
 
 
-async def _store(request: Request, _: Exception) -> JSONResponse:
+async def _store(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, OperationalError)  # noqa: S101 - registered for this class
+    if is_full(error):
+        return _answer(request.scope, problem_of(StoreFull(), language_of(request)))
     problem = Problem(
         type=TYPE_PREFIX + "store-unavailable",
         title="Store unavailable",

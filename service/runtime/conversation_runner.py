@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from sqlalchemy import tuple_
+from sqlalchemy.exc import OperationalError
 from sqlmodel import Session, col, select
 
 from service.conversation.action_results import expire, late
@@ -59,6 +60,7 @@ class ConversationRunner:
         self._carries = carries
         self._id = new_id()
         self._tasks: dict[ConversationKey, asyncio.Task[None]] = {}
+        self._store_failed: dict[ConversationKey, OperationalError] = {}
         self._reopened_on = ""
         self._sweepers: list[asyncio.Task[None]] = []
 
@@ -116,17 +118,28 @@ class ConversationRunner:
             await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
     async def wait(self, key: ConversationKey) -> None:
-        """Return when the conversation is closed, its closing has failed, it is forgotten, or waits for a human."""
+        """Return when the conversation is closed, its closing has failed, it is forgotten, or waits for a human.
+
+        Raises:
+            OperationalError: as `require_store`.
+        """
         while True:
             task = self._tasks.get(key)
             if task is not None:
                 await asyncio.wait([task])
+            self.require_store(key)
             row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
             if (row is None or row.phase not in _DUE or row.awaits is not None) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
+    def require_store(self, key: ConversationKey) -> None:
+        """Raises: OperationalError: the store failed while the conversation was carried. The sweep tries it again."""
+        if key in self._store_failed:
+            raise self._store_failed[key]
+
     async def _carry(self, key: ConversationKey) -> None:
+        self._store_failed.pop(key, None)
         try:
             if await self._deps.database.write(lambda s: _claim(s, key, self._id)):
                 await self._advance(key)
@@ -136,8 +149,10 @@ class ConversationRunner:
                 self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
         except WorldRestored:
             return  # what is still to be said or remembered, the sweep finds
-        except Exception:  # noqa: BLE001
+        except Exception as exc:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
+            if isinstance(exc, OperationalError):
+                self._store_failed[key] = exc
             _log.exception("conversation %s could not be carried on", key.conversation_id)
 
     async def _advance(self, key: ConversationKey) -> None:

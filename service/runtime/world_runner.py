@@ -17,6 +17,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
 from service.errors import RunInterrupted, WorldMoves, WorldStopped
+from service.locales import Phrase
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.exact_run import ExactRun
 from service.runtime.held_world import HeldWorld, LivedAhead
@@ -28,6 +29,7 @@ from service.runtime.world_session import WorldSession
 from service.store.commands import Asked, log_command
 from service.store.idempotency import Once, once
 from service.store.ids import new_id
+from service.store.session import is_full
 from service.store.tables import WorldRow
 from world.time import WorldTime, iso
 
@@ -280,4 +282,5 @@ def _require_went(run: asyncio.Task[None] | None, until: WorldTime) -> None:
 
 
 def _interrupted(until: WorldTime, error: OperationalError) -> RunInterrupted:
-    return RunInterrupted(until=iso(until), reason=" ".join(str(error.orig).split()))
+    reason = Phrase("answers.no_room") if is_full(error) else " ".join(str(error.orig).split())
+    return RunInterrupted(until=iso(until), reason=reason)

@@ -33,6 +33,9 @@ SQLITE_READERS = 2
 """
 
 
+_POSTGRESQL_FULL = "53100"
+
+
 class Database:
     """One SQL database: SQLite (one process, one writer) or PostgreSQL.
 
@@ -146,6 +149,12 @@ def one_picture(session: Session) -> None:
     """Let all that the transaction reads be of one moment; to be called before it reads. Of SQLite it is anyway."""
     if session.get_bind().dialect.name == "postgresql":
         session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+
+
+def is_full(error: OperationalError) -> bool:
+    """Whether there was no room left for what was to be written."""
+    of_sqlite = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+    return of_sqlite or getattr(error.orig, "sqlstate", None) == _POSTGRESQL_FULL
 
 
 def unopenable(error: OperationalError) -> Misconfigured:

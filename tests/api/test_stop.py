@@ -1,7 +1,9 @@
 """Owns the tests of stopping, reading and changing a world that moves, over HTTP, with a model that hangs."""
 
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from sqlmodel import Session, select
 
 from service.app import create_app
 from service.llm.choose import ROLES, Models
+from service.store.session import Database
 from service.store.tables import WorldRow
 from tests.api.play import problem, settings_for
 from tests.runtime.hanging import Hanging
@@ -142,14 +145,22 @@ def test_a_command_that_cannot_take_effect_soon_says_why(
     assert client.get("/world").json()["weather"] == ""
 
 
-def fill_the_disk(app: FastAPI) -> None:
+@contextmanager
+def full_disk(app: FastAPI) -> Iterator[None]:
     """No page more than there is now; SQLite then says that the disk is full."""
+    database: Database = app.state.deps.conversation.database
+    with closing(sqlite3.connect(str(database.url.database))) as connection:
+        connection.execute("VACUUM")
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
 
-    def limit(connection: Any, *_: object) -> None:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count={pages}")
+    def limit(most: int) -> Any:
+        return lambda connection, *_: connection.execute(f"PRAGMA max_page_count={most}")
 
-    event.listen(app.state.deps.conversation.database.engine, "checkout", limit)
+    full, roomy = limit(pages), limit(2**30)
+    event.listen(database.engine, "checkout", full)
+    yield
+    event.remove(database.engine, "checkout", full)
+    event.listen(database.engine, "checkout", roomy)
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "do not send it again"), ("ja", "もう一度送らないでください")])
@@ -158,24 +169,24 @@ def test_a_full_disk_on_the_way_is_told_as_it_is_and_the_tick_can_be_taken_back(
 ) -> None:
     model.release()
     client.post("/world/tick", json={"ticks": 1})
-    fill_the_disk(app)
-    headers = {"Accept-Language": language}
-    told = problem(client.post("/world/tick", json={"ticks": WEEK}, headers=headers), 503, "run-interrupted")
-    assert word in told["detail"]
-    assert "full" in told["facts"]["reason"]
-    assert app.state.deps.conversation.database.read_now(lambda s: s.get_one(WorldRow, "main")).target is not None
-    assert client.post("/world/stop").json()["moving"] is False
+    with full_disk(app):
+        headers = {"Accept-Language": language}
+        told = problem(client.post("/world/tick", json={"ticks": WEEK}, headers=headers), 503, "run-interrupted")
+        assert word in told["detail"]
+        assert "room" in told["facts"]["reason"]
+        assert app.state.deps.conversation.database.read_now(lambda s: s.get_one(WorldRow, "main")).target is not None
+        assert client.post("/world/stop").json()["moving"] is False
 
 
 def test_a_full_disk_changes_nothing_that_it_says_it_did_not(app: FastAPI, client: TestClient) -> None:
     client.post("/world/stop")
-    fill_the_disk(app)
-    text = "x" * 150
-    for _ in range(200):
-        before = rows(app)
-        answer = client.patch("/world", json={"announce": {"text": text, "minutes": 10}})
-        if answer.status_code != 200:
-            break
-    told = problem(answer, 503, "store-unavailable")
-    assert "Nothing was changed" in told["detail"]
-    assert rows(app) == before
+    with full_disk(app):
+        text = "x" * 150
+        for _ in range(200):
+            before = rows(app)
+            answer = client.patch("/world", json={"announce": {"text": text, "minutes": 10}})
+            if answer.status_code != 200:
+                break
+        told = problem(answer, 503, "store-full")
+        assert "Make room" in told["detail"]
+        assert rows(app) == before

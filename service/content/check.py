@@ -15,6 +15,7 @@ from service.content.fields import ContentModel
 from service.content.files import (
     ACTIONS_FILE,
     CHARACTERS,
+    FRAGMENTS,
     LORE,
     MAPS_FILE,
     NPCS,
@@ -28,6 +29,7 @@ from service.content.files import (
     read_text,
     read_values,
 )
+from service.content.fragments import FragmentFile, check_fragments
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
@@ -55,6 +57,7 @@ class CheckedContent:
 
     `own_actions`: it has an actions.json, else the bundled one serves. `all_npcs`: every file of npcs/ could be read;
     `all_people`: and every one of characters/. `players` are made at run time, by what stands for a file.
+    `fragments` are by their files; `all_fragments`: every one could be read.
     `own_prompts`: the game's own prompts by their language, each with its name and source; who knows how prompts are
     made checks what is in them.
     """
@@ -67,10 +70,17 @@ class CheckedContent:
     characters: dict[str, CharacterFile] = field(default_factory=dict)
     all_people: bool = True
     players: dict[str, PlayerFile] = field(default_factory=dict)
+    fragments: dict[str, FragmentFile] = field(default_factory=dict)
+    all_fragments: bool = True
     lore: dict[str, LoreFile] = field(default_factory=dict)
     scenes: dict[str, SceneFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
+
+    @property
+    def everybody(self) -> dict[str, PersonFile]:
+        """All people by their files."""
+        return {**self.npcs, **self.characters, **self.players}
 
     def file_of(self, person_id: str) -> str | None:
         """The file that says who the person is; None: there is none."""
@@ -79,8 +89,8 @@ class CheckedContent:
 
 
 def examine(directory: Path) -> CheckedContent:
-    """Read and check maps.json, actions.json, npcs/, characters/, lore/, scenes/ and prompts/. A world can start where
-    no problem is found.
+    """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/ and prompts/. A world can
+    start where no problem is found.
 
     It never raises for what is in the files.
     """
@@ -101,7 +111,8 @@ def _parsed(directory: Path) -> CheckedContent:
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
     npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
     characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
-    has_lore, has_scenes = (os.path.lexists(directory / folder) for folder in (LORE, SCENES))
+    has_lore, has_scenes, has_fragments = (os.path.lexists(directory / folder) for folder in (LORE, SCENES, FRAGMENTS))
+    fragments, all_fragments = _parse_all(FragmentFile, directory, FRAGMENTS, found) if has_fragments else ({}, True)
     scenes = _parse_all(SceneFile, directory, SCENES, found)[0] if has_scenes else {}
     return CheckedContent(
         maps=maps,
@@ -111,6 +122,8 @@ def _parsed(directory: Path) -> CheckedContent:
         all_npcs=all_npcs,
         characters=characters,
         all_people=all_npcs and all_characters,
+        fragments=fragments,
+        all_fragments=all_fragments,
         lore=_parse_all(LoreFile, directory, LORE, found)[0] if has_lore else {},
         scenes={file: named(file, scene) for file, scene in scenes.items()},
         own_prompts=dict(_own_prompts(directory, found)),
@@ -174,7 +187,7 @@ def _listed(directory: Path, folder: str, found: list[ContentProblem]) -> list[s
 def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
     """The second pass: ids, who can get where, what can be done; of the files that could be read."""
     maps, actions, npcs, characters = content.maps, content.actions, content.npcs, content.characters
-    everybody: dict[str, PersonFile] = {**npcs, **characters, **content.players}
+    everybody = content.everybody
     yield from check_people(everybody)
     if maps is not None:
         wrong = [*check_maps(maps), *check_posts(maps)]
@@ -186,7 +199,9 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
         yield from check_acquaintances(everybody)
         yield from check_scenes(content.scenes, _known(content))
-        yield from check_named(everybody)
+        yield from check_named({**everybody, **content.fragments}, [person.id for person in everybody.values()])
+    if content.all_fragments:
+        yield from check_fragments(everybody, content.fragments)
     if actions is not None:
         if content.own_actions:
             yield from check_actions(actions)

@@ -16,7 +16,7 @@ from service.content.problem import quote
 from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
-NPCS, CHARACTERS, LORE, SCENES = "npcs", "characters", "lore", "scenes"
+NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS = "npcs", "characters", "lore", "scenes", "fragments"
 PROMPTS, PROMPT_SUFFIX = "prompts", ".j2"
 PERSON_SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000

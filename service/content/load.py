@@ -7,6 +7,7 @@ from pathlib import Path
 
 from service.content.actions import catalogue
 from service.content.check import CheckedContent, examine
+from service.content.fragments import Fragments, with_fragments
 from service.content.game_actions import GameAction, game_actions
 from service.content.lore import Lore, groups_of, lore_of
 from service.content.maps import world_map
@@ -25,7 +26,8 @@ class Cast:
     """Everybody and every place of a world, in one language. `own_prompts`: the game's own, each with its name and
     source. `players` come and go at run time: content has none. `removed` are the names of those who have gone.
     `game_actions` are what people may ask of the game.
-    `groups` are ids of people, by the name of their group. `scenes` are by their ids.
+    `groups` are ids of people, by the name of their group. `scenes` are by their ids. `fragments`
+    are what people who are made at run time may use.
     """
 
     world_name: str
@@ -39,6 +41,7 @@ class Cast:
     game_actions: Mapping[str, GameAction] = field(default_factory=dict)
     lore: tuple[Lore, ...] = ()
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    fragments: Fragments = field(default_factory=dict)
     scenes: Mapping[str, Scene] = field(default_factory=dict)
 
     def person(self, person_id: str) -> NpcProfile | CharacterProfile | PlayerProfile:
@@ -142,7 +145,8 @@ def load_content(directory: Path) -> Content:
     maps, actions = checked.maps, checked.actions
     if checked.problems or maps is None or actions is None:
         raise ContentRefused(directory, checked.problems)
-    npcs, characters = checked.npcs.values(), checked.characters.values()
+    npcs = [with_fragments(npc, checked.fragments) for npc in checked.npcs.values()]
+    characters = [with_fragments(person, checked.fragments) for person in checked.characters.values()]
     return Content(
         directory=directory,
         default_language=maps.language,
@@ -159,6 +163,7 @@ def load_content(directory: Path) -> Content:
                 game_actions=game_actions(actions.game_actions, language) if checked.own_actions else {},
                 lore=lore_of(checked.lore, language),
                 groups=groups_of(checked.lore),
+                fragments=checked.fragments,
                 scenes={scene.scene_id: scene_of(scene, language) for scene in checked.scenes.values()},
             )
             for language in languages()

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -12,6 +13,7 @@ from pydantic import Field, ValidationError
 from service.content.check import CheckedContent, cross_checked
 from service.content.fields import MARKUP
 from service.content.files import Unreadable, read_json
+from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
@@ -106,7 +108,7 @@ def with_made(cast: Cast, language: Language, people: Iterable[Made]) -> Cast:
     found: dict[PersonKind, dict[str, Any]] = {"player": {}, "character": {}, "npc": {}}
     posts = dict(cast.world_map.posts)
     for made in people:
-        place, person = place_of(made), _in_language(made, language)
+        place, person = place_of(made), _in_language(made, language, cast.fragments)
         if made.removed:
             removed[made.id] = person.name
         elif cast.find(made.id) is None and (place is None or place in cast.world_map.nodes):
@@ -134,7 +136,8 @@ def place_of(made: Made) -> str | None:
 def _problems(content: CheckedContent, kind: PersonKind) -> Iterator[ContentProblem]:
     """A player says nothing of the map: what can be wrong with it is quickly found, however large the world is."""
     if kind == "player":
-        return check_named({**content.npcs, **content.characters, **content.players})
+        ids = [person.id for person in content.everybody.values()]
+        return chain(check_named(content.players, ids), check_fragments(content.players, content.fragments))
     return cross_checked(content)
 
 
@@ -214,6 +217,17 @@ def _file_of(made: Made) -> PersonFile:
     return _FILES[made.kind].model_validate({"id": made.id, **json.loads(made.profile)})
 
 
+def _in_language(made: Made, language: Language, fragments: Fragments) -> Any:
+    person = _file_of(made)
+    return (
+        _profile_of(made, language) if not person.use else _told(made.kind, with_fragments(person, fragments), language)
+    )
+
+
 @lru_cache(maxsize=10_000)
-def _in_language(made: Made, language: Language) -> Any:
-    return _PROFILES[made.kind](**_file_of(made).in_language(language))
+def _profile_of(made: Made, language: Language) -> Any:
+    return _told(made.kind, _file_of(made), language)
+
+
+def _told(kind: PersonKind, person: PersonFile, language: Language) -> Any:
+    return _PROFILES[kind](**person.in_language(language))

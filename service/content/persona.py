@@ -203,9 +203,9 @@ class PersonaFile(ContentModel):
 
 _TOLD = frozenset(
     "age gender nationality residence education occupation big_five preferences beliefs skills behaviors relationships "
-    "experiences".split()
+    "experiences use".split()
 )
-"""What a profile holds as what is told of it."""
+"""What a profile holds as what is told of it, and the fragments that are in it already."""
 
 
 def _identity(person: PersonaFile, language: Language) -> Iterator[str]:

@@ -13,6 +13,10 @@ class _Named(ContentModel):
     id: Slug = Field(description="the person's id, no other person's / 人物のid。ほかの誰とも違う")
     name: Text = Field(description="the person's name / 名前")
     personality: Text = Field(description="what it is like / どんな人か")
+    use: ListOf[str] = Field(
+        default=(),
+        description="names of files in fragments/ whose keys it has too / fragments/ のファイルの名前。そのキーも持つ",
+    )
 
 
 class PersonFile(PersonaFile, _Named):

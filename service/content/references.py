@@ -9,6 +9,7 @@ from typing import Any
 from service.content.files import MAPS_FILE
 from service.content.lore import LoreFile, groups_of
 from service.content.maps import MapEntry, MapsFile
+from service.content.persona import PersonaFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.problem import ContentProblem, Key, hint, key_path, problem, quote
 from world.time import MINUTES_PER_HOUR
@@ -164,23 +165,19 @@ def check_acquaintances(people: People) -> Iterator[ContentProblem]:
                 yield problem(file, key, "content.known_twice", id=quote(person_id), there=f"knows[{named[person_id]}]")
 
 
-def check_named(people: People) -> Iterator[ContentProblem]:
-    """Everybody who may be told a secret, or to whom somebody stands in a relationship, and is not there, or is the
-    person itself. They are all there are.
+def check_named(files: Mapping[str, PersonaFile], people: Collection[str]) -> Iterator[ContentProblem]:
+    """Everybody whom a file of a person or a fragment names for a secret or a relationship, and who is not there, or is
+    the person itself. `people` are the ids of all there are.
     """
-    ids = [person.id for person in people.values()]
-    for file, person in people.items():
-        told = [
-            (("facts", i, "tellFrom", "person"), one.tell_from.person)
-            for i, one in enumerate(person.facts)
-            if one.tell_from
-        ]
-        related = [(("relationships", i, "person"), one.person) for i, one in enumerate(person.relationships)]
-        for key, named in (*told, *related):
-            if named == person.id:
-                yield problem(file, key, "content.knows_itself", id=quote(named))
-            elif named is not None and named not in ids:
-                yield unknown(file, key, "content.unknown_person", named, ids)
+    for file, one in files.items():
+        told = ((("facts", i, "tellFrom", "person"), fact.tell_from) for i, fact in enumerate(one.facts))
+        related = ((("relationships", i, "person"), other) for i, other in enumerate(one.relationships))
+        named = [(key, entry.person) for key, entry in (*told, *related) if entry and entry.person is not None]
+        for key, person_id in named:
+            if isinstance(one, PersonFile) and person_id == one.id:
+                yield problem(file, key, "content.knows_itself", id=quote(person_id))
+            elif person_id not in people:
+                yield unknown(file, key, "content.unknown_person", person_id, people)
 
 
 def check_lore(

@@ -208,6 +208,7 @@ class Village:
         if self.actions is not None:
             (directory / "actions.json").write_text(json.dumps(self.actions), encoding="utf-8")
         for name, person in self.people.items():
+            (directory / name).parent.mkdir(exist_ok=True)
             (directory / name).write_text(yaml.safe_dump(person, allow_unicode=True), encoding="utf-8")
         for name, content in self.raw.items():
             (directory / name).write_bytes(content)

@@ -27,8 +27,10 @@ from service.errors import KataribeError, LinesWrong
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
+from service.exchange.map_place import take_map_in
 from service.exchange.place import Wish, take_all_in, take_in
-from service.exchange.refused import file_bytes
+from service.exchange.refused import Report, file_bytes
+from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
@@ -241,10 +243,8 @@ def import_anima(
     people = read_anima(directory)
     past = past_of(people)
     wishes = [(one.draft, Wish(id=one.id, home=home, replace=replace)) for one in people]
-    for path in take_all_in(game, wishes, {ANIMA_PAST: past} if past else {}):
-        typer.echo(path)
-    for note in (note for one in people for note in (*one.draft.report, *one.notes.report)):
-        typer.echo(note.line(_own_language()))
+    report = [note for one in people for note in (*one.draft.report, *one.notes.report)]
+    _tell_import(take_all_in(game, wishes, {ANIMA_PAST: past} if past else {}), report)
     if past:
         typer.echo(f"kataribe memory import {game / ANIMA_PAST} --content {game}")
 
@@ -261,11 +261,27 @@ def import_tinytroupe(
     _take_in(read_tinytroupe(file.name, file_bytes(file)), content, Wish(id=person_id, home=home, replace=replace))
 
 
+@imports.command(name="tiled", help=_help("cli.help.import_tiled"))
+def import_tiled(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.tiled_file"))],
+    content: ContentOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help=_help("cli.help.replace_map"))] = False,
+) -> None:
+    """Take a map of Tiled's into a game's maps.json."""
+    tiled = read_tiled(file.name, file_bytes(file))
+    directory = _settings(content=content).content_dir or Path()
+    _tell_import(take_map_in(directory, tiled, replace_it=replace), tiled.report)
+
+
 def _take_in(draft: Draft, content: Path | None, wish: Wish) -> None:
     """Write the files of the person, and tell what was not carried over."""
-    for path in take_in(_settings(content=content).content_dir or Path(), draft, wish):
+    _tell_import(take_in(_settings(content=content).content_dir or Path(), draft, wish), draft.report)
+
+
+def _tell_import(files: list[Path], report: Report) -> None:
+    for path in files:
         typer.echo(path)
-    for note in draft.report:
+    for note in report:
         typer.echo(note.line(_own_language()))
 
 

@@ -163,9 +163,9 @@ def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
     characters = dict(before.characters)
     for file, values in files.items():
         if file.startswith(CHARACTERS):
-            characters[file] = _parsed(CharacterFile, file, values)
+            characters[file] = parsed(CharacterFile, file, values)
         elif values is not None:
-            lore[file] = _parsed(LoreFile, file, values)
+            lore[file] = parsed(LoreFile, file, values)
     after = replace(before, characters=characters, lore=lore)
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
@@ -173,7 +173,8 @@ def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
         raise ImportRefused(wrong)
 
 
-def _parsed(model: type[M], file: str, values: object) -> M:
+def parsed(model: type[M], file: str, values: object) -> M:
+    """The file's values in the model's form. Raises: ImportRefused."""
     try:
         return model.model_validate(values)
     except ValidationError as exc:

@@ -37,7 +37,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
-from service.own_prompts import game_problems
+from service.own_prompts import game_problems, persona_costs
 from service.run.cost import Prices
 from service.run.play import run_world
 from service.run.replay import replay
@@ -402,12 +402,14 @@ def check(
     directory: Annotated[Path | None, typer.Argument(help=_help("cli.help.content"))] = None,
     language: LanguageOption = None,
 ) -> None:
-    """Report every error in a game's content files at once."""
+    """Report every error in a game's content files at once; where there is none, what each person costs."""
     place = directory or bundled_content()
     problems = game_problems(place)
     speak = _language(language) or _own_language()
     for problem in problems:
         typer.echo(problem.line(speak))
+    for cost in () if problems else persona_costs(load_content(place), speak):
+        typer.echo(sentence(speak, "cli.persona", id=cost.person_id, count=cost.always, moment=cost.moment))
     typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
 

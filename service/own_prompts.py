@@ -1,4 +1,6 @@
-"""Owns the check of a game's own prompts: each is rendered as the service's are, from examples of what it is told."""
+"""Owns the check of a game's own prompts: each is rendered as the service's are, from examples of what it is told; and
+what a person's file costs in them.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,10 @@ from service.content.check import examine
 from service.content.load import Content, ContentRefused, load_content
 from service.content.problem import ContentProblem, hint, problem, quote
 from service.conversation import prompt as speaking
+from service.conversation.context import PromptContext
+from service.conversation.persona import PERSONA_TOKENS
 from service.decision import prompt as deciding
+from service.llm.chat import estimate_tokens
 from service.llm.prompt import OwnPrompts, Templates
 from service.locales import Language
 from service.memory import extract as closing
@@ -45,6 +50,40 @@ def game_problems(directory: Path) -> list[ContentProblem]:
     """Everything wrong with the content files and the game's own prompts."""
     checked = examine(directory)
     return [*checked.problems, *check_prompts(checked.own_prompts)]
+
+
+_LISTED = ("tendencies", "identity", "goals", "facts", "lines")
+"""What of a profile stands in prompts, beside two texts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonaCost:
+    """What a person's file takes of each prompt in which it speaks, in estimated tokens; and what comes in at most when
+    two meet and the moment asks for it.
+    """
+
+    person_id: str
+    always: int
+    moment: int
+
+
+def persona_costs(content: Content, language: Language) -> Iterator[PersonaCost]:
+    """What each person costs, by the game's own prompts where it has some."""
+    cast = content.cast(language)
+    for person in (*cast.npcs.values(), *cast.characters.values()):
+        nobody = person.model_copy(update={"personality": "", "custom_prompt": "", **dict.fromkeys(_LISTED, ())})
+        told, untold = (
+            prompt_examples.bare(
+                PromptContext, speaker=one, begins=False, language=language, own_prompts=cast.own_prompts
+            )
+            for one in (person, nobody)
+        )
+        system, frame = (speaking.render_record(one).system for one in (told, untold))
+        yield PersonaCost(
+            person_id=person.id,
+            always=estimate_tokens(system) - estimate_tokens(frame),
+            moment=min(PERSONA_TOKENS, sum(estimate_tokens(line.told) for line in person.persona)),
+        )
 
 
 def check_prompts(own: Mapping[Language, OwnPrompts]) -> Iterator[ContentProblem]:

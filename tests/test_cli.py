@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
@@ -12,6 +13,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 from service import cli, demo
+from service.llm.chat import estimate_tokens
 from tests.api.play import write_village
 from tests.end_to_end.damage import overwrite_middle
 from tests.end_to_end.process import Service
@@ -156,6 +158,27 @@ def test_check_reads_the_actions_too(main: Main, tmp_path: Path) -> None:
     code, told, _ = main("check", game)
     assert code == 1
     assert "actions.json: actions[0].minutes: " in told
+
+
+def test_check_says_what_each_person_costs_where_there_is_no_error(main: Main, tmp_path: Path) -> None:
+    game = write_village(tmp_path / "game")
+    baker = game / "npcs" / "baker.yaml"
+    lean = _tokens(main("check", game)[1])
+    text = baker.read_text("utf-8") + "age: 41\nresidence: The loft above the oven of the old mill.\n"
+    baker.write_text(text + "skills: [mending mill wheels]\n", encoding="utf-8")
+    told = main("check", game)[1]
+    assert set(lean) == {"baker", "hermit", "sora", "umi", "rin"}
+    assert lean["baker"][0] + 10 < _tokens(told)["baker"][0] < lean["baker"][0] + 30
+    assert (lean["baker"][1], _tokens(told)["baker"][1]) == (0, estimate_tokens("You are good at: mending mill wheels"))
+    assert "baker: どのプロンプトにも" in main("check", game, "--language", "ja")[1]
+    baker.write_text(text + "skills: mending\n", encoding="utf-8")
+    assert "token" not in main("check", game)[1]
+
+
+def _tokens(told: str) -> dict[str, tuple[int, int]]:
+    """By their person: those of each prompt, and those that come in."""
+    found = re.findall(r"^(\w+): (\d+) tokens? .* (\d+) as", told, re.MULTILINE)
+    return {name: (int(always), int(moment)) for name, always, moment in found}
 
 
 def test_check_speaks_the_language_of_the_terminal(main: Main, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,20 @@
 """Owns what calls of a language model cost: counted where they are made, carried by answers and by errors alike."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """What an answer cost. `estimated`: the server did not report tokens, so they were estimated from the text."""
+    """What an answer cost. `estimated`: the server did not report tokens, so they were estimated from the text.
+    `milliseconds`: how long the model took, in machine time.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
     estimated: bool = False
+    milliseconds: int = field(default=0, compare=False)
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -20,4 +23,5 @@ class Usage:
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             estimated=self.estimated or other.estimated,
+            milliseconds=self.milliseconds + other.milliseconds,
         )

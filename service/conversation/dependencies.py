@@ -28,6 +28,10 @@ class Models(Protocol):
         """The roles whose last calls have all failed, and how the last one did."""
         ...
 
+    def rewind(self, world_id: str) -> None:
+        """The world was brought back to an earlier moment."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConversationDependencies:

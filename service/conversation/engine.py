@@ -92,6 +92,15 @@ class Engine:
         if row.phase not in (Phase.RUNNING, Phase.CLOSING):
             self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
 
+    async def give_up(self, key: ConversationKey, error: KataribeError) -> None:
+        """Leave it as one whose model has failed: what is said next, or the closing, cannot be had."""
+        said = await self._read(key)
+        if said is not None and said.row.phase == Phase.RUNNING:
+            await finish(self._deps, said, EndReason.MODEL_FAILURE, failure_of(error, "character"))
+        elif said is not None:
+            await fail(self._deps, key, error)
+            self._deps.stream.tell(key, Settled(phase=Phase.CLOSING_FAILED))
+
     def begin_anew(self, world_id: str) -> None:
         """Forget what is known of the world's talks, for somebody has changed the world: it is read anew."""
         self._gathered = {key: known for key, known in self._gathered.items() if key.world_id != world_id}

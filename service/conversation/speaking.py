@@ -1,7 +1,6 @@
 """Owns one utterance: asked of the model, checked, asked for once more if need be, and committed. Or how that fails."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -101,7 +100,6 @@ class _Utterance:
     note: str
     reminded: list[str]
     told: tuple[str, ...]
-    duration_ms: int
 
 
 async def _utter(
@@ -114,7 +112,6 @@ async def _utter(
         ModelOutOfCharacter: it steps out of its role again.
         ModelError: the model failed.
     """
-    begun = time.perf_counter()
     context = _context_now(known, said, seat)
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     asked = await _pending(deps, said, context)
@@ -126,8 +123,7 @@ async def _utter(
         answer, note = await _accepted(deps, said.row, known.records[seat], context, speech)
     finally:
         await speech.leave()
-    spent_ms = round((time.perf_counter() - begun) * 1000)
-    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told, duration_ms=spent_ms)
+    return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told)
 
 
 async def _pending(deps: ConversationDependencies, said: Transcript, context: PromptContext) -> Pending:
@@ -282,7 +278,7 @@ async def _commit(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,
-        duration_ms=spoken.duration_ms,
+        duration_ms=usage.milliseconds,
         choices=list(getattr(answer, "choices", ())) or None,
     )
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None

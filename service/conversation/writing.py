@@ -2,7 +2,7 @@
 nothing is stored or remembered of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -97,9 +97,10 @@ async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted
     """
     context = await _gather(deps, world, wanted)
     role = context.writer.kind
+    thread = f"{world.id}/{context.writer.id}"
     spent, failures = Usage(calls=1, estimated=True), 1
     try:
-        answer = await deps.models.for_role(role).complete(write_prompt(context))
+        answer = await deps.models.for_role(role).complete(replace(write_prompt(context), thread=thread))
         spent = answer.usage
         text = _formed(context, answer.value.text)
         _require_useful(context, text, answer)

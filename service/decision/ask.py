@@ -2,7 +2,6 @@
 counted.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -22,7 +21,7 @@ S = TypeVar("S", bound=BaseContext)
 class Asked(Generic[T]):
     """The outcome: an answer that passed the check, or the failure. `failures` are calls that gave no answer to use.
 
-    `model` answered the `messages` of the last try; all tries together took `duration_ms` ("" and 0: nobody was asked).
+    `model` answered the `messages` of the last try ("": nobody was asked).
     """
 
     value: T | None = None
@@ -31,25 +30,18 @@ class Asked(Generic[T]):
     failure: ModelError | None = None
     model: str = ""
     messages: tuple[Message, ...] = ()
-    duration_ms: int = field(default=0, compare=False)
 
 
 async def ask(
-    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None]
+    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None], thread: str
 ) -> Asked[T]:
-    """The model's answer, repaired once if `fault` finds one in it. No ModelError leaves here."""
-    begun = time.perf_counter()
-    asked = await _ask(model, prompt, context, fault)
-    return replace(asked, duration_ms=round((time.perf_counter() - begun) * 1000))
-
-
-async def _ask(
-    model: ChatModel, prompt: Callable[[S], Prompt[T]], context: S, fault: Callable[[S, T], str | None]
-) -> Asked[T]:
+    """The model's answer, repaired once if `fault` finds one in it. `thread` says who decides. No ModelError leaves
+    here.
+    """
     asked = Asked[T](model=model.name)
     reason = ""
     for _ in range(2):
-        question = prompt(context)
+        question = replace(prompt(context), thread=thread)
         asked = replace(asked, messages=question.messages)
         try:
             answer = await model.complete(question)

@@ -114,7 +114,7 @@ class Made:
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             "cached_tokens": usage.cached_tokens,
-            "duration_ms": self.asked.duration_ms,
+            "duration_ms": self.asked.usage.milliseconds,
             "prompt": _sent(self.asked) if keep_prompt else None,
         }
 

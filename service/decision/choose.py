@@ -92,7 +92,7 @@ async def choose(
     today = {talk.conversation_id for talk in situation.recent.today}
     recalled = await facts_recalled(deps, world, snapshot.person_id, situation.query(), today)
     context = situation.decision(offers, tuple(remembered_as(world, one) for one in recalled))
-    asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault)
+    asked = await ask(deps.models.for_role("decision"), decide_prompt, context, decision_fault, situation.thread)
     offer = offer_of(context, asked.value) if asked.value else None
     made = Made(
         call="decision",

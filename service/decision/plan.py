@@ -52,7 +52,7 @@ async def plan_ahead(deps: DecisionDependencies, situation: Situation) -> Planni
     # A new day is planned from the usual one, not from yesterday's plan.
     before = replace(situation, agent_state=replace(situation.agent_state, plan=())) if due else situation
     context = before.planning(broken)
-    asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault)
+    asked = await ask(deps.models.for_role("decision"), plan_prompt, context, plan_fault, situation.thread)
     basis = Basis.of_plan(context, situation.memories())
     planning = Planning(agent_state=situation.agent_state, asked=asked, basis=basis)
     if planning.is_away:

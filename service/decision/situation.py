@@ -73,6 +73,11 @@ class Situation:
         """Raises: NotFound: the author has taken the character away."""
         return self.world.character(self.snapshot.person_id)
 
+    @property
+    def thread(self) -> str:
+        """What its questions belong to."""
+        return f"{self.world.id}/{self.snapshot.person_id}"
+
     @cached_property
     def blocks(self) -> tuple[RoutineBlock, ...]:
         """The day's blocks: planned, else the routine's."""

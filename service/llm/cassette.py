@@ -252,29 +252,28 @@ class Cassette:
         lanes = self._lanes.get(request.key)
         if lanes:
             return Phrase("recording.once_more", count=sum(len(lane.calls) for lane in lanes.values()))
-        kept = [call for lanes in self._lanes.values() for lane in lanes.values() for _, call in lane.calls]
-        alike = {call.request.key: call for call in kept if call.prompt == prompt.name} or {
-            call.request.key: call for call in kept
-        }
+        kept = [one for lanes in self._lanes.values() for lane in lanes.values() for one in lane.calls[:1]]
+        alike = [one for one in kept if one[1].prompt == prompt.name] or kept
         if not alike:
             return Phrase("recording.empty")
-        likely = nlargest(_LIKELY, alike.values(), key=lambda call: _likeness(call.request.lines, request.lines))
-        texts = {call.request.key: "\n".join(call.request.lines) for call in likely}
+        likely = nlargest(_LIKELY, alike, key=lambda one: _likeness(one[1].request.lines, request.lines))
         asked = "\n".join(request.lines)
-        nearest = max(likely, key=lambda call: _likeness(texts[call.request.key], asked))
-        name = _name(nearest.prompt, nearest.request)
-        difference = unified_diff(nearest.request.lines, request.lines, f"{CALLS}/{name}", "now", lineterm="", n=1)
+        number, nearest = max(likely, key=lambda one: _likeness("\n".join(one[1].request.lines), asked))
+        file = f"{CALLS}/{_name(nearest.prompt, nearest.request)}-{number}.json"
+        difference = unified_diff(nearest.request.lines, request.lines, file, "now", lineterm="", n=1)
         return Phrase("recording.nearest", difference="\n".join(difference))
 
 
 def open_cassette(llm: LlmSettings) -> Cassette | None:
-    """The cassette that the settings name; None: they name none.
+    """The cassette that the settings name; None: they name none, or the rehearsal, which says the same again anyway.
 
     Raises:
         Misconfigured: it cannot be read or written; it is to be replayed and not there, or recorded and not empty.
         CassetteUnusable: a file in it is damaged, or of another version.
     """
-    return None if llm.cassette is None else Cassette(llm.cassette, llm.cassette_mode)
+    if llm.cassette is None or llm.provider == "rehearsal":
+        return None
+    return Cassette(llm.cassette, llm.cassette_mode)
 
 
 def _lane_for(asker: str, lanes: dict[str, _Lane], taken: Iterable[_Place]) -> str:

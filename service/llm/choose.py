@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
 from service.llm.cassette import SETTING as CASSETTE
-from service.llm.cassette import Cassette, Voice
+from service.llm.cassette import Cassette, Voice, open_cassette
 from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged
@@ -36,7 +36,9 @@ _LOOK_SECONDS = 0.3
 class Models:
     """The model of every role, and how it has been doing; roles with equal settings share one."""
 
-    def __init__(self, by_role: Mapping[Role, ChatModel]) -> None:
+    def __init__(self, by_role: Mapping[Role, ChatModel], cassette: Cassette | None = None) -> None:
+        """`cassette`: where they are recorded."""
+        self._cassette = cassette
         self._health = ModelHealth()
         watched = {id(model): Watched(model, self._health) for model in by_role.values()}
         self._by_role = {role: watched[id(model)] for role, model in by_role.items()}
@@ -48,6 +50,11 @@ class Models:
     def names(self) -> dict[Role, str]:
         """Who answers for each role, for people."""
         return {role: model.name for role, model in self._by_role.items()}
+
+    def rewind(self, world_id: str) -> None:
+        """The world was brought back to an earlier moment: what it asks again is answered from the cassette again."""
+        if self._cassette is not None:
+            self._cassette.rewind(world_id)
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""
@@ -86,15 +93,17 @@ class _Endpoint:
 def choose_models(
     settings: Settings, rehearsal: ChatModel, budget: Budget | None = None, cassette: Cassette | None = None
 ) -> Models:
-    """The models that the settings ask for. All of them draw on `budget` and are kept on `cassette`, but for the
-    rehearsal, which costs nothing and says the same again anyway.
+    """The models that the settings ask for. All of them draw on `budget` and are kept on `cassette` (None: the one that
+    the settings name), but for the rehearsal, which costs nothing.
 
     Raises:
         Misconfigured: a base URL or key that cannot be one; a cassette that holds nothing, and no model to ask.
+        CassetteUnusable.
     """
     llm = settings.llm
     if llm.provider == "rehearsal":
         return Models(dict.fromkeys(ROLES, rehearsal))
+    cassette = cassette or open_cassette(llm)
     replays = cassette is not None and cassette.replays
     endpoints = {role: None if replays else _endpoint(settings, role) for role in ROLES}
     chats: dict[_Endpoint, ChatModel] = {e: Logged(_openai(e)) for e in endpoints.values() if e}
@@ -107,7 +116,7 @@ def choose_models(
     for role, chat in asked.items():
         e = endpoints[role]
         guarded.setdefault(id(chat), _guarded(chat, llm, limits[e.base_url if e else None], budget, waits=not replays))
-    return Models({role: guarded[id(chat)] for role, chat in asked.items()})
+    return Models({role: guarded[id(chat)] for role, chat in asked.items()}, cassette)
 
 
 def _recorded(

@@ -21,7 +21,7 @@ from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
 from service.conversation.waiting import silent
-from service.errors import BudgetExhausted, WorldRestored
+from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.tasks import cancel, repeat
@@ -149,6 +149,8 @@ class ConversationRunner:
                 self._deps.stream.tell(key, Settled(phase=Phase(row.phase)))
         except WorldRestored:
             return  # what is still to be said or remembered, the sweep finds
+        except CassetteMiss as miss:
+            await self._engine.give_up(key, miss)
         except Exception as exc:  # noqa: BLE001
             # A dead database or a bug: the row still says how far it is, and the sweep comes by again.
             if isinstance(exc, OperationalError):

@@ -159,7 +159,8 @@ class ExactRun:
         for key in reflecting.keys() - self._made.keys():
             self._made[key] = self._reflections.submit(key)
         for key in [key for key, task in self._made.items() if task.done()]:
-            del self._made[key]
+            if not (task := self._made.pop(key)).cancelled():
+                task.result()
             reflecting.pop(key, None)
         return [task for key, task in self._made.items() if reflecting[key] <= self.until]
 

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement
 from sqlmodel import Session, col
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import GraphUnavailable, ModelError
+from service.errors import CassetteMiss, GraphUnavailable, ModelError
 from service.memory.reflect import ReflectionContext, gather_evidence, reflect, valid_insights
 from service.memory.reflections import (
     DUE,
@@ -78,6 +78,8 @@ class Reflections:
                     return
                 await asyncio.sleep(LOOK_SECONDS)  # another process makes it, or has died over it
             await self._make(key)
+        except CassetteMiss:
+            raise
         except Exception:  # noqa: BLE001
             # A dead database or a bug: the row still says that it is due, and the sweep comes by again.
             _log.exception("the reflection of %s could not be made", key.person_id)

@@ -227,6 +227,7 @@ class WorldRunner:
                 await world.drop_calls()
                 try:
                     done = await self._database.write(change)
+                    self.deps.conversation.models.rewind(world_id)
                     self._held.pop(world_id, None)
                     return done
                 except WorldMoves:

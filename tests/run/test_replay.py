@@ -7,7 +7,6 @@ import random
 import re
 import socket
 import time
-import zlib
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -21,80 +20,17 @@ from service.app import create_app
 from service.export.files import export_to
 from service.export.problem import BadLine, ReplayDiffers, WorldHasLived
 from service.export.write import Span
-from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
-from service.locales import Language
 from service.run.replay import replay
 from service.settings import Settings
-from service.usage import Usage
-from tests.api.play import settings_for, until
-from tests.content.village import Village
-from tests.freeze.script import ANSWERS, Question, question_of
-from tests.memory.answers import plain
+from tests.api.play import until
+from tests.run.by_question import ByQuestion, settings_of
 
 COMMANDS = 60
-GOAL = {"goal": "Hear of the loaves", "success_criteria": "Their number is known"}
-
-
-class ByQuestion:
-    """A ChatModel whose answers depend on what is asked alone: of whom, when, and after how many words. It takes up to
-    50 ms for one, and speaks word by word.
-    """
-
-    name = "by question"
-
-    def __init__(self, *, hurries: bool) -> None:
-        self._rng = None if hurries else random.Random(5)
-
-    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
-        """The answer that belongs to the question."""
-        given: Any = prompt.given
-        question = question_of(prompt)
-        moment = (question.what, question.person_id, prompt.thread, getattr(given, "at", ""))
-        index = zlib.crc32(repr((*moment, len(getattr(given, "lines", ())))).encode()) % 1000
-        fields = self._answer(question, index, prompt.language)
-        value = prompt.answer.model_validate({k: v for k, v in fields.items() if k in prompt.answer.model_fields})
-        words = str(fields.get("utterance", "")).split()
-        for number in range(1, len(words) + 1):
-            await asyncio.sleep(self._rng.random() * 0.01 if self._rng else 0)
-            if on_text is not None:
-                on_text(" ".join(words[:number]), "neutral")
-        await asyncio.sleep(self._rng.random() * 0.05 if self._rng else 0)
-        return Answer(value=value, usage=Usage(calls=1, prompt_tokens=10, completion_tokens=5), model=self.name)
-
-    def _answer(self, question: Question, index: int, language: Language) -> dict[str, Any]:
-        if question.what == "speaks":
-            give = {"id": "give_item", "args": {"item": "bun", "count": 1}} if index % 3 == 0 else None
-            said = {"utterance": f"I counted {index} loaves. What else?", "emotion": "happy", "action": give}
-            return {**said, "wants_to_end": index % 9 == 0, "goal_achieved": False, **GOAL}
-        if question.what == "remembers":
-            return plain(f"They talked of {index} loaves.", second={"affinity": index % 21 - 10})
-        return ANSWERS[question.what](question, index, language)
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-
-def _settings(directory: Path) -> Settings:
-    content = directory / "content"
-    if not content.exists():
-        village = Village.with_actions()
-        for person in ("umi", "rin"):
-            name = person.capitalize()
-            village.people[f"characters/{person}.yaml"] = {
-                **village.sora,
-                "id": person,
-                "name": name,
-                "home": "yard",
-                "decision": "model",
-            }
-        village.write(content)
-    world = {"language": "en", "decision": "model", "silence_world_minutes": 0}
-    return settings_for(directory, content, allowed_hosts=["127.0.0.1"], world=world)
 
 
 def _serve(told: "Connection[Any, Any]", directory: Path) -> None:
-    app = create_app(_settings(directory), models=Models(dict.fromkeys(ROLES, ByQuestion(hurries=False))))
+    app = create_app(settings_of(directory), models=Models(dict.fromkeys(ROLES, ByQuestion(hurries=False))))
     listening = socket.create_server(("127.0.0.1", 0))
     told.send(listening.getsockname()[1])
     asyncio.run(uvicorn.Server(uvicorn.Config(app, log_level="error")).serve([listening]))
@@ -251,16 +187,16 @@ def test_a_story_replays_from_its_log_also_where_the_service_was_killed_in_its_m
             session.step()
         log = session.finish()
     (tmp_path / "commands.jsonl").write_bytes(log)
-    settings = _settings(again)
+    settings = settings_of(again)
     models = Models(dict.fromkeys(ROLES, ByQuestion(hurries=True)))
     assert asyncio.run(replay(settings, "main", tmp_path / "commands.jsonl", models=models)) == log.count(b"\n") - 1
-    assert _story(settings, tmp_path / "again.jsonl") == _story(_settings(lived), tmp_path / "lived.jsonl")
+    assert _story(settings, tmp_path / "again.jsonl") == _story(settings_of(lived), tmp_path / "lived.jsonl")
     kinds = {json.loads(line).get("kind") for line in log.splitlines()}
     assert {"request", "started", "said", "answered", "cut_back", "ended", "closed", "looked", "opened"} <= kinds
 
 
 def test_what_cannot_be_done_again_is_named(tmp_path: Path) -> None:
-    settings = _settings(tmp_path)
+    settings = settings_of(tmp_path)
     models = Models(dict.fromkeys(ROLES, ByQuestion(hurries=True)))
     asked = {"method": "PUT", "path": "/people/ken/position", "query": "", "body": '{"node_id": "yard"}', "key": ""}
     line = {"at": "2026-04-01T07:03", "seq": 1, "kind": "request", "conversation_id": None, "data": asked}

@@ -1,6 +1,7 @@
 """Owns how an answer is made: the next turn, more of the last one, or a text beside the conversation."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 from sqlmodel import Session
@@ -133,7 +134,8 @@ async def _aside(speech: Speech, deps: ApiDependencies, world_id: str, wanted: W
     """A text beside the conversation, of which nothing comes but its cost."""
     world = await deps.read(world_id, lambda _, world: world)
     role = world.cast.actor(wanted.partner_id).kind
-    prompt = aside_prompt(_aside_context(world, wanted, body), role)
+    thread = f"{world_id}/{wanted.partner_id}"
+    prompt = replace(aside_prompt(_aside_context(world, wanted, body), role), thread=thread)
     spent, failures = Usage(calls=1, estimated=True), 0
     try:
         answer = await deps.conversation.models.for_role(role).complete(

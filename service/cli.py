@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, export, import, replay, memory, init, check."""
+"""Owns the command line: serve, demo, run, export, import, replay, generate, memory, init, check."""
 
 import asyncio
 import io
@@ -34,11 +34,13 @@ from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
+from service.generate.making import Order, make_dataset
+from service.generate.sessions.plan import sessions_plan
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
-from service.run.cost import Prices
+from service.run.cost import prices_of
 from service.run.play import run_world
 from service.run.replay import replay
 from service.run.watch import Run
@@ -58,6 +60,8 @@ _help = partial(sentence, _own_language())
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
 memory = typer.Typer(no_args_is_help=True)
 cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
+generate = typer.Typer(no_args_is_help=True)
+cli.add_typer(generate, name="generate", help=_help("cli.help.generate"))
 
 
 class _ImportGroup(TyperGroup):
@@ -157,14 +161,13 @@ def run(
     )
     if seed is not None:
         settings.llm.seed = seed
-    priced = price_in is not None or price_out is not None
     wanted = Run(
         days=days,
         characters=characters,
         world_id=world_name(world),
         language=chosen,
         plain=plain,
-        prices=Prices(prompt=price_in or 0, completion=price_out or 0) if priced else None,
+        prices=prices_of(price_in, price_out),
         keeps="data_dir" in settings.model_fields_set,
     )
     if not run_world(settings, wanted, asyncio.run(_offers(settings))):
@@ -376,6 +379,26 @@ def memory_import(
     """Give people the past that JSON lines hold. No service may run on the data meanwhile."""
     done = asyncio.run(import_memory(_settings(data=data, content=content), world_name(world), file))
     typer.echo(_say("cli.memory_imported", **asdict(done)))
+
+
+@generate.command(name="sessions", help=_help("cli.help.generate_sessions"))
+def generate_sessions(
+    file: Annotated[Path, typer.Argument(help=_help("cli.help.generate_file"))],
+    output: Annotated[Path, typer.Option("--output", "-o", help=_help("cli.help.generate_output"))],
+    seed: Annotated[int | None, typer.Option(help=_help("cli.help.generate_seed"))] = None,
+    licence: Annotated[str | None, typer.Option(help=_help("cli.help.licence"))] = None,
+    content: ContentOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    plain: Annotated[bool, typer.Option("--plain", help=_help("cli.help.plain"))] = False,
+    price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
+    price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
+) -> None:
+    """Make dialogues of two people over months."""
+    settings = _settings(rehearsal=rehearsal, content=content)
+    prices = prices_of(price_in, price_out)
+    order = Order(file=output, licence=licence, prices=prices, plain=plain, language=_own_language())
+    if not make_dataset(settings, sessions_plan(file, settings, seed), order):
+        raise typer.Exit(130)
 
 
 @cli.command(help=_help("cli.help.init"))

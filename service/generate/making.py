@@ -64,13 +64,14 @@ Raises:
 class Plan:
     """What is to be made: `count` items of a `kind`.
 
-    `made_from` is all that decides what an item is, but for its number, the seed and the models: who makes from the
+    `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
     same goes on with the same file. `content` are the people, and the places they meet at. `handlers` answer in a
     rehearsal what only this kind asks. `text_of` is the text of a line by which near duplicates are found.
     """
 
     kind: str
     count: int
+    seed: int
     language: Language
     made_from: Mapping[str, Any]
     content: Content
@@ -85,7 +86,6 @@ class Order:
     """How the user wants it made. `licence` stands in the card. `language`: of what the user reads."""
 
     file: Path
-    seed: int
     licence: str | None = None
     prices: Prices | None = None
     plain: bool = False
@@ -106,10 +106,11 @@ def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models
         logging.getLogger(name).setLevel(logging.WARNING)
     if models is None and not settings.names_model:
         settings.llm.provider = "rehearsal"
-    settings.llm.seed = order.seed
+    settings.llm.seed = plan.seed
+    settings.world.language = plan.language
     settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
     settings.database_url = None
-    dataset = Dataset(order.file, run_of(settings, plan, order.seed))
+    dataset = Dataset(order.file, run_of(settings, plan))
     with closing(dataset), shown(plain=order.plain) as show:
         try:
             asyncio.run(_Making(settings, plan, order, dataset, show, models).run())
@@ -119,12 +120,12 @@ def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models
     return True
 
 
-def run_of(settings: Settings, plan: Plan, seed: int) -> str:
+def run_of(settings: Settings, plan: Plan) -> str:
     """The same for what is made from the same, and in rehearsal or not."""
     made_from = {
         "kind": plan.kind,
         "language": plan.language,
-        "seed": seed,
+        "seed": plan.seed,
         "rehearsal": settings.llm.provider == REHEARSAL,
         **plan.made_from,
     }

@@ -2,8 +2,15 @@
 
 from collections.abc import Mapping
 
+from service.content.load import ContentRefused
 from service.errors import Conflict, KataribeError
 from service.locales import Language, sentence
+
+
+class PlanRefused(ContentRefused):
+    """The file that says what is to be made has errors. Facts: as of ContentErrors."""
+
+    slug = "plan-refused"
 
 
 class OtherDataset(Conflict):

@@ -29,6 +29,13 @@ class Prices:
         return f"{money:.4f}" if money < 1 else f"{money:.2f}"
 
 
+def prices_of(prompt: float | None, completion: float | None) -> Prices | None:
+    """The prices that the user gives; None: none."""
+    if prompt is None and completion is None:
+        return None
+    return Prices(prompt=prompt or 0, completion=completion or 0)
+
+
 def spent_by_role(session: Session, world_id: str) -> dict[str, Spent]:
     """All that the world has cost since it began."""
     spent: defaultdict[str, Spent] = defaultdict(Counter)

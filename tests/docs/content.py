@@ -1,4 +1,4 @@
-"""Owns the tables of keys in docs/content.md, made from the models. `python -m tests.docs.content` writes them anew."""
+"""Owns the tables of keys in the docs, made from the files' models. `python -m tests.docs.content` writes them anew."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,11 +12,13 @@ from service.content.fields import UNWRITTEN, ContentModel, Text
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persona import FactEntry
-from service.content.persons import CharacterFile, NpcFile
+from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.scenes import SceneFile
+from service.generate.sessions.file import SessionsFile
 from world.places import ALWAYS_OPEN
 
-FILE = Path(__file__).parents[2] / "docs" / "content.md"
+_DOCS = Path(__file__).parents[2] / "docs"
+FILE = _DOCS / "content.md"
 MODELS: Mapping[str, type[ContentModel]] = {
     "maps.json": MapsFile,
     "actions.json": ActionsFile,
@@ -27,13 +29,19 @@ MODELS: Mapping[str, type[ContentModel]] = {
 }
 """Every content file's model."""
 
+PAGES: Mapping[Path, Mapping[str, type[ContentModel]]] = {
+    FILE: MODELS,
+    _DOCS / "generate.md": {"sessions.yaml": SessionsFile},
+}
+"""Each page's files."""
+
 _HEAD = "| key | type | default | meaning | 意味 |\n|---|---|---|---|---|"
 _WORDS = {"[]": "`[]`", "{}": "`{}`", "null": "none / なし", "Infinity": "no bound / 限りなし"}
 
 
-def page(text: str) -> str:
+def page(text: str, models: Mapping[str, type[ContentModel]]) -> str:
     """The page with the table of each file made anew."""
-    for file, model in MODELS.items():
+    for file, model in models.items():
         begin, end = f"<!-- keys of {file} -->", f"<!-- end of {file} -->"
         before, found, rest = text.partition(begin)
         after = rest.partition(end)[2]
@@ -58,7 +66,7 @@ def keys(model: type[ContentModel], above: str = "") -> Iterator[Key]:
         path = f"{above}{field.alias}"
         yield path, _type(schema, told), field
         inside = _model_in(field.annotation)
-        if inside is not None:
+        if inside not in (None, PersonFile):  # a person's keys are those of npcs/*.yaml
             yield from keys(inside, f"{path}{_step(told)}.")
 
 
@@ -124,4 +132,5 @@ def _model_in(annotation: Any) -> type[ContentModel] | None:
 
 
 if __name__ == "__main__":
-    FILE.write_text(page(FILE.read_text("utf-8")), encoding="utf-8")
+    for place, models in PAGES.items():
+        place.write_text(page(place.read_text("utf-8"), models), encoding="utf-8")

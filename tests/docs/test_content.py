@@ -1,22 +1,23 @@
-"""docs/content.md tells of every key of a content file what its model says."""
+"""The docs tell of every key of a content file, and of what is to be generated, what its model says."""
 
 import re
 
 import pytest
 
-from tests.docs.content import FILE, MODELS, keys, page
+from tests.docs.content import MODELS, PAGES, keys, page
 
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 def test_the_tables_are_made_from_the_models_of_today() -> None:
-    text = FILE.read_text("utf-8")
-    assert text == page(text), "python -m tests.docs.content"
+    for file, models in PAGES.items():
+        text = file.read_text("utf-8")
+        assert text == page(text, models), "python -m tests.docs.content"
 
 
-@pytest.mark.parametrize("file", MODELS)
+@pytest.mark.parametrize("file", ALL := {file: model for models in PAGES.values() for file, model in models.items()})
 def test_every_key_says_in_both_languages_what_it_means(file: str) -> None:
-    told = {path: (field.description or "").partition(" / ") for path, _, field in keys(MODELS[file])}
+    told = {path: (field.description or "").partition(" / ") for path, _, field in keys(ALL[file])}
     assert len(told) >= 8
     assert [path for path, (en, _, ja) in told.items() if not en or not JAPANESE.search(ja)] == []
 

@@ -35,6 +35,7 @@ def plan_of(content: Content, count: int) -> Plan:
     return Plan(
         kind="verses",
         count=count,
+        seed=7,
         language="en",
         made_from={"verses": True},
         content=content,
@@ -46,7 +47,7 @@ def plan_of(content: Content, count: int) -> Plan:
 
 
 def order_of(directory: Path, **more: Any) -> Order:
-    return Order(file=directory / "out.jsonl", seed=7, language="en", **more)
+    return Order(file=directory / "out.jsonl", language="en", **more)
 
 
 def settings_of(directory: Path) -> Settings:

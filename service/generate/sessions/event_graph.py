@@ -1,0 +1,134 @@
+"""Owns the event graph of a person: life events on dates of the story, each led to by earlier ones; asked of a model,
+checked, and asked for once more where it cannot be.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.content.profile import CharacterProfile
+from service.generate.problem import Dropped
+from service.llm.chat import ChatModel
+from service.llm.prompt import OwnPrompts, Templates
+from service.locales import Language, Phrase
+
+TEMPLATES = Templates(__file__)
+
+_FEWEST = 0.5
+"""Share of the events asked for that must be there."""
+_TOKENS_EACH = 80
+
+
+class EventDraft(BaseModel):
+    """An event as the model gives it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str = Field(min_length=1, max_length=10)
+    date: str = Field(min_length=10, max_length=10)
+    event: str = Field(min_length=5, max_length=140)
+    caused_by: list[str] = Field(max_length=3)
+
+
+class EventGraphDraft(BaseModel):
+    """What the model answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    events: list[EventDraft] = Field(min_length=1, max_length=40)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventGraphContext:
+    """What the model is told. `themes`: what some of the events are about. `partners`: what happens to the partner.
+    `faults`: what was wrong with its first answer.
+    """
+
+    language: Language
+    person: CharacterProfile
+    partner_name: str
+    first: date
+    last: date
+    count: int
+    themes: tuple[str, ...]
+    partners: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    own_prompts: OwnPrompts = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened to a person: `text` has no subject, as a fact of a profile. `causes` are ids."""
+
+    id: str
+    on: date
+    text: str
+    causes: tuple[str, ...]
+
+
+async def event_graph(model: ChatModel, context: EventGraphContext, prefix: str) -> list[Event]:
+    """The events by their dates; their ids begin with the prefix.
+
+    Raises:
+        Dropped: twice they could not be.
+        ModelError: the model failed.
+    """
+    for _ in range(2):
+        draft = await ask(model, context)
+        faults = list(faults_of(draft.events, context))
+        if not faults:
+            return _named(draft.events, context, prefix)
+        context = replace(context, faults=tuple(one.of(context.language) for one in faults))
+    raise Dropped("event_graph")
+
+
+async def ask(model: ChatModel, context: EventGraphContext) -> EventGraphDraft:
+    """One call. Raises: ModelError."""
+    prompt = TEMPLATES.question(
+        "event_graph", "closing", context, EventGraphDraft, max_tokens=200 + _TOKENS_EACH * context.count
+    )
+    return (await model.complete(prompt)).value
+
+
+def faults_of(events: Sequence[EventDraft], context: EventGraphContext) -> Iterator[Phrase]:
+    """What is wrong with them. A cause comes before its effect, by date or in the list: so there is no circle."""
+    places = {one.id: place for place, one in reversed([*enumerate(events)])}
+    for place, one in enumerate(events):
+        on = _date(one.date)
+        if places[one.id] != place:
+            yield Phrase("generate.faults.twice", id=one.id)
+        if on is None or not context.first <= on <= context.last:
+            yield Phrase("generate.faults.date", id=one.id, date=one.date, first=context.first, last=context.last)
+        for cause in one.caused_by:
+            if cause not in places:
+                yield Phrase("generate.faults.unknown_cause", id=one.id, cause=cause)
+            elif (events[places[cause]].date, places[cause]) >= (one.date, place):
+                yield Phrase("generate.faults.cause_later", id=one.id, cause=cause)
+    if len(events) < _FEWEST * context.count:
+        yield Phrase("generate.faults.few", count=context.count, there=len(events))
+    if not any(one.caused_by for one in events):
+        yield Phrase("generate.faults.unlinked")
+
+
+def _named(drafts: Sequence[EventDraft], context: EventGraphContext, prefix: str) -> list[Event]:
+    """By date; what is more than was asked for is left out, and led to nothing that stays."""
+    ordered = sorted(drafts, key=lambda one: one.date)[: context.count]
+    ids = {one.id: f"{prefix}{place}" for place, one in enumerate(ordered, 1)}
+    return [
+        Event(
+            id=ids[one.id],
+            on=date.fromisoformat(one.date),
+            text=one.event.strip().rstrip(".。"),
+            causes=tuple(ids[cause] for cause in dict.fromkeys(one.caused_by)),
+        )
+        for one in ordered
+    ]
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,123 @@
+"""Owns the file of a `kataribe generate sessions`: its form, and what it may refer to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from service.content.fields import UNWRITTEN, ContentModel, ListOf, Moment, NonEmpty, Slug, Text
+from service.content.files import Unreadable, read_values
+from service.content.load import Cast
+from service.content.persons import PersonFile
+from service.content.problem import ContentProblem, found, problem, quote
+from service.content.profile import CharacterProfile
+from service.content.references import declared_once, unknown
+from service.content.schema_errors import schema_errors
+from service.generate.problem import PlanRefused
+from service.locales import Language, Phrase
+from world.time import WorldTime
+
+PLACE = "here"
+"""The node at which two people meet."""
+
+
+class SessionsFile(ContentModel):
+    """What is to be made."""
+
+    dialogues: int = Field(ge=1, le=999_999, description="how many are made / 作る対話の数")
+    language: Language | None = Field(default=None, description="left out: the game's own / 省くとゲームの言語")
+    cast: ListOf[Slug] = Field(
+        default=(),
+        description="ids of people of the game; left out, and no `people`: all of them / "
+        "ゲームの人物のid。`people` もなければ全員",
+    )
+    people: ListOf[PersonFile] = Field(
+        default=(),
+        description="people of this file alone, with the keys of npcs/*.yaml (content.md) / "
+        "このファイルだけの人物。キーは npcs/*.yaml と同じ",
+    )
+    pairs: ListOf[NonEmpty[Slug]] = Field(
+        default=(), description="who talks with whom, two ids each; left out: everybody with everybody / 話す二人の組"
+    )
+    start_time: Moment | None = Field(
+        default=None, description="the world time at which it begins; left out: the game's own / 始まりの世界時刻"
+    )
+    months: Annotated[int, Field(ge=1, le=120)] = Field(default=6, description="how long it goes on / 続く月数")
+    sessions: Annotated[int, Field(ge=1, le=50)] = Field(
+        default=8, description="how often the two meet / 二人の会う回数"
+    )
+    max_turns: Annotated[int, Field(ge=2, le=50)] = Field(default=10, description="turns of a session / 一回の発言数")
+    events: Annotated[int, Field(ge=2, le=40)] = Field(
+        default=8, description="events in the life of each / それぞれの人生の出来事の数"
+    )
+    questions: Annotated[int, Field(ge=0, le=60)] = Field(
+        default=12, description="questions asked for each dialogue / 対話ごとに求める質問の数"
+    )
+    place: Text = Field(default=UNWRITTEN, description="where they meet, in words / 会う場所(文)")
+    seed: int = Field(default=7, description="of all chance / 乱数のシード")
+
+
+def read_sessions(path: Path, cast: Cast) -> SessionsFile:
+    """The file, checked.
+
+    Raises:
+        PlanRefused: it names everything that is wrong.
+    """
+    try:
+        values = read_values(path)
+    except Unreadable as exc:
+        raise PlanRefused(path.parent, [ContentProblem(file=path.name, key_path="", said=exc.reason)]) from exc
+    if not isinstance(values, dict):
+        expected = Phrase("content.expected.dict_type")
+        raise PlanRefused(
+            path.parent, [problem(path.name, (), "content.mismatch", found=found(values), expected=expected)]
+        )
+    try:
+        file = SessionsFile.model_validate(values)
+    except ValidationError as exc:
+        raise PlanRefused(path.parent, list(schema_errors(SessionsFile, path.name, exc))) from exc
+    wrong = list(_references(path.name, file, cast))
+    if wrong:
+        raise PlanRefused(path.parent, wrong)
+    return file
+
+
+def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, CharacterProfile]:
+    """Everybody who may talk, by id. All of them walk, and all are at the same place."""
+    own = {one.id: CharacterProfile(**one.in_language(language), home=PLACE) for one in file.people}
+    named = file.cast or (() if own or file.pairs else (*cast.characters, *cast.npcs))
+    paired = (person_id for pair in file.pairs for person_id in pair if person_id not in own)
+    return {person_id: _moved(cast, person_id) for person_id in (*named, *paired)} | own
+
+
+def _moved(cast: Cast, person_id: str) -> CharacterProfile:
+    fields: dict[str, Any] = {
+        name: value for name, value in cast.actor(person_id) if name in CharacterProfile.model_fields
+    }
+    return CharacterProfile(**fields | {"home": PLACE, "routine": (), "needs": {}})
+
+
+def start_of(file: SessionsFile, otherwise: WorldTime) -> WorldTime:
+    """When the story begins."""
+    return otherwise if file.start_time is None else file.start_time
+
+
+def _references(name: str, file: SessionsFile, cast: Cast) -> Iterator[ContentProblem]:
+    """What is not there, or there twice."""
+    known = {*cast.npcs, *cast.characters}
+    everybody = known | {one.id for one in file.people}
+    for i, person_id in enumerate(file.cast):
+        if person_id not in known:
+            yield unknown(name, ("cast", i), "content.unknown_person", person_id, known)
+    cast_ids = [(name, ("cast", i), person_id) for i, person_id in enumerate(file.cast)]
+    own_ids = [(name, ("people", i, "id"), one.id) for i, one in enumerate(file.people)]
+    yield from declared_once([*cast_ids, *own_ids])
+    for i, pair in enumerate(file.pairs):
+        for j, person_id in enumerate(pair):
+            if person_id not in everybody:
+                yield unknown(name, ("pairs", i, j), "content.unknown_person", person_id, everybody)
+        if len(pair) != 2 or pair[0] == pair[-1]:
+            yield problem(name, ("pairs", i), "generate.problem.no_pair", found=quote(", ".join(pair)))
+    if not file.pairs and len(file.cast) + len(file.people) == 1:
+        yield problem(name, (), "generate.problem.alone")

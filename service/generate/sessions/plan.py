@@ -1,0 +1,228 @@
+"""Owns the plan of a data set of dialogues over months: who talks with whom, and how one dialogue is made."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from service.app import chosen_worlds
+from service.content.load import Cast, Content
+from service.content.problem import problem, quote
+from service.content.profile import CharacterProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.generate.dataset import Line
+from service.generate.making import Item, Plan
+from service.generate.problem import Dropped, PlanRefused
+from service.generate.sessions.dialogue import HeldSession, TwoPeople, hold, session_times
+from service.generate.sessions.event_graph import Event, EventGraphContext, event_graph
+from service.generate.sessions.file import PLACE, SessionsFile, people_of, read_sessions, start_of
+from service.generate.sessions.questions import TalkContext, questions
+from service.generate.sessions.rehearsal import examine, live
+from service.locales import Language, sentence, sentences
+from service.settings import Settings
+from world.actions import Catalogue
+from world.needs import Needs
+from world.places import Node, WorldMap
+from world.time import WorldTime, iso, to_datetime
+
+_THEMES = 3
+"""So many themes are drawn for each life."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionsPlan:
+    """What every dialogue of the plan is made from."""
+
+    file: SessionsFile
+    language: Language
+    start: WorldTime
+    content: Content
+    people: Mapping[str, CharacterProfile]
+    pairs: Sequence[tuple[str, str]]
+
+    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+        """One dialogue: two event graphs, the sessions, the questions.
+
+        Raises:
+            Dropped, GenerationStopped, ModelError.
+        """
+        rng = random.Random(item.seed)
+        one, other = (self.people[person_id] for person_id in self.pairs[item.number % len(self.pairs)])
+        times = session_times(self.start, self.file.months, self.file.sessions, rng)
+        model = deps.models.for_role("closing")
+        events: dict[str, list[Event]] = {}
+        for prefix, person, partner in (("a", one, other), ("b", other, one)):
+            known = tuple(event.text for event in events.get(partner.id, ()))
+            context = self._life(person, partner, known, times, rng)
+            events[person.id] = await event_graph(model, context, prefix)
+        two = TwoPeople(
+            content=self.content,
+            language=self.language,
+            people=(one, other),
+            events=events,
+            max_turns=self.file.max_turns,
+        )
+        held = await hold(deps, item.id, two, times)
+        line = _line(two, held)
+        if self.file.questions:
+            by_name = {person.name: events[person.id] for person in two.people}
+            talk = TalkContext(
+                language=self.language,
+                names=(one.name, other.name),
+                events=by_name,
+                sessions=held,
+                count=self.file.questions,
+            )
+            asked, refused = await questions(model, talk)
+            if not asked:
+                raise Dropped("no_question")
+            line |= {"qa": [question.stored() for question in asked], "qa_refused": dict(sorted(refused.items()))}
+        return line
+
+    def _life(
+        self,
+        person: CharacterProfile,
+        partner: CharacterProfile,
+        partners: tuple[str, ...],
+        times: Sequence[WorldTime],
+        rng: random.Random,
+    ) -> EventGraphContext:
+        return EventGraphContext(
+            language=self.language,
+            person=person,
+            partner_name=partner.name,
+            first=to_datetime(self.start).date(),
+            last=to_datetime(times[-1]).date(),
+            count=self.file.events,
+            themes=tuple(rng.sample(sentences(self.language, "generate.themes"), _THEMES)),
+            partners=partners,
+        )
+
+
+def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan:
+    """The plan that the file describes; `seed` instead of its own.
+
+    Raises:
+        PlanRefused: it names everything that is wrong with the file.
+        ContentErrors: the game's files have errors.
+    """
+    game = chosen_worlds(settings).content
+    file = read_sessions(path, game.cast(game.default_language))
+    language = file.language or settings.world.language or game.default_language
+    people = people_of(file, game.cast(language), language)
+    _require_names(path, people)
+    start, seed = start_of(file, game.start), file.seed if seed is None else seed
+    plan = SessionsPlan(
+        file=file,
+        language=language,
+        start=start,
+        content=_content(game, language, file, people, start),
+        people=people,
+        pairs=_pairs(file, people, seed),
+    )
+    made_from = {
+        **file.model_dump(mode="json", by_alias=True, exclude={"dialogues", "seed", "people"}),
+        "people": {person_id: one.model_dump(mode="json") for person_id, one in people.items()},
+    }
+    return Plan(
+        kind="sessions",
+        count=file.dialogues,
+        seed=seed,
+        language=language,
+        made_from=made_from,
+        content=plan.content,
+        make=plan.make,
+        text_of=text_of,
+        counts=counts,
+        handlers={EventGraphContext: live, TalkContext: examine},
+    )
+
+
+def _require_names(path: Path, people: Mapping[str, CharacterProfile]) -> None:
+    """Raises: PlanRefused: two are called the same."""
+    called = Counter(person.name for person in people.values())
+    twice = [name for name, count in called.items() if count > 1]
+    if twice:
+        wrong = [problem(path.name, ("people",), "generate.problem.same_name", name=quote(name)) for name in twice]
+        raise PlanRefused(path.parent, wrong)
+
+
+def text_of(line: Line) -> str:
+    """What was said."""
+    return "\n".join(turn["text"] for one in line["sessions"] for turn in one["turns"])
+
+
+def counts(line: Line) -> Mapping[str, int]:
+    """What its card counts."""
+    asked = Counter(f"{one['category']}" for one in line.get("qa", ()))
+    return {
+        "sessions": len(line["sessions"]),
+        "turns": sum(len(one["turns"]) for one in line["sessions"]),
+        "events": sum(map(len, line["event_graph"].values())),
+        **asked,
+        **line.get("qa_refused", {}),
+    }
+
+
+def _content(
+    game: Content, language: Language, file: SessionsFile, people: Mapping[str, CharacterProfile], start: WorldTime
+) -> Content:
+    """A stage of one place, where everybody is."""
+    cast = game.cast(language)
+    place = Node(id=PLACE, map_id=PLACE, x=0, y=0, name=file.place.of(language) or sentence(language, "generate.place"))
+    stage = Cast(
+        world_name=cast.world_name,
+        world_map=WorldMap(nodes={PLACE: place}, edges=()),
+        catalogue=Catalogue(needs=Needs(all=()), actions=()),
+        npcs={},
+        characters=people,
+        own_prompts=cast.own_prompts,
+    )
+    return Content(directory=game.directory, default_language=language, start=start, casts={language: stage})
+
+
+def _pairs(file: SessionsFile, people: Mapping[str, CharacterProfile], seed: int) -> list[tuple[str, str]]:
+    """Those of the file; else everybody with everybody, in an order that the seed says."""
+    if file.pairs:
+        return [(one, other) for one, other in file.pairs]
+    found = list(combinations(people, 2))
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def _line(two: TwoPeople, held: Sequence[HeldSession]) -> dict[str, Any]:
+    return {
+        "language": two.language,
+        "personas": [_persona(person) for person in two.people],
+        "event_graph": {
+            person.name: [
+                {"id": one.id, "date": one.on.isoformat(), "event": one.text, "caused_by": list(one.causes)}
+                for one in two.events[person.id]
+            ]
+            for person in two.people
+        },
+        "sessions": [
+            {
+                "date": iso(one.at),
+                "turns": [{"dia_id": turn.id, "speaker": turn.speaker, "text": turn.text} for turn in one.turns],
+                "summary": one.summary,
+                "observations": [
+                    {"person": seen.person, "text": seen.text, "dia_id": seen.turn} for seen in one.observations
+                ],
+            }
+            for one in held
+        ],
+    }
+
+
+def _persona(person: CharacterProfile) -> dict[str, Any]:
+    return {
+        "id": person.id,
+        "name": person.name,
+        "personality": person.personality,
+        "facts": list(person.settled),
+        "goals": [one.goal for one in person.goals],
+    }

@@ -1,0 +1,125 @@
+"""Holds questions to their evidence: what is kept is borne by the turns it names, and dates are counted."""
+
+import asyncio
+from datetime import date
+from typing import Any
+
+import pytest
+
+from service.generate.sessions.dialogue import HeldSession, Turn
+from service.generate.sessions.event_graph import Event
+from service.generate.sessions.questions import TalkContext, questions
+from service.generate.sessions.said_day import said_days
+from service.llm.scripted import ScriptedModel
+from world.time import parse_time
+
+TURNS = (
+    Turn(id="D1:1", speaker="Mei", text="I lost the key to the kiln, 3 days ago."),
+    Turn(id="D1:2", speaker="Ren", text="I have sold two boats to a man from Osaka."),
+    Turn(id="D1:3", speaker="Mei", text="The kiln is cold now, so I paint fans with my sister Hana."),
+    Turn(id="D1:4", speaker="Ren", text="My hands smell of tar and of the sea."),
+)
+EVENTS = {
+    "Mei": [
+        Event(id="a1", on=date(2026, 4, 17), text="lost the key to the kiln", causes=()),
+        Event(id="a2", on=date(2026, 4, 25), text="painted fans with her sister Hana", causes=("a1",)),
+        Event(id="a3", on=date(2026, 4, 19), text="began to paint fans with Hana", causes=("a1",)),
+    ],
+    "Ren": [Event(id="b1", on=date(2026, 4, 2), text="sold two boats to a man from Osaka", causes=())],
+}
+TALK = TalkContext(
+    language="en",
+    names=("Mei", "Ren"),
+    events=EVENTS,
+    sessions=[HeldSession(at=parse_time("2026-04-20T15:00"), turns=TURNS, summary="", observations=())],
+    count=5,
+)
+
+
+def ask(category: str, question: str, answer: str, *evidence: str, event: str = "") -> dict[str, Any]:
+    told = {"category": category, "question": question, "answer": answer, "event": event}
+    return {**told, "evidence": list(evidence)}
+
+
+KEY = ask("single_hop", "What did Mei lose?", "the key to the kiln", "D1:1")
+FANS = ask("multi_hop", "What does Mei do since the kiln key is lost?", "paint fans", "D1:1", "D1:3")
+WHEN = ask("temporal", "When did Mei lose the key?", "in May", "D1:1", event="a1")
+SOLD = ask("temporal", "When did Ren sell the boats?", "", "D1:2", event="b1")
+OPEN = ask("open_domain", "What does Ren work with, to smell of tar?", "ships", "D1:4")
+
+
+def answered(*drafts: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    model = ScriptedModel({"questions": list(drafts)})
+    found, refused = asyncio.run(questions(model, TALK))
+    return [one.stored() for one in found], dict(refused)
+
+
+def test_what_is_borne_is_kept_with_how_it_was_checked() -> None:
+    found, refused = answered(KEY, FANS, WHEN, SOLD, OPEN)
+    assert refused == {}
+    assert [(one["category"], one["answer"], one["checked"]) for one in found] == [
+        ("single_hop", "the key to the kiln", "words"),
+        ("multi_hop", "paint fans", "words"),
+        ("temporal", "17 Apr 2026", "date"),
+        ("temporal", "2 Apr 2026", "event"),
+        ("open_domain", "ships", "evidence"),
+        ("adversarial", None, "words"),
+    ]
+    assert found[-1] == {
+        "question": "What did Ren lose?",
+        "answer": None,
+        "category": "adversarial",
+        "adversarial_answer": "the key to the kiln",
+        "evidence": ["D1:1"],
+        "checked": "words",
+    }
+
+
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [
+        ({**KEY, "evidence": ["D9:1"]}, "no_such_turn"),
+        ({**KEY, "evidence": []}, "too_little_evidence"),
+        ({**FANS, "evidence": ["D1:1", "D1:1"]}, "too_little_evidence"),
+        ({**FANS, "evidence": ["D1:3", "D1:4"]}, "not_in_evidence"),
+        ({**KEY, "evidence": ["D1:3"]}, "not_in_evidence"),
+        ({**KEY, "answer": ""}, "not_in_evidence"),
+        (ask("single_hop", "What has Ren sold?", "three boats", "D1:2"), "not_in_evidence"),
+        (ask("single_hop", "To whom did Ren sell?", "Mei", "D1:2"), "not_in_evidence"),
+        ({**WHEN, "event": "a9"}, "no_such_event"),
+        ({**WHEN, "evidence": ["D1:4"]}, "not_in_evidence"),
+        (ask("temporal", "When did Mei paint?", "", "D1:3", event="a2"), "before_it_happened"),
+        ({**OPEN, "evidence": ["D1:1"]}, "not_in_evidence"),
+    ],
+)
+def test_what_is_not_borne_is_left_out_and_counted(draft: dict[str, Any], reason: str) -> None:
+    assert answered(draft) == ([], {reason: 1})
+
+
+def test_a_question_stands_once() -> None:
+    found, refused = answered(SOLD, {**SOLD, "question": "When did Ren sell the boats"})
+    assert (len(found), refused) == (1, {"twice": 1})
+
+
+def test_what_is_true_of_both_is_asked_of_neither_as_if_nothing_answered() -> None:
+    boats = ask("single_hop", "Where is the man from who bought the boats of Ren?", "Osaka", "D1:2")
+    assert [one["category"] for one in answered(boats)[0]] == ["single_hop", "adversarial"]
+    EVENTS["Mei"].append(Event(id="a4", on=date(2026, 6, 1), text="moved to Osaka", causes=()))
+    assert [one["category"] for one in answered(boats)[0]] == ["single_hop"]
+    EVENTS["Mei"].pop()
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("I lost it, 3 days ago.", ["2026-01-02"]),
+        ("Yesterday, or was it two days ago?", ["2026-01-03", "2026-01-04"]),
+        ("It was on 28 December, a week ago.", ["2025-12-28", "2025-12-29"]),
+        ("On Jan 4th it rained.", ["2026-01-04"]),
+        ("昨日も4月21日も、三日前も。", ["2025-04-21", "2026-01-02", "2026-01-04"]),
+        ("一昨日のこと", ["2026-01-03"]),
+        ("It may be 31 April, or the other day.", []),
+    ],
+)
+def test_past_days_are_counted_from_the_day_they_are_said(text: str, days: list[str]) -> None:
+    assert sorted(day.isoformat() for day in said_days(text, date(2026, 1, 5))) == days

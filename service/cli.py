@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 import signal
 import sys
@@ -27,8 +28,9 @@ from service.errors import KataribeError, LinesWrong
 from service.exchange.anima import past_of, read_anima
 from service.exchange.card import MOST_CARD_BYTES, read_card
 from service.exchange.draft import Draft
+from service.exchange.give import Format, give
 from service.exchange.map_place import take_map_in
-from service.exchange.place import Wish, take_all_in, take_in
+from service.exchange.place import Wish, take_all_in, take_in, write_all
 from service.exchange.refused import Report, file_bytes
 from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
@@ -286,6 +288,26 @@ def _tell_import(files: list[Path], report: Report) -> None:
         typer.echo(path)
     for note in report:
         typer.echo(note.line(_own_language()))
+
+
+@cli.command(name="export-person", help=_help("cli.help.export_person"))
+def export_person(
+    person: Annotated[str, typer.Argument(help=_help("cli.help.person"))],
+    form: Annotated[Format, typer.Option("--as", help=_help("cli.help.person_form"))],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.output"))] = None,
+    content: ContentOption = None,
+    language: LanguageOption = None,
+) -> None:
+    """Write a person of a game as other programs read one."""
+    game = load_content(_settings(content=content).content_dir or bundled_content())
+    given = give(game, person, form, _language(language) or game.default_language)
+    told = f"{json.dumps(given.values, ensure_ascii=False, indent=2)}\n"
+    if output is None:
+        typer.echo(told, nl=False)
+    else:
+        write_all(output.parent, {output.name: told})
+    for note in given.report:
+        typer.echo(note.line(_own_language()), err=True)
 
 
 @cli.command(name="replay", help=_help("cli.help.replay"))

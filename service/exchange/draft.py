@@ -73,7 +73,7 @@ class Draft:
         """What is said of the person: its personality, where it has none yet, then facts."""
         text = self.text(key, raw)
         if text and "personality" not in self.values:
-            first = next(chunks(text, FACT_TOKENS))
+            first = next(chunks(text, PERSONALITY_TOKENS))
             self.values["personality"] = first
             self._taken += estimate_tokens(first)
             text = text.removeprefix(first)
@@ -84,7 +84,12 @@ class Draft:
         self._tell(key, self.text(key, raw))
 
     def know(self, key: Key, text: str, *, heading: str, always: bool = False) -> None:
-        """Something that the person knows. `always`: in each of its prompts, while there is room for it."""
+        """Something that the person knows. `always`: in each of its prompts, while there is room for it. A fragment
+        knows nothing.
+        """
+        if self.is_fragment:
+            self.note(key, "no_lore")
+            return
         for part in chunks(text, LORE_TOKENS):
             told = part if heading.lower() in part.lower() else f"{heading}: {part}"
             if any(told == one["text"] for one in self.lore):
@@ -124,8 +129,8 @@ class Draft:
             if who.casefold() in ids:
                 self.values.setdefault("relationships", []).append({"person": ids[who.casefold()], "description": what})
             else:
-                self.know(key, what, heading=who)
                 self.note(key, "nobody_here", name=quote(who))
+                self.know(key, what, heading=who)
 
     def whole(self) -> dict[str, Any]:
         """The keys of its file, but `id` and place."""

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from service.content.check import CheckedContent, cross_checked, examine
 from service.content.fields import ContentModel
-from service.content.files import CHARACTERS, LORE
+from service.content.files import CHARACTERS, FRAGMENTS, LORE
+from service.content.fragments import FragmentFile
 from service.content.init import ContentUnwritable
 from service.content.lore import LoreFile
 from service.content.persons import CharacterFile
@@ -40,7 +41,11 @@ class Wish:
 
 
 def take_in(directory: Path, draft: Draft, wish: Wish) -> list[Path]:
-    """Write the person as a character, with what it knows; answers the files. Raises: as `take_all_in`."""
+    """Write the person as a character, with what it knows, or the fragment; answers the files.
+
+    Raises:
+        as `take_all_in`.
+    """
     return take_all_in(directory, [(draft, wish)], {})
 
 
@@ -77,6 +82,8 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
     if not is_slug(person_id):
         raise ImportRefused([problem(draft.file, ("id",), "exchange.no_id", id=quote(person_id))])
     draft.relate(_ids(before))
+    if draft.is_fragment:
+        return {f"{FRAGMENTS}/{person_id}.yaml": draft.whole()}
     home = wish.home or _open_node(before)
     return {
         f"{CHARACTERS}/{person_id}.yaml": {"id": person_id, **draft.whole(), "home": home},
@@ -160,13 +167,15 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
 def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
     """Raises: ImportRefused: something would be wrong that was not before."""
     lore = {file: one for file, one in before.lore.items() if file not in files}
-    characters = dict(before.characters)
+    characters, fragments = dict(before.characters), dict(before.fragments)
     for file, values in files.items():
         if file.startswith(CHARACTERS):
             characters[file] = parsed(CharacterFile, file, values)
+        elif file.startswith(FRAGMENTS):
+            fragments[file] = parsed(FragmentFile, file, values)
         elif values is not None:
             lore[file] = parsed(LoreFile, file, values)
-    after = replace(before, characters=characters, lore=lore)
+    after = replace(before, characters=characters, fragments=fragments, lore=lore)
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

@@ -88,6 +88,25 @@ def test_older_forms_of_an_agent_are_read() -> None:
     assert (values["occupation"], values["age"], values["personality"]) == ({"title": "Pilot"}, 61, "You are slow.")
 
 
+def test_a_fragment_becomes_a_fragment(tmp_path: Path) -> None:
+    persona = {
+        "preferences": {"likes": ["Maps"]},
+        "beliefs": ["Roads teach."],
+        "behaviors": {"travel": ["Packs light."]},
+    }
+    village = Village().write(tmp_path)
+    draft = read_tinytroupe(
+        "Road_Lover.agent.fragment.json", json.dumps({"type": "Fragment", "persona": persona}).encode()
+    )
+    (file,) = take_in(village, draft, Wish())
+    assert file == village / "fragments" / "road_lover.yaml"
+    assert draft.report == []
+    sora = village / "characters" / "sora.yaml"
+    sora.write_text(sora.read_text("utf-8") + "use: [road_lover]\n", encoding="utf-8")
+    told = {line.text for line in load_content(village).cast("en").character("sora").persona}
+    assert {"Maps", "Roads teach.", "travel: Packs light."} <= told
+
+
 @pytest.mark.parametrize(
     ("values", "where"),
     [

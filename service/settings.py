@@ -29,7 +29,7 @@ from service.locales import Language, Listed, Phrase, room
 from world.ids import SLUG, SLUG_MAX
 
 OPENAI_URL = "https://api.openai.com/v1"
-Role = Literal["character", "npc", "closing", "decision"]
+Role = Literal["character", "npc", "closing", "decision", "moderator", "modulator"]
 """Whose model call it is: each role can have a model of its own, and is counted on its own."""
 CassetteMode = Literal["record", "replay", "auto"]
 """What a cassette is for: every call is asked and kept; nobody is asked; what is not kept is asked and kept."""
@@ -92,6 +92,8 @@ class LlmSettings(BaseModel):
     npc: RoleSettings = RoleSettings()
     closing: RoleSettings = RoleSettings()
     decision: RoleSettings = RoleSettings()
+    moderator: RoleSettings = RoleSettings()
+    modulator: RoleSettings = RoleSettings()
 
     def of(self, role: Role) -> RoleSettings:
         """That role's settings with the common ones filled in."""

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
+from service.llm.choose import ROLES
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.conftest import Connect
@@ -61,7 +62,7 @@ def test_a_start_that_waits_answers_the_closed_conversation(client: TestClient, 
     assert [(f["statement"], f["turn"]) for f in told["changes"]["learned_facts"]] == [(SISTER_TOLD, 1)]
     assert len(told["changes"]["facts"]) == 2
     assert told["cost"]["calls"] == 5
-    assert told["models"] == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
+    assert told["models"] == dict.fromkeys(ROLES, "scripted")
     assert (told["partner_kind"], told["living"]) == ("npc", False)
     assert told["rehearsal"] is False
 

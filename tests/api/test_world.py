@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
+from service.llm.choose import ROLES
 from service.llm.scripted import ScriptedModel
 from tests.api.play import problem, script_short, script_sister, settings_for, talk
 
@@ -21,7 +22,7 @@ def test_a_new_world_is_at_its_beginning(client: TestClient) -> None:
         "now": "2026-04-01T07:00",
         "label": "Wed 1 Apr, 7:00",
         "tick_minutes": 1,
-        "models": dict.fromkeys(("character", "npc", "closing", "decision"), "scripted"),
+        "models": dict.fromkeys(ROLES, "scripted"),
         "rehearsal": False,
         "memory": "sql",
         "characters": 3,

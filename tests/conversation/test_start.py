@@ -10,6 +10,7 @@ from service.conversation.engine import Engine
 from service.conversation.start import require_free
 from service.conversation.transcript import end
 from service.errors import Busy, Invalid, KataribeError, NotBeside, NotFound, Walking
+from service.llm.choose import ROLES
 from service.llm.scripted import ScriptedModel
 from service.store.events import events_after
 from service.store.phase import EndReason, Phase
@@ -22,7 +23,7 @@ def test_a_conversation_begins_running_and_engages_both(room: ConversationDepend
     conversation_id = meet(room, max_turns=6)
     row = talk(room, conversation_id)
     assert (row.phase, row.max_turns, row.node_id, row.language) == (Phase.RUNNING, 6, BESIDE_TARO, "en")
-    assert row.models == dict.fromkeys(("character", "npc", "closing", "decision"), "scripted")
+    assert row.models == dict.fromkeys(ROLES, "scripted")
     assert row.started_at == room.worlds.start
     assert [(r["person_id"], r["conversation_id"]) for r in rows(room, EngagementRow)] == [
         ("aoi", conversation_id),

@@ -147,6 +147,8 @@ _KINDS: Mapping[str, _Kind] = {
     "speaker": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SPEAKER),
     "attitude": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ATTITUDE),
     "aside": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.ASIDE),
+    "moderator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODERATOR),
+    "modulator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODULATOR),
     "write": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.WRITE),
     "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
     "reflection": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.REFLECTION),

@@ -15,6 +15,7 @@ from service.content.profile import Mood, NpcProfile
 from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import Outcome, PromptContext
+from service.conversation.directing import ModeratorContext, ModulatorContext
 from service.conversation.writing import Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.memory.extraction import ClosingContext, OpenPromise, Participant, SpokenLine
@@ -77,6 +78,8 @@ SPEAKER = (
 )
 ATTITUDE = (full(AttitudeContext), bare(AttitudeContext))
 ASIDE = (full(AsideContext), bare(AsideContext))
+MODERATOR = (full(ModeratorContext), bare(ModeratorContext))
+MODULATOR = (full(ModulatorContext), bare(ModulatorContext))
 WRITE = (
     *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
     bare(WriteContext, writer=_NPC),

@@ -102,6 +102,7 @@ _ADDED: dict[str, tuple[sa.Column[Any], ...]] = {
         _text("modulator", "all"),
         sa.Column("perceptions", sa.Integer(), nullable=False, server_default="3"),
         _text("place"),
+        sa.Column("stands_at", sa.Integer(), nullable=True),
     ),
     "participants": (_text("goal"), _text("plan"), _text("spot")),
     "summaries": (sa.Column("others", sa.JSON(), nullable=False, server_default="[]"),),

@@ -192,7 +192,8 @@ async def read_prompt(
     """
 
     def work(session: Session) -> PromptOut:
-        row, asked = prompt_of(session, conversation_of(session, world_id, conversation_id), turn)
+        world = deps.conversation.worlds.open(session, world_id)
+        row, asked = prompt_of(session, world, conversation_of(session, world_id, conversation_id), turn)
         return PromptOut.of(row, messages=asked)
 
     return await deps.conversation.database.read(work)

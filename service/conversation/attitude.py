@@ -24,7 +24,7 @@ from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.memory.bearing import Evidence, ask_each, evidence
 from service.memory.extraction import AttitudeDraft
-from service.memory.secrets import discretion
+from service.memory.secrets import discretion_among
 from service.memory.store import turn_key
 from service.people.attitude import DIMENSIONS, Attitude, attitude_changes, stance, sum_of
 from service.people.worlds import WorldView
@@ -113,7 +113,7 @@ async def _judge(
         spent += questions.usage
         asks = {name: getattr(questions.value, name) for name in DIMENSIONS}
         found = await ask_each(deps.memory, met, context.speaker.id, context.partner_id, asks)
-        known = evidence(met, discretion(context.speaker, context.partner_id, context.affinity), found)
+        known = evidence(met, discretion_among(context.speaker, context.affinities), found)
         asked = replace(asked, questions=questions.value, evidence=known)
         judged = await _ask(deps, asked, AttitudeDraft, "/".join(key))
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it

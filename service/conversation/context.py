@@ -38,6 +38,76 @@ class Line:
     text: str
     note: str = ""
 
+    @property
+    def shown(self) -> str:
+        """As others are told it."""
+        return self.text
+
+    @property
+    def answer(self) -> dict[str, str]:
+        """What its speaker answered."""
+        return {"utterance": self.text}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedLine(Line):
+    """A line among more than two, or of a scene, as one of them perceived it: what it did not hear or see is "".
+    `told` is how it is told it; `in_scene`: it was one of a scene.
+    """
+
+    told: str
+    think: str = ""
+    act: str = ""
+    in_scene: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As the person is told it."""
+        return self.told
+
+    @property
+    def answer(self) -> dict[str, str]:
+        """What its speaker answered."""
+        return {"think": self.think, "act": self.act, "talk": self.text} if self.in_scene else {"utterance": self.text}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Present:
+    """Somebody who is there besides the partner, and what the speaker has to do with it, as PromptContext says of the
+    partner. `ago`: since the two last talked ("": they have not); `spot`: where it stands.
+    """
+
+    person_id: str
+    name: str
+    language: Language
+    affinity: int = 0
+    stance: str = ""
+    acquainted: bool = False
+    ago: str = ""
+    known: tuple[str, ...] = ()
+    spot: str = ""
+
+    @property
+    def liking(self) -> str:
+        """How the speaker likes it, in words; "": it neither likes nor dislikes it."""
+        return liking(self.affinity, self.name, self.language) if self.affinity else ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScenePart:
+    """What a speaker of a scene has of its own: what it wants there, how it means to go about it, where it stands.
+    `partner_spot` is where the partner stands. It is asked to whom it speaks and how loud (`addresses`), and how much
+    it wants to go on (`urges`), where that is of use. `names` are those who may be named in its answer.
+    """
+
+    goal: str = ""
+    plan: str = ""
+    spot: str = ""
+    partner_spot: str = ""
+    addresses: bool = False
+    urges: bool = False
+    names: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LastMeeting:
@@ -78,6 +148,8 @@ class PromptContext:
     are what became of what it asked before. `choices`: so many lines it suggests to the partner for its next words.
     `opened_for`: why it spoke to a player first, and `matter` what of.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
+    `others` are there besides the partner; `part` is what the speaker has of its own in a scene (None: it is a talk),
+    and `happened` who came or left since its last turn, and what a writer let happen, a sentence each.
     """
 
     language: Language
@@ -127,7 +199,20 @@ class PromptContext:
     can_do: tuple[GameAction, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     choices: int = 0
+    others: tuple[Present, ...] = ()
+    part: ScenePart | None = None
+    happened: tuple[str, ...] = ()
     own_prompts: OwnPrompts = ()
+
+    @property
+    def company(self) -> tuple[str, ...]:
+        """The names of all the others."""
+        return (self.partner_name, *(one.name for one in self.others))
+
+    @property
+    def affinities(self) -> dict[str, int]:
+        """How the speaker likes each of the others."""
+        return {self.partner_id: self.affinity, **{one.person_id: one.affinity for one in self.others}}
 
     @property
     def liking(self) -> str:

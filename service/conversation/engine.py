@@ -11,14 +11,15 @@ from sqlalchemy.exc import OperationalError
 
 from service.conversation.closing import close, fail
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.directing import moderated
 from service.conversation.gather import Gathered, gather
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
 from service.conversation.transcript import Transcript, failure_of, read_transcript
 from service.errors import KataribeError, NotFound, Unexpected
 from service.llm.chat import Role
-from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationKey
+from service.store.phase import EndReason, Phase, Speaker
+from service.store.tables import ConversationKey, ParticipantRow
 from world.time import WorldTime
 
 _log = logging.getLogger(__name__)
@@ -40,15 +41,15 @@ class Engine:
         self._tries: Counter[ConversationKey] = Counter()
 
     async def converse(self, key: ConversationKey) -> bool:
-        """Hold the conversation, from the turns that are committed already, to its end, or until a human is to speak.
-        True: it has ended.
+        """Hold the conversation, from the turns that are committed already, to its end, or until a human is to speak,
+        or it stands. True: it has ended.
 
         Whatever a model does ends the conversation in a known state; it never becomes dialogue.
         """
         waits = False
         try:
             said = await self._read(key)
-            while said is not None and said.row.awaits is None:
+            while said is not None and said.row.awaits is None and not said.stands:
                 said = await self._speak(said, None)
             waits = said is not None and said.row.phase == Phase.RUNNING
         finally:
@@ -118,7 +119,8 @@ class Engine:
             return None
         role: Role = "character"
         try:
-            known = await self._known(said, seat)
+            seat = await moderated(self._deps, said, seat, at)
+            known = await self._known(said)
             role = known.contexts[seat].speaker.kind
             now_said = await speak(self._deps, known, said, seat, at)
         except NotFound as exc:  # the author has taken one of them out of the game meanwhile
@@ -145,10 +147,17 @@ class Engine:
         del self._tries[key]
         return Unexpected(tries=TRIES, reason=f"{type(error).__name__}: {error}")
 
-    async def _known(self, said: Transcript, seat: int) -> Gathered:
+    async def _known(self, said: Transcript) -> Gathered:
+        """What everybody knows for whom a model speaks; it is gathered anew where somebody has joined, or is handed to
+        a model.
+        """
         known = self._gathered.get(said.row.key)
-        if known is None or seat not in known.contexts:
+        if known is None or any(one.seat not in known.contexts for one in said.row.participants if _speaks(one)):
             known = self._gathered[said.row.key] = await gather(self._deps, said)
             if len(self._gathered) > MOST_GATHERED:  # a human may never come back: it is gathered anew for who does
                 self._gathered.pop(next(iter(self._gathered)))
         return known
+
+
+def _speaks(one: ParticipantRow) -> bool:
+    return one.speaker == Speaker.MODEL

@@ -1,35 +1,38 @@
-"""Owns what the two know when they meet: recalled once, before the first word, and put into each one's context."""
+"""Owns what people know when they meet: recalled once, before the first word, and put into each one's context."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TypedDict
 
 from sqlmodel import Session, col, select
 
 from service.content.profile import Mood
-from service.conversation.context import LastMeeting, PromptContext
+from service.conversation.context import LastMeeting, Present, PromptContext, ScenePart
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.lore import always_told, brought_to_mind, lore_told
+from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import fitted
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
+from service.llm.chat import estimate_tokens
 from service.locales.time import ago
 from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memories, remembered, within
 from service.memory.refs import refs_told
-from service.memory.secrets import Discretion, discretion
+from service.memory.secrets import Discretion, discretion_among
 from service.memory.self_facts import self_facts
 from service.memory.store import FACTS, Kind, Recalled
-from service.people.attitude import moods, stance
+from service.people.attitude import Attitude, attitudes_among, moods, stance
 from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
-from service.store.phase import OpenedFor, Speaker
+from service.store.phase import Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
 from world.actions import BUILT_IN
 from world.time import WorldTime
@@ -42,6 +45,10 @@ LEARNED_TOKENS = 80
 """The same for what it told about itself before: the newest of it."""
 TODAY_TOKENS = 120
 """The same for the day's conversations with others: the newest of them."""
+OTHERS_TOKENS = 90
+"""The same for what it remembers of those who are there besides its partner, all together."""
+MOST_OF_ONE = 2
+"""Lines that are remembered of each of those."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +66,12 @@ class Gathered:
 
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """What SQL holds of the two, read at once: by person id; `earlier` is what they have said to each other before:
-    only who speaks without a model must know it.
+    """What SQL holds of the people, read at once: by person id; `earlier` is what they have said to their partners
+    before: only who speaks without a model must know it. `attitudes` are each one's towards each other.
     """
 
     recent: Mapping[str, RecentMemory]
+    attitudes: Mapping[tuple[str, str], Attitude]
     moods: Mapping[str, Mood]
     lives: Mapping[str, LifeRow]
     told: Sequence[SelfFactRow]
@@ -83,6 +91,8 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     row, world = said.row, world_of(said.row, said.world, said.row.started_at)
     _require_there(world, row)
     seats = [one.seat for one in row.participants if one.speaker == Speaker.MODEL]
+    met = {seat: met_by(row, seat) for seat in seats}
+    company = {seat: [*there, *later] for seat, (there, later) in met.items()}
     # The partner's memories are not chosen by the opener's goal: it knows nothing of it.
     goal = goal_of(row) if row.goal_given else None
     query = f"{goal.goal} {goal.success_criteria}" if goal else ""
@@ -90,25 +100,30 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
     # Where nothing is asked, the newest answers: that would be how they said goodbye.
     kinds = set(Kind) if query else FACTS
 
-    def about_partner(seat: int) -> Awaitable[list[Recalled]]:
+    def about(seat: int, other_id: str) -> Awaitable[list[Recalled]]:
         asked, sought = (query, kinds) if seat == OPENER else ("", FACTS)
-        owner_id, partner_id = row.person_ids[seat], row.person_ids[1 - seat]
-        return remembered(deps.memory, world, owner_id, asked, limit=limit, partner_id=partner_id, kinds=sought)
+        is_partner = other_id == company[seat][0]
+        most = limit if is_partner else min(limit, MOST_OF_ONE)
+        return remembered(
+            deps.memory, world, row.person_ids[seat], asked, limit=most, partner_id=other_id, kinds=sought
+        )
 
     known, rows, heard = await asyncio.gather(
-        asyncio.gather(*(about_partner(seat) for seat in seats)),
-        deps.database.read(lambda s: _rows(s, deps, world, row, begins=not said.turns)),
+        asyncio.gather(*(asyncio.gather(*(about(seat, other) for other in company[seat])) for seat in seats)),
+        deps.database.read(lambda s: _rows(s, deps, world, row, company, begins=not said.turns)),
         remembered(deps.memory, world, row.opener_id, query, limit=limit if query else 0, kinds=kinds),
     )
-    discreet = _discretion(world, row, rows)
+    discreet = _discretion(world, row, rows, {seat: there for seat, (there, _) in met.items()})
     rows = _discreetly(rows, discreet)
     contexts, records = dict[int, PromptContext](), dict[int, Record]()
-    for seat, recalled in zip(seats, known, strict=True):
+    for seat, (about_partner, *about_others) in zip(seats, known, strict=True):
         person_id = row.person_ids[seat]
-        found = discreet[person_id].known(recalled)
-        context = _context(world, row, rows, seat, found, discreet[person_id])
+        found = discreet[person_id].known(about_partner)
+        context = _context(world, row, rows, seat, company[seat], found, discreet[person_id])
         moment = " ".join((query if seat == OPENER else "", context.partner_name, context.place, *context.told))
         context = replace(context, persona=persona_told(world, context.speaker, moment, context.partner_id))
+        others = dict(zip(company[seat][1:], map(discreet[person_id].known, about_others), strict=True))
+        context = replace(context, others=_others(world, row, rows, person_id, others, context.known))
         if seat == OPENER:
             heard = discreet[person_id].known(heard)
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))
@@ -116,54 +131,83 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
             context = replace(
                 context,
                 goal=goal,
-                sets_goal=goal is None,
+                sets_goal=goal is None and context.part is None,
                 heard=within(bearing, HEARD_TOKENS),
                 opened_for=None if row.opened_for is None else OpenedFor(row.opened_for),
                 matter=row.matter,
             )
             found = [*found, *heard]
-        suggests = row.choices if row.participants[1 - seat].speaker == Speaker.HUMAN else 0
-        context = fitted(replace(context, actions=allowed(world, row, person_id), choices=suggests))
+        found = [*found, *chain.from_iterable(others.values())]
+        hears_human = any(one.speaker == Speaker.HUMAN and one.seat != seat for one in row.participants)
+        suggests = row.choices if hears_human else 0
+        there, later = context.others[: len(met[seat][0]) - 1], context.others[len(met[seat][0]) - 1 :]
+        allows = allowed(world, row, person_id)
+        context = fitted(replace(context, actions=allows, choices=suggests, others=there))
         record = rows.records.get(person_id) or render_record(context, _knows(world, rows, context, found))
         # Whose prompts began before a human was there, or leave the actions out, was not told of them.
         told = tuple(one for one in context.actions if one.told in record.system)
-        contexts[seat], records[seat] = replace(context, actions=told), record
+        contexts[seat], records[seat] = replace(context, actions=told, others=(*context.others, *later)), record
     return Gathered(world=world, contexts=contexts, records=records, kept=set(rows.records))
+
+
+def met_by(row: ConversationRow, seat: int) -> tuple[list[str], list[str]]:
+    """Those who are there when the person in that seat joins, and not itself: first whom it turns to, its partner. And
+    those who are not there then.
+    """
+    joined = row.participants[seat].joined_turn
+    rest = [one.seat for one in row.participants if one.seat != seat]
+    there = [one.seat for one in those_there(row, joined) if one.seat != seat] or rest
+    first = OPENER if OPENER in there else min(there, key=lambda other: (other < seat, other))
+    there.sort(key=lambda other: other != first)
+    return [row.person_ids[one] for one in there], [row.person_ids[one] for one in rest if one not in there]
 
 
 def _require_there(world: WorldView, row: ConversationRow) -> None:
     """Raises: NotFound."""
     for person_id in row.person_ids:
         world.cast.person(person_id)
-    if row.node_id not in world.map.nodes:
+    if not row.place and row.node_id not in world.map.nodes:
         raise NotFound(kind="node", id=row.node_id)
 
 
 def _rows(
-    session: Session, deps: ConversationDependencies, world: WorldView, row: ConversationRow, *, begins: bool
+    session: Session,
+    deps: ConversationDependencies,
+    world: WorldView,
+    row: ConversationRow,
+    company: Mapping[int, Sequence[str]],
+    *,
+    begins: bool,
 ) -> _Rows:
     """`begins`: nothing was said, so no record was kept."""
-    one, other = row.person_ids
+    partners = {row.person_ids[seat]: others[0] for seat, others in company.items()}
     lives = select(LifeRow).where(LifeRow.world_id == world.id, col(LifeRow.character_id).in_(row.person_ids))
+    pairs = dict.fromkeys(frozenset(pair) for pair in partners.items())
     rehearses = deps.settings.llm.provider == "rehearsal"
     kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
     return _Rows(
-        recent=recent_memories(session, world, {one: other, other: one}),
+        recent=recent_memories(session, world, partners),
+        attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
-        earlier=said_between(session, world, one, other) if rehearses else [],
+        earlier=[turn for pair in pairs if rehearses for turn in said_between(session, world, *sorted(pair))],
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
     )
 
 
-def _discretion(world: WorldView, row: ConversationRow, rows: _Rows) -> dict[str, Discretion]:
-    """What each of the two keeps from the other, by how it likes it."""
-    one, other = row.person_ids
-    return {
-        person_id: discretion(world.cast.person(person_id), partner_id, rows.recent[person_id].attitude.affinity)
-        for person_id, partner_id in ((one, other), (other, one))
-    }
+def _discretion(
+    world: WorldView, row: ConversationRow, rows: _Rows, company: Mapping[int, Sequence[str]]
+) -> dict[str, Discretion]:
+    """What each keeps from the others, by how it likes them."""
+    found = dict[str, Discretion]()
+    for seat, (partner_id, *others) in company.items():
+        person_id = row.person_ids[seat]
+        liked = {other: rows.attitudes[person_id, other].affinity for other in others}
+        found[person_id] = discretion_among(
+            world.cast.person(person_id), {partner_id: rows.recent[person_id].attitude.affinity, **liked}
+        )
+    return found
 
 
 def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
@@ -171,7 +215,7 @@ def _discreetly(rows: _Rows, discreet: Mapping[str, Discretion]) -> _Rows:
     return replace(
         rows,
         recent={person_id: discreet[person_id].recent(recent) for person_id, recent in rows.recent.items()},
-        told=[row for row in rows.told if discreet[row.person_id].lets_told(row)],
+        told=[row for row in rows.told if row.person_id in discreet and discreet[row.person_id].lets_told(row)],
     )
 
 
@@ -189,10 +233,11 @@ def _context(
     conversation: ConversationRow,
     rows: _Rows,
     seat: int,
+    company: Sequence[str],
     known: Sequence[Recalled],
     discreet: Discretion,
 ) -> PromptContext:
-    person_id, partner_id = conversation.person_ids[seat], conversation.person_ids[1 - seat]
+    person_id, partner_id = conversation.person_ids[seat], company[0]
     recent = rows.recent[person_id]
     last = recent.last_summary
     learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
@@ -204,7 +249,7 @@ def _context(
         begins=seat == OPENER,
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
-        place=world.map.label(conversation.node_id),
+        place=conversation.place or world.map.label(conversation.node_id),
         now=world.sky,
         notices=world.announced,
         told=tuple(conversation.told or ()),
@@ -225,16 +270,63 @@ def _context(
         said_before=said_before,
         turns_left=conversation.max_turns,
         items=tuple(recent.person.items),
+        part=_part(conversation, seat, partner_id),
         **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
     )
     return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
+
+
+def _part(row: ConversationRow, seat: int, partner_id: str) -> ScenePart | None:
+    if row.form != TurnForm.SCENE:
+        return None
+    own, partner = row.participants[seat], row.participants[row.seat_of(partner_id)]
+    return ScenePart(
+        goal=own.goal,
+        plan=own.plan,
+        spot=own.spot,
+        partner_spot=partner.spot,
+        addresses=row.turn_policy == TurnPolicy.ADDRESSED or row.modulator != Modulator.ALL,
+        urges=row.turn_policy == TurnPolicy.URGENCY,
+    )
+
+
+def _others(
+    world: WorldView,
+    row: ConversationRow,
+    rows: _Rows,
+    person_id: str,
+    known: Mapping[str, Sequence[Recalled]],
+    told: Sequence[str],
+) -> tuple[Present, ...]:
+    """Those who are there besides the partner; what is `told` of the partner is not told again."""
+    spots = {one.person_id: one.spot for one in row.participants}
+    found, room = list[Present](), OTHERS_TOKENS
+    for other, recalled in known.items():
+        lines_of_it = within(new_lines(world, recalled, told), room)
+        room -= sum(map(estimate_tokens, lines_of_it))
+        towards = rows.attitudes[person_id, other]
+        found.append(
+            Present(
+                person_id=other,
+                name=world.name_of(other),
+                language=world.language,
+                affinity=towards.affinity,
+                stance=stance(towards, world.language),
+                acquainted=world.cast.are_acquainted(person_id, other),
+                ago=_ago(world, towards.last_met_at) if towards.last_met_at is not None else "",
+                known=lines_of_it,
+                spot=spots[other],
+            )
+        )
+    return tuple(found)
 
 
 def _knows(world: WorldView, rows: _Rows, context: PromptContext, found: Sequence[Recalled]) -> Knowledge:
     """What stands in the context, of what was `found` too."""
     person_id = context.speaker.id
     told = [row for row in rows.told if row.person_id == person_id and row.valid_at <= world.now]
-    recalled = refs_told(world, found, (*context.known, *context.heard))
+    of_others = chain.from_iterable(one.known for one in context.others)
+    recalled = refs_told(world, found, (*context.known, *of_others, *context.heard))
     recalled += lore_told(world, (*context.lore, *context.heard))
     return knowledge(context, rows.recent[person_id], told, recalled)
 

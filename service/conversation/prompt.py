@@ -19,6 +19,7 @@ from service.conversation.acting import acting
 from service.conversation.choices import suggesting
 from service.conversation.context import Goal, Line, PromptContext
 from service.conversation.knowledge import NOTHING_KNOWN, Knowledge
+from service.conversation.scene_turn import scene_turn
 from service.llm.chat import Message, Prompt, Role, T
 from service.llm.prompt import Scene, Templates
 from service.store.tables import ConversationKey, PromptRow
@@ -105,8 +106,10 @@ def render_note(context: PromptContext) -> str:
 
 def answer_of(context: PromptContext) -> type[BaseModel]:
     """What the speaker answers: an `OpeningTurn`, a `CharacterTurn` or an `NpcTurn`; with an `action`, where it was
-    told of any; with `choices`, where the client wants them.
+    told of any; with `choices`, where the client wants them. In a scene a `SceneTurn`.
     """
+    if context.part is not None:
+        return scene_turn(context.part.names, addresses=context.part.addresses, urges=context.part.urges)
     answer: type[BaseModel] = NpcTurn
     if context.begins:
         answer = OpeningTurn if context.sets_goal and context.goal is None else CharacterTurn
@@ -161,11 +164,11 @@ def messages(
     heard = [record.context]
     for line in lines:
         if line.speaker_id != speaker_id:
-            heard.append(data(line.text))
+            heard.append(data(line.shown))
             continue
         said.append(_user([*heard, line.note]))
         answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
-        answer["utterance"] = line.text
+        answer |= line.answer
         said.append(Message(role="assistant", content=json.dumps(answer, ensure_ascii=False)))
         heard = []
     return (*said, _user([*heard, note]))

@@ -12,7 +12,7 @@ from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
 from service.memory.recall import new_lines, remembered, within
 from service.memory.refs import refs_told
-from service.memory.secrets import discretion
+from service.memory.secrets import discretion_among
 from service.memory.store import Kind
 from service.people.worlds import WorldView
 
@@ -46,7 +46,7 @@ async def reminded_of(
     kinds = set(Kind)
     # At hand: a turn waits for no store and no embedding.
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
-    found = discretion(context.speaker, context.partner_id, context.affinity).known(found)
+    found = discretion_among(context.speaker, context.affinities).known(found)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
     own = told_of_persona(met, context.speaker, query, context.partner_id)
     authored = (*own, *brought_to_mind(met, context.speaker.id, query))

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 from service.conversation.context import PromptContext
 from service.conversation.prompt import Record, render_record, speaker_prompt
@@ -20,11 +21,13 @@ _SENTENCE = re.compile(r".+?(?:。|[.!?！？][\"”]?(?:\s+|$)|$)", re.DOTALL)
 
 def fitted(context: PromptContext) -> PromptContext:
     """The context with no more of what its speaker remembers than there is room for. First comes what bears most on the
-    moment: the last meeting, in at most half of the room, then what it knows of the partner, what bears on its goal,
-    what it told of itself, and the day's other talks.
+    moment: the last meeting, in at most half of the room, then what it knows of the partner, of the others who are
+    there, in equal shares, what bears on its goal, what it told of itself, and the day's other talks.
     """
     last = context.last_meeting
-    bare = replace(context, known=(), heard=(), learned=(), today=(), last_meeting=last and replace(last, summary=""))
+    others = tuple(replace(one, known=()) for one in context.others)
+    without: dict[str, Any] = {"known": (), "heard": (), "learned": (), "today": (), "others": others}
+    bare = replace(context, **without, last_meeting=last and replace(last, summary=""))
     record = render_record(bare)
     taken = estimate_tokens(record.system) + estimate_tokens(record.context)
     room = max(LEAST_TOKENS, TURN_TOKENS - TALK_TOKENS - taken)
@@ -33,12 +36,14 @@ def fitted(context: PromptContext) -> PromptContext:
         room -= estimate_tokens(last.summary)
     known = within(context.known, room)
     room -= _tokens(known)
+    others = tuple(replace(one, known=within(one.known, room // max(1, len(others)))) for one in context.others)
+    room -= sum(_tokens(one.known) for one in others)
     heard = within(context.heard, room)
     room -= _tokens(heard)
     learned = newest_within(context.learned, room)
     room -= _tokens(learned)
     today = newest_within(context.today, room)
-    return replace(context, last_meeting=last, known=known, heard=heard, learned=learned, today=today)
+    return replace(context, last_meeting=last, known=known, others=others, heard=heard, learned=learned, today=today)
 
 
 def room_left(context: PromptContext, record: Record) -> int:

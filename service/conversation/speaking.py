@@ -7,21 +7,25 @@ from typing import Any
 
 from service.conversation.acting import Act
 from service.conversation.attitude import changed_stance
-from service.conversation.context import Nudge, PromptContext
+from service.conversation.context import Nudge, PromptContext, SharedLine
 from service.conversation.dependencies import ConversationDependencies
+from service.conversation.directing import perceivers
 from service.conversation.game_actions import Pending, pending
 from service.conversation.gather import Gathered
+from service.conversation.hearing import among, happened, interventions_in, is_shared, names_of
 from service.conversation.human import leave_unanswered
+from service.conversation.perception import those_there
 from service.conversation.prompt import CharacterTurn, OpeningTurn, Record, render_note, speaker_prompt, was_told
 from service.conversation.reminding import reminded_of
 from service.conversation.repetition import breaks_character, is_repetition
+from service.conversation.scene_turn import SceneTurn
 from service.conversation.speech import Speech
 from service.conversation.stream import Discarded, Ended, Said
-from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines
+from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role, TextListener
-from service.store.phase import ClockPolicy, EndReason
-from service.store.tables import ConversationRow, TurnRow
+from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
+from service.store.tables import ConversationRow, InterventionRow, TurnRow
 from service.usage import Usage
 from world.time import WorldTime
 
@@ -112,7 +116,7 @@ async def _utter(
         ModelOutOfCharacter: it steps out of its role again.
         ModelError: the model failed.
     """
-    context = _context_now(known, said, seat)
+    context = _context_now(known, said, seat, await _interventions(deps, said))
     lines_of_it, reminded = await reminded_of(deps, known.world, context, known.records[seat])
     asked = await _pending(deps, said, context)
     context = replace(
@@ -126,6 +130,12 @@ async def _utter(
     return _Utterance(id=speech.id, answer=answer, note=note, reminded=reminded, told=asked.told)
 
 
+async def _interventions(deps: ConversationDependencies, said: Transcript) -> list[InterventionRow]:
+    if said.row.form != TurnForm.SCENE:
+        return []
+    return await deps.database.read(lambda s: interventions_in(s, said.row.key))
+
+
 async def _pending(deps: ConversationDependencies, said: Transcript, context: PromptContext) -> Pending:
     if not context.actions:
         return Pending()
@@ -137,7 +147,7 @@ async def _accepted(
 ) -> tuple[Answer[Any], str]:
     """See `_utter`; with the note it was asked with."""
     answer, note = await _attempt(deps, row, record, context, speech)
-    fault = _fault(row, context, answer.value.utterance)
+    fault = _fault(row, context, answer.value)
     if fault is not None:
         spent = answer.usage
         try:
@@ -146,7 +156,7 @@ async def _accepted(
             exc.usage += spent
             raise
         answer = replace(answer, usage=spent + answer.usage)
-        fault = _fault(row, context, answer.value.utterance)
+        fault = _fault(row, context, answer.value)
     if fault == "repeated":
         raise Stalled(answer.usage)
     if fault == "broke_character":
@@ -154,16 +164,21 @@ async def _accepted(
     return answer, note
 
 
-def _context_now(known: Gathered, said: Transcript, seat: int) -> PromptContext:
-    """The speaker's context after what was said. Where turns take no world time, the world's clock may have moved since
-    the speaker's last one, and something may have been announced that it was not told yet.
+def _context_now(
+    known: Gathered, said: Transcript, seat: int, interventions: Sequence[InterventionRow] = ()
+) -> PromptContext:
+    """The speaker's context after what was said, and what a writer did. Where turns take no world time, the world's
+    clock may have moved since the speaker's last one, and something may have been announced that it was not told yet.
     """
     row, turns, context = said.row, said.turns, known.contexts[seat]
     said_since: dict[str, Any] = {
-        "lines": lines(turns),
+        "lines": lines_for(said.world, row, context.speaker.id, turns),
         "turns_left": row.max_turns - len(turns),
         "goal": goal_of(row) if context.begins else None,
     }
+    if is_shared(row, len(turns)) or context.others:
+        context = among(context, said.world, row, turns)
+        said_since["happened"] = happened(said.world, row, context.speaker.id, turns, interventions)
     if row.clock_policy != ClockPolicy.NONE or not turns:
         return replace(context, **said_since)
     own = [turn for turn in turns if turn.speaker_id == context.speaker.id]
@@ -202,7 +217,7 @@ async def go_on(
     """
     context = replace(_context_now(known, said, seat), nudge="go_on")
     answer, _ = await _ask(deps, said.row, known.records[seat], context, on_text)
-    if _fault(said.row, context, answer.value.utterance) == "broke_character":
+    if _fault(said.row, context, answer.value) == "broke_character":
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     return answer
 
@@ -230,22 +245,30 @@ async def _ask(
     note = render_note(context)
     prompt = replace(speaker_prompt(context, record, note), thread="/".join(row.key))
     answer = await deps.models.for_role(prompt.role).complete(prompt, on_text)
-    if not answer.value.utterance.strip():
+    if context.part is None and not answer.value.utterance.strip():
         raise _useless(answer, ModelEmpty(model=answer.model))
     return answer, note
 
 
-def _fault(row: ConversationRow, context: PromptContext, utterance: str) -> Nudge | None:
-    """What is wrong with the utterance. A human who asks the same again may be answered the same again."""
+def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge | None:
+    """What is wrong with the answer. A human who asks the same again may be answered the same again. In a scene it is
+    wrong to do nothing at all, too.
+    """
     profile = context.speaker
     told = (*profile.identity, *profile.facts, *context.persona, *context.secrets, *profile.lines)
     authored = (profile.name, profile.personality, profile.custom_prompt, *told)
-    if breaks_character(utterance, authored):
+    in_scene = isinstance(answer, SceneTurn)
+    parts = (answer.think, answer.act, answer.talk) if in_scene else (answer.utterance,)
+    if any(breaks_character(part, authored) for part in parts):
         return "broke_character"
-    if not row.has_human and is_repetition(
-        utterance, (line.text for line in context.lines if line.speaker_id == profile.id)
-    ):
+    if in_scene and not "".join(parts).strip():
         return "repeated"
+    own = [line for line in context.lines if line.speaker_id == profile.id]
+    if not row.has_human and is_repetition(answer.utterance, (line.text for line in own)):
+        return "repeated"
+    if in_scene and not answer.talk.strip():
+        acts = (line.act for line in own if isinstance(line, SharedLine))
+        return "repeated" if is_repetition(answer.act, acts) else None
     return None
 
 
@@ -281,6 +304,8 @@ async def _commit(
         duration_ms=usage.milliseconds,
         choices=list(getattr(answer, "choices", ())) or None,
     )
+    if isinstance(answer, SceneTurn):
+        await _add_scene(deps, said, turn, answer, at)
     goal = (answer.goal, answer.success_criteria) if isinstance(answer, OpeningTurn) else None
     act: Act | None = getattr(answer, "action", None)
     new = {row.person_ids[i]: record for i, record in known.records.items() if row.person_ids[i] not in known.kept}
@@ -290,6 +315,22 @@ async def _commit(
     )
     known.kept.update(new)
     return now_said
+
+
+async def _add_scene(
+    deps: ConversationDependencies, said: Transcript, turn: TurnRow, answer: SceneTurn, at: WorldTime | None
+) -> None:
+    """What a turn of a scene has besides its words, and who perceives it."""
+    others = [one.person_id for one in those_there(said.row, turn.turn) if one.person_id != turn.speaker_id]
+    ids = names_of(said.world, others)
+    turn.think, turn.act = answer.think.strip(), answer.act.strip()
+    turn.addressed = [ids[name] for name in getattr(answer, "to", ()) if name in ids] or None
+    turn.loudness = getattr(answer, "loudness", Loudness.NORMAL)
+    turn.urgency = getattr(answer, "urgency", None)
+    turn.shifts = [(ids[one.to], one.by) for one in answer.shifts if one.to in ids] or None
+    by = await perceivers(deps, said, turn, at)
+    turn.seen_by = None if by.seen_by is None else list(by.seen_by)
+    turn.heard_by = None if by.heard_by is None else list(by.heard_by)
 
 
 async def _count(

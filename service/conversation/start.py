@@ -1,6 +1,6 @@
 """Owns the start of a conversation: whether the two can talk now, and the one short transaction that makes it run."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from sqlmodel import Session, col, delete, select
@@ -233,11 +233,8 @@ def _insert(
 ) -> ConversationRow:
     """`engaged` are those who talk elsewhere already, and stay engaged there; `human` is whose words a human finds."""
     _require_actions(world, wanted.actions)
-    conversation_id = wanted.conversation_id or new_id()
-    pair = (wanted.character_id, wanted.partner_id)
-    people = person_rows(session, world.id, pair)
     row = ConversationRow(
-        id=conversation_id,
+        id=wanted.conversation_id or new_id(),
         world_id=world.id,
         node_id=node_id,
         clock_policy=clock_policy,
@@ -258,28 +255,41 @@ def _insert(
         told=list(wanted.told) or None,
         actions=None if wanted.actions is None else list(wanted.actions),
     )
-    row.participants = [
+    pair = (wanted.character_id, wanted.partner_id)
+    row.participants = participants(session, world, row, pair)
+    for one in row.participants:
+        one.speaker = Speaker.HUMAN if one.person_id == human else Speaker.MODEL
+    insert_running(session, world, row, [person_id for person_id in pair if person_id not in engaged])
+    return row
+
+
+def participants(
+    session: Session, world: WorldView, row: ConversationRow, person_ids: Sequence[str], *, seat: int = 0
+) -> list[ParticipantRow]:
+    """Those who take part from the world's day on, the first of them in that seat; a model speaks for them."""
+    people = person_rows(session, world.id, person_ids)
+    return [
         ParticipantRow(
             world_id=world.id,
-            conversation_id=conversation_id,
+            conversation_id=row.id,
             person_id=person_id,
-            seat=seat,
-            speaker=Speaker.HUMAN if person_id == human else Speaker.MODEL,
+            seat=number,
             night=night_of(world, people[person_id]),
         )
-        for seat, person_id in enumerate(pair)
+        for number, person_id in enumerate(person_ids, seat)
     ]
+
+
+def insert_running(session: Session, world: WorldView, row: ConversationRow, engaged: Collection[str]) -> None:
+    """Insert a conversation that begins now, with those who take part in it, of whom it engages these."""
     let_speak(row, OPENER, world)
     engagements = [
-        EngagementRow(world_id=world.id, person_id=person_id, conversation_id=conversation_id)
-        for person_id in pair
-        if person_id not in engaged
+        EngagementRow(world_id=world.id, person_id=person_id, conversation_id=row.id) for person_id in engaged
     ]
     insert_rows(session, [row, *row.participants, *engagements])
-    began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=node_id)
+    began = ConversationStarted(conversation_id=row.id, partner_id=row.partner_id, node_id=row.node_id)
     publish(session, row, world.now, began, row.opener_id)
     tell_started(session, row, world, turns=0)
-    return row
 
 
 def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:

@@ -12,8 +12,10 @@ from sqlmodel import Session, col, func, select
 from service.conversation.acting import Act
 from service.conversation.client_events import tell_choices, tell_ended, tell_next, tell_said
 from service.conversation.context import Goal, Line
-from service.conversation.ending import OPENER, Spoken, next_step
+from service.conversation.ending import FEWEST, OPENER, Seats, Spoken, next_step
 from service.conversation.game_actions import ask_game, note_told
+from service.conversation.hearing import reaching
+from service.conversation.perception import those_there
 from service.conversation.prompt import Record, messages
 from service.conversation.start import release
 from service.conversation.waiting import let_speak
@@ -24,7 +26,7 @@ from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded
 from service.store.insert import insert_rows
-from service.store.phase import ClockPolicy, EndReason, Phase
+from service.store.phase import ClockPolicy, EndReason, Phase, TurnPolicy
 from service.store.publish import publish
 from service.store.tables import (
     ConversationKey,
@@ -114,7 +116,9 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
     return list(session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn))))
 
 
-def prompt_of(session: Session, row: ConversationRow, index: int) -> tuple[TurnRow, tuple[Message, ...]]:
+def prompt_of(
+    session: Session, world: WorldView, row: ConversationRow, index: int
+) -> tuple[TurnRow, tuple[Message, ...]]:
     """A turn, and the messages its speaker was sent for it: for the last time, where it was asked twice.
 
     Raises:
@@ -126,7 +130,7 @@ def prompt_of(session: Session, row: ConversationRow, index: int) -> tuple[TurnR
     record = Record.of(kept) if kept else None
     if record is None:
         raise NotFound(kind="prompt", id=f"{row.id}/{index}")
-    return turn, prompt_messages(session, row, turn, record)
+    return turn, prompt_messages(session, world, row, turn, record)
 
 
 def turn_of(session: Session, row: ConversationRow, index: int) -> TurnRow:
@@ -137,11 +141,13 @@ def turn_of(session: Session, row: ConversationRow, index: int) -> TurnRow:
     return turn
 
 
-def prompt_messages(session: Session, row: ConversationRow, turn: TurnRow, record: Record) -> tuple[Message, ...]:
+def prompt_messages(
+    session: Session, world: WorldView, row: ConversationRow, turn: TurnRow, record: Record
+) -> tuple[Message, ...]:
     """The messages that the turn's speaker was sent, whose prompts begin with `record`."""
     opens = row.seat_of(turn.speaker_id) == OPENER and not row.goal_given
     own_goal = goal_of(row) if opens and turn.turn > 0 else None
-    said = lines(turns_of(session, row.key)[: turn.turn])
+    said = lines_for(world, row, turn.speaker_id, turns_of(session, row.key)[: turn.turn])
     return messages(record, said, turn.speaker_id, turn.note, own_goal)
 
 
@@ -170,14 +176,22 @@ def spoken(turns: Sequence[TurnRow], row: ConversationRow) -> list[Spoken]:
             seat=row.seat_of(turn.speaker_id),
             goal_achieved=turn.goal_achieved,
             wants_to_end=turn.wants_to_end and row.chat_idle_minutes is None,
+            addressed=tuple(row.seat_of(one) for one in turn.addressed or ()),
+            urgency=turn.urgency,
         )
         for turn in turns
     ]
 
 
+def seats(row: ConversationRow) -> Seats:
+    """Who is there when, and who is next."""
+    stays = tuple((one.joined_turn, one.left_turn) for one in row.participants)
+    return Seats(stays=stays, policy=TurnPolicy(row.turn_policy))
+
+
 def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
-    """The turns as speakers see them. Of what the game told with earlier ones no more than `TOLD_MAX` characters stay
-    in the notes: what it told last.
+    """The turns as two who talk see them. Of what the game told with earlier ones no more than `TOLD_MAX` characters
+    stay in the notes: what it told last.
     """
     shown, room = list[Line](), TOLD_MAX
     for before, turn in reversed(list(zip([None, *turns], turns, strict=False))):
@@ -187,6 +201,11 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
         who = {"speaker_id": turn.speaker_id, "speaker_name": turn.speaker_name}
         shown.append(Line(turn=turn.turn, **who, text=turn.text, note="\n".join(kept)))
     return tuple(reversed(shown))
+
+
+def lines_for(world: WorldView, row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> tuple[Line, ...]:
+    """The turns as one of those who take part is shown them."""
+    return reaching(world, row, person_id, turns, lines(turns))
 
 
 @dataclass(kw_only=True)
@@ -200,7 +219,12 @@ class Transcript:
     @property
     def next_step(self) -> int | EndReason:
         """The seat that speaks next, or why it is over."""
-        return next_step(spoken(self.turns, self.row), self.row.max_turns)
+        return next_step(spoken(self.turns, self.row), self.row.max_turns, seats(self.row))
+
+    @property
+    def stands(self) -> bool:
+        """Whether it waits for somebody to let it go on."""
+        return self.row.stands_at is not None and len(self.turns) >= self.row.stands_at
 
 
 def read_transcript(session: Session, worlds: WorldRepository, key: ConversationKey) -> Transcript | None:
@@ -311,8 +335,13 @@ def _go_on(
     cut_short: bool = False,
     act: Act | None = None,
 ) -> Transcript:
-    """After a turn: the game is asked, and the conversation ends, or the next one is to speak."""
+    """After a turn: the game is asked, and the conversation ends, or the next one is to speak. Of more than two who are
+    there, one who wants to end it leaves.
+    """
     tell_said(session, row, world, now_said.turns[-1], cut_short=cut_short)
+    last = now_said.turns[-1]
+    if last.wants_to_end and len(those_there(row, last.turn)) > FEWEST:
+        row.participants[row.seat_of(last.speaker_id)].left_turn = last.turn + 1
     if act is not None:
         ask_game(session, now_said.world, row, now_said.turns[-1], act)
     step = now_said.next_step
@@ -330,10 +359,23 @@ def count_failure(
     session: Session, worlds: WorldRepository, key: ConversationKey, role: Purpose, usage: Usage, at: int | None = None
 ) -> None:
     """Count calls that gave nothing that could be used; none were made, none failed. `at`: see `world_of`."""
-    if usage.calls == 0:
-        return
+    if usage.calls:
+        count_calls(session, worlds, key, role, usage, at, failures=1)
+
+
+def count_calls(
+    session: Session,
+    worlds: WorldRepository,
+    key: ConversationKey,
+    role: Purpose,
+    usage: Usage,
+    at: int | None = None,
+    *,
+    failures: int = 0,
+) -> None:
+    """Count calls that are no turn; so many of them gave nothing. `at`: see `world_of`."""
     row, world = held(session, worlds, key)
-    pay(session, row, world_of(row, world, at).day, role, usage, failures=1)
+    pay(session, row, world_of(row, world, at).day, role, usage, failures=failures)
 
 
 def end(

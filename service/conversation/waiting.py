@@ -1,12 +1,13 @@
-"""Owns when a conversation waits for a human, and when it has waited too long."""
+"""Owns when a conversation waits for a human, or for somebody to let it go on, and when it has waited too long."""
 
 import time
 
-from sqlmodel import Session, col, or_, select
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, and_, col, func, or_, select
 
 from service.people.worlds import WorldView
 from service.store.phase import EndReason, Phase, Speaker
-from service.store.tables import ConversationKey, ConversationRow, WorldRow
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, WorldRow
 
 SECONDS_PER_MINUTE = 60
 
@@ -42,6 +43,15 @@ def silent(session: Session) -> list[ConversationKey]:
         )
     )
     return [ConversationKey(*found) for found in session.exec(query.order_by(col(ConversationRow.id)))]
+
+
+def stands() -> ColumnElement[bool]:
+    """The condition that a conversation waits for somebody to let it go on."""
+    said = select(func.count()).where(
+        TurnRow.world_id == ConversationRow.world_id, TurnRow.conversation_id == ConversationRow.id
+    )
+    waits = col(ConversationRow.stands_at) <= said.scalar_subquery()
+    return and_(ConversationRow.phase == Phase.RUNNING, col(ConversationRow.stands_at).is_not(None), waits)
 
 
 def is_silent(row: ConversationRow, world: WorldView) -> bool:

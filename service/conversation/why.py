@@ -60,7 +60,7 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
             knew = knew.model_copy(update={"stance": judged})
         said = [row.told, *(one.told for one in turns_of(session, row.key)[: turn.turn])]
         told = tuple(line for lines in said for line in lines or ())
-        return row, turn, knew, told, prompt_messages(session, row, turn, record) if record else None
+        return row, turn, knew, told, prompt_messages(session, world, row, turn, record) if record else None
 
     row, turn, knew, told, messages = await deps.database.read(work)
     refs = [*(knew.memories if knew else ()), *turn.reminded]

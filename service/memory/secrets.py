@@ -4,7 +4,7 @@ A secret that was told to one is still one for the next: what its owner said the
 has told about itself hold the same words, and are kept back as the secret is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +63,15 @@ def discretion(owner: Profile, partner_id: str | None = None, affinity: int = 0)
         open=tuple(secret.fact for secret, is_open in told if is_open),
         kept=tuple(secret.fact for secret, is_open in told if not is_open),
     )
+
+
+def discretion_among(owner: Profile, affinities: Mapping[str, int]) -> Discretion:
+    """What the owner may tell where all of these hear it, whom it likes so much."""
+    each = [discretion(owner, other_id, affinity) for other_id, affinity in affinities.items()]
+    if len(each) == 1:
+        return each[0]
+    kept = tuple(secret.fact for secret in owner.secrets if any(secret.fact in one.kept for one in each))
+    return Discretion(open=tuple(one.fact for one in owner.secrets if one.fact not in kept), kept=kept)
 
 
 def _gives_away(text: str, secret: str, telling: frozenset[str]) -> bool:

@@ -43,6 +43,7 @@ HANDLERS: Mapping[type, Handler] = {
 """The handler for each type of `Prompt.given`."""
 
 _PIECES = 6
+_NO_CHANCE = {"actions", "can_do", "outcomes", "choices", "opened_for", "matter", "others", "part", "happened"}
 
 
 class OfflineModel:
@@ -110,7 +111,7 @@ def _seed(seed: int, prompt: Prompt[T]) -> int:
     """Not Python's hash(): that differs from process to process. What is offered changes no words, and what somebody
     speaks first of stands in its goal.
     """
-    given = to_json(prompt.given, exclude={"actions", "can_do", "outcomes", "choices", "opened_for", "matter"})
+    given = to_json(prompt.given, exclude=_NO_CHANCE)
     content = f"{seed}/{prompt.name}/".encode() + given
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
 

@@ -18,6 +18,7 @@ from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
 from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
+from service.conversation.scenes import SceneStart, join, leave, start_scene
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
 from service.errors import KataribeError
@@ -165,6 +166,13 @@ class _Replay:
 
     async def _start(self, data: dict[str, Any]) -> None:
         names = self._deps.models.names()
+        if "people" in data:
+            scene = TypeAdapter(SceneStart).validate_python(data)
+            worlds = self._deps.worlds
+            await self._deps.database.write(
+                lambda s: start_scene(s, worlds.open(s, self._world_id, lock=True), scene, names)
+            )
+            return
         if "player_id" not in data:
             begun = TypeAdapter(Start).validate_python(data)
             await self._runner.command(self._world_id, lambda s, lived: talk(s, lived, begun, names))
@@ -226,6 +234,14 @@ def _end(
     end(session, worlds, *key, EndReason(reason), failure)
 
 
+def _join(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str, spot: str) -> None:
+    join(session, *held(session, worlds, key), person_id, spot)
+
+
+def _leave(session: Session, worlds: WorldRepository, key: ConversationKey, person_id: str) -> None:
+    leave(session, *held(session, worlds, key), person_id)
+
+
 def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
     reopen(session, session.get_one(ConversationRow, key))
 
@@ -251,4 +267,6 @@ _DOES: Mapping[str, Callable[..., None]] = {
     "action_settled": _settle,
     "ended": _end,
     "reopened": _reopen,
+    "joined": _join,
+    "left": _leave,
 }

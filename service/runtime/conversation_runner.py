@@ -20,7 +20,7 @@ from service.conversation.engine import Engine
 from service.conversation.game_actions import holds_up
 from service.conversation.human import leave_in_silence
 from service.conversation.stream import Ended, Settled, Stored
-from service.conversation.waiting import silent
+from service.conversation.waiting import silent, stands
 from service.errors import BudgetExhausted, CassetteMiss, WorldRestored
 from service.memory.store import Group
 from service.runtime.outbox_relay import OutboxRelay
@@ -35,12 +35,8 @@ _log = logging.getLogger(__name__)
 LEASE_SECONDS = 30.0
 SWEEP_SECONDS = 2.0
 _DUE = (Phase.RUNNING.value, Phase.CLOSING.value)
-_IS_DUE = (
-    col(ConversationRow.clock_policy) == ClockPolicy.NONE,
-    col(ConversationRow.phase).in_(_DUE),
-    col(ConversationRow.awaits).is_(None),
-    ~holds_up(),
-)
+_GOES_ON = (col(ConversationRow.phase).in_(_DUE), col(ConversationRow.awaits).is_(None), ~stands())
+_IS_DUE = (col(ConversationRow.clock_policy) == ClockPolicy.NONE, *_GOES_ON, ~holds_up())
 _CARRIES = Lease(holder=ConversationRow.runner, until=ConversationRow.lease_until)  # type: ignore[arg-type] # columns
 
 
@@ -118,7 +114,8 @@ class ConversationRunner:
             await self.outbox.deliver(Group(world_id=world_id, person_id=character_id))
 
     async def wait(self, key: ConversationKey) -> None:
-        """Return when the conversation is closed, its closing has failed, it is forgotten, or waits for a human.
+        """Return when the conversation is closed, its closing has failed, it is forgotten, stands, or waits for a
+        human.
 
         Raises:
             OperationalError: as `require_store`.
@@ -128,8 +125,7 @@ class ConversationRunner:
             if task is not None:
                 await asyncio.wait([task])
             self.require_store(key)
-            row = await self._deps.database.read(lambda s: s.get(ConversationRow, key))
-            if (row is None or row.phase not in _DUE or row.awaits is not None) and key not in self._tasks:
+            if not await self._deps.database.read(lambda s: _is_due(s, key)) and key not in self._tasks:
                 return
             await asyncio.sleep(0.05)
 
@@ -192,6 +188,11 @@ class ConversationRunner:
             return
         await self._deps.database.write(_reopen_unpaid)
         self._reopened_on = day
+
+
+def _is_due(session: Session, key: ConversationKey) -> bool:
+    query = select(ConversationRow.id).where(ConversationRow.world_id == key.world_id, ConversationRow.id == key[1])
+    return session.exec(query.where(*_GOES_ON)).first() is not None
 
 
 def _claim(session: Session, key: ConversationKey, runner: str) -> bool:

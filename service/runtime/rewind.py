@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from service.conversation.ending import next_step
+from service.conversation.transcript import seats, spoken
 from service.errors import Invalid, NotFound
 from service.locales import Phrase
 from service.store.event_kinds import (
@@ -22,7 +24,8 @@ from service.store.event_kinds import (
     Slept,
     WeatherSet,
 )
-from service.store.phase import ClockPolicy, CommitmentState, Phase, Speaker
+from service.store.phase import ClockPolicy, CommitmentState, Phase, Speaker, TurnForm
+from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
 from world.time import WorldTime, iso
 
@@ -73,10 +76,12 @@ def rewound(rows: Rows, moment: Moment) -> Rows:
     kept["worlds"] = [_world(world, kept["events"], cut)]
     kept["people"] = [_person(row, undone) for row in rows["people"]]
     kept["made_people"] = _made(rows["made_people"], undone)
+    kept["participants"] = _stayed(kept, cut)
+    scenes = {row["id"] for row in rows["conversations"] if row["form"] == TurnForm.SCENE}
     kept["engagements"] = [
         {"world_id": world["id"], "person_id": one["person_id"], "conversation_id": one["conversation_id"]}
         for one in kept["participants"]
-        if cut.open.get(one["conversation_id"]) == Phase.RUNNING
+        if cut.open.get(one["conversation_id"]) == Phase.RUNNING and one["conversation_id"] not in scenes
     ]
     kept["conversations"] = [_awaiting(row, kept) if row["id"] in cut.open else row for row in kept["conversations"]]
     known = {row["id"] for name in ("facts", "graph_facts") for row in kept.get(name, ())}
@@ -188,16 +193,48 @@ _REOPENED: Row = {
 def _ended(row: Row, cut: _Cut) -> Row:
     if cut.open[row["id"]] == Phase.CLOSING:
         return {}
-    return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0}
+    stands = {"stands_at": 0} if row["form"] == TurnForm.SCENE else {}
+    return {"end_reason": None, "ended_at": None, "goal_achieved": False, "awaits": None, "silent_at": 0.0, **stands}
 
 
 def _awaiting(row: Row, kept: Rows) -> Row:
     """Where a human is to speak next, its words are awaited."""
-    said = sum(turn["conversation_id"] == row["id"] for turn in kept["turns"])
-    seats = sorted((one for one in kept["participants"] if one["conversation_id"] == row["id"]), key=itemgetter("seat"))
-    speaks = seats[said % len(seats)]
-    waits = row["phase"] == Phase.RUNNING and speaks["speaker"] == Speaker.HUMAN
-    return row | {"awaits": speaks["person_id"] if waits else None}
+    people, said = _people(row["id"], kept), _said(row["id"], kept)
+    then = ConversationRow(**row, participants=[ParticipantRow(**one) for one in people])
+    step = next_step(spoken([TurnRow(**one) for one in said], then), then.max_turns, seats(then))
+    speaks = people[step] if isinstance(step, int) and row["phase"] == Phase.RUNNING else None
+    waits = speaks is not None and speaks["speaker"] == Speaker.HUMAN
+    return row | {"awaits": speaks["person_id"] if speaks is not None and waits else None}
+
+
+def _people(conversation_id: str, kept: Rows) -> list[Row]:
+    found = (one for one in kept["participants"] if one["conversation_id"] == conversation_id)
+    return sorted(found, key=itemgetter("seat"))
+
+
+def _said(conversation_id: str, kept: Rows) -> list[Row]:
+    return sorted((one for one in kept["turns"] if one["conversation_id"] == conversation_id), key=itemgetter("turn"))
+
+
+def _stayed(kept: Rows, cut: _Cut) -> list[Row]:
+    """Who takes part: who joined later does not, and who left later is there. Who was there before it joined again is
+    away.
+    """
+    found = [one for one in kept["participants"] if one["conversation_id"] not in cut.open]
+    for conversation_id in cut.open:
+        people, said = _people(conversation_id, kept), _said(conversation_id, kept)
+        ends, spoke = len(said), {turn["speaker_id"] for turn in said}
+        said_goodbye = said[-1]["speaker_id"] if said and said[-1]["wants_to_end"] else None
+        while people and 0 < people[-1]["joined_turn"] >= ends and people[-1]["person_id"] not in spoke:
+            people.pop()
+        for one in people:
+            left = one["left_turn"]
+            if 0 < one["joined_turn"] >= ends:
+                one = one | {"joined_turn": ends, "left_turn": ends}
+            elif left is not None and (left > ends or (left == ends and one["person_id"] != said_goodbye)):
+                one = one | {"left_turn": None}
+            found.append(one)
+    return found
 
 
 def _turns(rows: list[Row], cut: _Cut) -> list[Row]:
@@ -217,10 +254,6 @@ def _prompts(rows: list[Row], cut: _Cut) -> list[Row]:
         for row in _of_known(rows, cut)
         if row["system"] is not None or cut.open.get(row["conversation_id"]) != Phase.RUNNING
     ]
-
-
-def _participants(rows: list[Row], cut: _Cut) -> list[Row]:
-    return [row | {"left_turn": None} if row["conversation_id"] in cut.open else row for row in _of_known(rows, cut)]
 
 
 def _interventions(rows: list[Row], cut: _Cut) -> list[Row]:
@@ -320,7 +353,7 @@ _RULES: Mapping[str, Rule] = {
     "notices": _before("at"),
     "outbox": _drop,
     "overheard": _before("known_at"),
-    "participants": _participants,
+    "participants": _of_known,
     "pending_events": _drop,
     "prompts": _prompts,
     "reflections": _reflections,

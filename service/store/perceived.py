@@ -17,9 +17,9 @@ def are_together(one: ParticipantRow, other: ParticipantRow) -> bool:
 
 def perceives(one: ParticipantRow, turn: int, speaker_id: str, only: Collection[str] | None) -> bool:
     """Whether somebody perceives what was said in a turn, or done: its speaker does, and who is there. `only` are those
-    for whom it was meant (`heard_by`, or `seen_by`, of TurnRow; None: everybody).
+    who did (`heard_by`, or `seen_by`, of TurnRow; None: everybody): also who has left since, and come again.
     """
-    return one.person_id == speaker_id or (is_there(one, turn) and (only is None or one.person_id in only))
+    return one.person_id == speaker_id or (is_there(one, turn) if only is None else one.person_id in only)
 
 
 def told_of_turn(act: str, text: str) -> str:

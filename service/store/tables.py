@@ -229,6 +229,7 @@ class ConversationRow(_OfWorld, table=True):
     client began it, or the living world), and `matter` what of. `form`: what a turn is made of, `turn_policy`: who is
     next, `modulator`: who perceives a turn (all in store/phase.py); before its turn a speaker is shown the newest
     `perceptions` of what it has perceived since its last. `place`: in words, where it is at no node of the map.
+    `stands_at`: before that turn it stands until somebody lets it go on (None: it goes on by itself).
     """
 
     __tablename__ = "conversations"
@@ -274,6 +275,7 @@ class ConversationRow(_OfWorld, table=True):
     modulator: str = Modulator.ALL
     perceptions: int = 3
     place: str = ""
+    stands_at: int | None = None
     runner: str | None = None
     lease_until: float = 0.0
 

@@ -1,5 +1,7 @@
 """Owns the tests of who speaks next and when it is over."""
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -7,7 +9,7 @@ from service.conversation.ending import OPENER, PARTNER, Spoken, next_step
 from service.store.phase import EndReason
 
 
-def _turns(*, count: int, **last: bool) -> list[Spoken]:
+def _turns(*, count: int, **last: Any) -> list[Spoken]:
     plain = [Spoken(seat=i % 2) for i in range(count - 1)]
     return [*plain, Spoken(seat=(count - 1) % 2, **last)]
 

@@ -48,7 +48,7 @@ def _sent_to(script: ScriptedModel, role: str) -> list[tuple[Message, ...]]:
 
 def _asked(room: ConversationDependencies, conversation_id: str, turn: int) -> tuple[Message, ...]:
     return room.database.read_now(
-        lambda s: prompt_of(s, s.get_one(ConversationRow, main(conversation_id)), turn)[1],
+        lambda s: prompt_of(s, room.worlds.open(s, "main"), s.get_one(ConversationRow, main(conversation_id)), turn)[1],
     )
 
 

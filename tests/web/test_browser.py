@@ -20,6 +20,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
+from tests.content.village import Village
 from tests.memory.answers import claim, plain
 from tests.servers.fake_openai import FakeOpenAI
 
@@ -42,9 +43,9 @@ expect.set_options(timeout=20_000)  # the machines of CI are busy
 
 
 @contextmanager
-def serving(settings: Settings, models: Models | None = None) -> Iterator[str]:
+def serving(settings: Settings, models: Models | None = None, *, reload_content: bool = False) -> Iterator[str]:
     """A real server on a free port of this machine; its address."""
-    app = create_app(settings, models=models)
+    app = create_app(settings, models=models, reload_content=reload_content)
     server = Server(app)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -619,3 +620,18 @@ def test_a_person_speaks_as_a_player_and_takes_over_from_a_model(chromium_browse
         expect(page.locator("#turns")).to_contain_text("Now I speak for myself.")
         page.locator("#give").click()
         expect(page.locator("#changes")).to_be_visible()
+
+
+def test_errors_of_a_changed_file_come_up_on_the_page_and_go(tmp_path: Path, chromium_browser: Browser) -> None:
+    game = Village().write(tmp_path / "game")
+    baker = game / "npcs" / "baker.yaml"
+    sound = baker.read_text(encoding="utf-8")
+    settings = playing(tmp_path, "en").model_copy(update={"content_dir": game})
+    with serving(settings, reload_content=True) as url, looking(chromium_browser) as page:
+        page.goto(url + "/?lang=en")
+        expect(page.locator("#clock")).not_to_be_empty()
+        expect(page.locator("#content-errors")).to_be_hidden()
+        baker.write_text(sound + "moood: happy\n", encoding="utf-8")
+        expect(page.locator("#errors li")).to_contain_text('npcs/baker.yaml: moood: unknown key "moood"')
+        baker.write_text(sound, encoding="utf-8")
+        expect(page.locator("#content-errors")).to_be_hidden()

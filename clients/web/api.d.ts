@@ -537,6 +537,8 @@ export interface components {
             personality: string;
             /** @description habits of speech and behaviour */
             tendencies: string[];
+            /** @description who it is: age, occupation, home … */
+            identity: string[];
             /** @description what is true of it */
             facts: string[];
             /** @description what is true of it as well, and told to some only */

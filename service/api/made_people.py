@@ -58,6 +58,10 @@ _BODY: dict[str, Any] = {
                             "name": "Genzo",
                             "personality": "Mends nets and trusts nobody under sixty.",
                             "node_id": "quay_west",
+                            "age": 71,
+                            "occupation": {"title": "net maker", "organization": "the harbour"},
+                            "skills": ["splicing rope"],
+                            "experiences": [{"event": "Lost a boat in the fog.", "importance": 8}],
                         }
                     },
                     "a player whom others know a little": {
@@ -83,6 +87,7 @@ class KnownPersonOut(Out):
     )
     personality: str = Field(description="what it is like; empty: nothing was said")
     tendencies: list[str] = Field(description="habits of speech and behaviour")
+    identity: list[str] = Field(description="who it is: age, occupation, home …")
     facts: list[str] = Field(description="what is true of it")
     secrets: list[SecretOut] = Field(description="what is true of it as well, and told to some only")
     mood: Mood = Field(description="the mood it falls back into")

@@ -16,7 +16,7 @@ from service.api.life_schemas import CharacterIn, NpcIn
 from service.api.paging import LINKED, After, AtMost, cut, link_next
 from service.api.problem import describe
 from service.api.schemas import CharacterOut, InsightOut, MemoryOut, NpcOut, PersonMemoryOut, RelationOut
-from service.content.profile import Mood
+from service.content.profile import Mood, Profile
 from service.locales import Language
 from service.memory.mid_term import mid_term_memories
 from service.memory.recall import RecentMemory, recall, todays_summaries
@@ -262,7 +262,7 @@ def _character(session: Session, lives: LifeStates, here: dict[str, Position], c
     profile = world.character(character_id)
     return CharacterOut.of(
         profile,
-        goals=[goal.model_dump(include={"goal", "importance"}) for goal in profile.goals],
+        goals=_goals(profile),
         position=views.position(world, segment_of(session, world, character_id), world.now),
         talking_in=lives.talking.get(character_id),
         beside=neighbours(world.map, here, character_id),
@@ -286,6 +286,7 @@ def _npc(
     learned = self_facts(session, world.id, npc_id, history=True)
     return NpcOut.of(
         profile,
+        goals=_goals(profile),
         learned_facts=sorted(learned, key=lambda fact: fact.invalid_at is not None),
         mood=mood,
         conversation_count=sum(one.times_met for one in towards.values()),
@@ -295,3 +296,7 @@ def _npc(
         affinity={other_id: towards[other_id].affinity for other_id in sorted(towards)},
         items=person_row(session, world.id, npc_id).items,
     )
+
+
+def _goals(profile: Profile) -> list[dict[str, str]]:
+    return [{"goal": goal.goal, "importance": goal.importance} for goal in profile.goals]

@@ -674,12 +674,25 @@ class SecretOut(Out):
     tell_from: TellFromOut = Field(description="who may be told")
 
 
+class PersonaLineOut(Out):
+    """Something of a person that is told when the moment asks for it."""
+
+    told: str = Field(description="as a model reads it; of a relationship, what the other is to it")
+    weight: int = Field(description="how much it matters, from 1 to 10")
+    person: str | None = Field(description="whom it is about: told in its presence alone; null: nobody")
+
+
 class _AuthoredPerson(Out):
     id: str = Field(description="id of the person")
     name: str = Field(description="its name in the world's language")
     personality: str = Field(description="what it is like, as its author wrote")
     tendencies: list[str] = Field(description="habits of speech and behaviour, as its author wrote")
     custom_prompt: str = Field(description="what its author adds to every prompt in which it speaks")
+    identity: list[str] = Field(description="who it is, in a line of each of its prompts: age, occupation, home …")
+    persona: list[PersonaLineOut] = Field(description="what else its author wrote; told when the moment asks for it")
+    goals: list[dict[str, str]] = Field(
+        description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
+    )
     facts: list[str] = Field(description="what is true of it, as its author wrote")
     secrets: list[SecretOut] = Field(
         description="what is true of it as well, and told to some only; in no prompt of a talk with anybody else"
@@ -706,9 +719,6 @@ class NpcOut(_AuthoredPerson):
 class CharacterOut(_AuthoredPerson, LifeOut):
     """A character as it stands now."""
 
-    goals: list[dict[str, str]] = Field(
-        description="what it wants of life: `goal`, and its `importance` (low, medium, high)"
-    )
     home: str = Field(description="the node where it lives and sleeps")
     position: PositionOut = Field(description="where it is now")
     beside: list[str] = Field(description="ids of people close enough to talk to")

@@ -5,11 +5,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.content.files import ACTIONS_FILE, CHARACTERS, LORE, MAPS_FILE, NPCS, SCENES, bundled_content
+from service.content.files import ACTIONS_FILE, CHARACTERS, FRAGMENTS, LORE, MAPS_FILE, NPCS, SCENES, bundled_content
 from service.errors import Invalid
 
-CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, LORE, SCENES)
-_OPTIONAL = (ACTIONS_FILE, LORE, SCENES)
+CONTENT_NAMES = (MAPS_FILE, ACTIONS_FILE, NPCS, CHARACTERS, FRAGMENTS, LORE, SCENES)
+_OPTIONAL = (ACTIONS_FILE, FRAGMENTS, LORE, SCENES)
 
 
 class ContentExists(Invalid):
@@ -21,8 +21,8 @@ class ContentUnwritable(Invalid):
 
 
 def init_content(target: Path, *, source: Path | None = None) -> list[Path]:
-    """Copy maps.json, actions.json, npcs/, characters/, lore/ and scenes/ (of `source`, else the bundled ones) into
-    `target`, which is made if need be. A source need not have actions.json, lore/ and scenes/.
+    """Copy maps.json, actions.json, npcs/, characters/, fragments/, lore/ and scenes/ (of `source`, else the bundled
+    ones) into `target`, which is made if need be. A source need not have actions.json, fragments/, lore/ and scenes/.
 
     Returns the files written, sorted.
 

@@ -120,10 +120,10 @@ async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
         person_id = row.person_ids[seat]
         found = discreet[person_id].known(about_partner)
         context = _context(world, row, rows, seat, company[seat], found, discreet[person_id])
-        moment = " ".join((query if seat == OPENER else "", context.partner_name, context.place, *context.told))
-        context = replace(context, persona=persona_told(world, context.speaker, moment, context.partner_id))
         others = dict(zip(company[seat][1:], map(discreet[person_id].known, about_others), strict=True))
         context = replace(context, others=_others(world, row, rows, person_id, others, context.known))
+        moment = " ".join((query if seat == OPENER else "", *context.company, context.place, *context.told))
+        context = replace(context, persona=persona_told(world, context.speaker, moment, context.affinities))
         if seat == OPENER:
             heard = discreet[person_id].known(heard)
             bearing = new_lines(world, (one for one in heard if one.bears), (*_told_already(context), *context.known))

@@ -48,7 +48,7 @@ async def reminded_of(
     found = await remembered(deps.memory, met, context.speaker.id, query, limit=MOST_FOUND, kinds=kinds, at_hand=True)
     found = discretion_among(context.speaker, context.affinities).known(found)
     told = (record.system, record.context, *notes, *(line.text for line in context.lines))
-    own = told_of_persona(met, context.speaker, query, context.partner_id)
+    own = told_of_persona(met, context.speaker, query, context.affinities)
     authored = (*own, *brought_to_mind(met, context.speaker.id, query))
     untold = (text for text in authored if not was_told(record, notes, text))
     reminded = within([*new_lines(met, (one for one in found if one.bears), told), *untold], room)

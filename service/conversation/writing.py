@@ -182,7 +182,7 @@ async def _gather(deps: ConversationDependencies, world: WorldView, wanted: Want
         last_meeting=last.summary if last is not None else "",
         notices=world.announced,
         secrets=keeps.open,
-        persona=persona_told(world, writer, f"{wanted.about} {to_name} {place}", wanted.to_id or ""),
+        persona=persona_told(world, writer, f"{wanted.about} {to_name} {place}", [wanted.to_id or ""]),
         learned=newest_within(tuple(row.words for row in told if keeps.lets_told(row)), LEARNED_TOKENS),
         known=within(new_lines(world, (one for one in found if one.bears or wanted.to_id), ()), 2 * KNOWN_TOKENS),
         mid_term=tuple(row.content for row in recent.mid_term),

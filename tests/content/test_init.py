@@ -39,10 +39,13 @@ def test_a_copy_is_complete_and_valid(tmp_path: Path, source: Path) -> None:
         assert path.read_bytes() == (source / path.relative_to(target)).read_bytes()
 
 
-def test_actions_are_copied_too(tmp_path: Path) -> None:
-    source = Village.with_actions().write(tmp_path / "source")
+def test_actions_and_fragments_are_copied_too(tmp_path: Path) -> None:
+    village = Village.with_actions()
+    village.people["fragments/rower.yaml"] = {"skills": ["rowing"]}
+    village.baker["use"] = ["rower"]
+    source = village.write(tmp_path / "source")
     written = init_content(tmp_path / "game", source=source)
-    assert tmp_path / "game" / "actions.json" in written
+    assert {tmp_path / "game" / "actions.json", tmp_path / "game" / "fragments" / "rower.yaml"} <= {*written}
     assert (tmp_path / "game" / "actions.json").read_bytes() == (source / "actions.json").read_bytes()
     assert examine(tmp_path / "game").problems == []
 

@@ -64,15 +64,19 @@ def test_who_a_person_is_stands_in_its_prompt_and_of_the_rest_what_the_talk_turn
         say(client, talk, ASKS[language])
         client.post(f"/conversations/{talk}/end").raise_for_status()
         until(client, talk, "closed")
+        mika = client.put("/people/mika", json={"kind": "player", "name": "Mika", "age": 41}).json()
+        baker = client.get("/npcs/baker").json()
         asked, closing = ("\n".join(one.content for one in prompt.messages) for prompt in script.history)
     system, _, said = asked.partition("\n<context>\n")
     assert WHO[language] in system
     assert WISH[language] in system
     assert SKILL[language] in said.partition("</context>")[2]
     assert [word for word in LEFT_OUT[language] if word in asked] == []
-    assert [
-        one for one in WHO[language].strip("- \n").split("; " if language == "en" else "、") if one not in closing
-    ] == []
+    told = WHO[language].strip("- \n").split("; " if language == "en" else "、")
+    assert all(one in closing for one in told)
+    assert (mika["identity"], baker["identity"]) == (told[:1], told)
+    assert SKILL[language] in [line["told"] for line in baker["persona"]]
+    assert [goal["importance"] for goal in baker["goals"]] == ["high", "low"]
 
 
 def test_what_another_is_to_a_person_is_told_in_its_presence_and_what_matters_comes_to_mind_sooner(
@@ -87,9 +91,9 @@ def test_what_another_is_to_a_person_is_told_in_its_presence_and_what_matters_co
         PersonaLine(text="reads", told="reads"),
     )
     taro = NpcProfile(id="npc_taro", name="Taro", personality="", persona=lines)
-    assert persona_told(world, taro, "eels", "npc_hamako")[1:] == ("fog", "eels")
-    assert persona_told(world, taro, "eels", "npc_hamako")[0].endswith("his brother's friend")
-    assert persona_told(world, taro, "eels", "aoi") == ("fog", "eels")
-    assert persona_told(world, taro, "", "aoi") == ()
+    assert persona_told(world, taro, "eels", ["npc_hamako"])[1:] == ("fog", "eels")
+    assert persona_told(world, taro, "eels", ["npc_hamako"])[0].endswith("his brother's friend")
+    assert persona_told(world, taro, "eels", ["aoi"]) == ("fog", "eels")
+    assert persona_told(world, taro, "", ["aoi"]) == ()
     much = taro.model_copy(update={"persona": tuple(PersonaLine(text="eels", told=f"eels {i}") for i in range(99))})
-    assert sum(map(estimate_tokens, persona_told(world, much, "eels", "aoi"))) <= PERSONA_TOKENS
+    assert sum(map(estimate_tokens, persona_told(world, much, "eels", ["aoi"]))) <= PERSONA_TOKENS

@@ -30,7 +30,7 @@ from service.memory.index import key_of
 from service.memory.lexical import normal
 from service.memory.seed_lines import MOST_LINES, Given, read_lines, read_past
 from service.memory.seeding import Seeded, seed
-from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
+from service.memory.store import Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled, company, known_since
 from service.people.worlds import WorldView
 from service.store.tables import OutboxRow, SeedRow
 from world.time import WorldTime
@@ -351,24 +351,20 @@ async def _shown(deps: ApiDependencies, world: WorldView, group: Group, item: It
 
 def _listed(items: Iterable[Item], world: WorldView, kinds: frozenset[Kind], about: str | None) -> list[Item]:
     """Those of the kinds, and about that, the latest first; what is lived ahead of the clock is not there yet."""
-    chosen = [one for one in items if key_of(one)[0] in kinds and _since(one) <= world.now]
+    chosen = [one for one in items if key_of(one)[0] in kinds and known_since(one) <= world.now]
     if about is not None:
         person_id = _person_named(world, about)
         name = normal(about if person_id is None else world.name_of(person_id))
         chosen = [one for one in chosen if _touches(one, name, person_id)]
-    return sorted(chosen, key=lambda one: (-_since(one), memory_id(one)))
+    return sorted(chosen, key=lambda one: (-known_since(one), memory_id(one)))
 
 
 def _touches(item: Item, name: str, person_id: str | None) -> bool:
-    if person_id is not None and item.partner_id == person_id:
+    if person_id is not None and person_id in (item.partner_id, *company(item)):
         return True
     if isinstance(item, Fact):
         return name in (normal(item.subject), normal(item.object))
     return name in normal(item.summary if isinstance(item, Episode) else item.text)
-
-
-def _since(item: Item) -> WorldTime:
-    return item.created_at if isinstance(item, Fact) else item.at
 
 
 def _person_named(world: WorldView, named: str) -> str | None:
@@ -395,8 +391,8 @@ def _item(item: Item, world: WorldView, given: dict[str, SeedRow], gone: _Gone) 
         "given_conversation": line.conversation or None if line is not None else None,
         "partner_id": item.partner_id or None,
         "conversation_id": item.conversation_id or None,
-        "at": _since(item),
-        "ago": views.ago_in(_since(item), world),
+        "at": known_since(item),
+        "ago": views.ago_in(known_since(item), world),
         "forgotten_at": gone.get(key_of(item)),
     }
     return MemoryItemOut(**every | _own(item))
@@ -420,5 +416,5 @@ def _own(item: Item) -> dict[str, Any]:
     }
 
 
-_OF_A_TURN = ("text", "turn", "speaker_id", "speaker_name")
+_OF_A_TURN = ("text", "turn", "speaker_id", "speaker_name", "overheard")
 _OF_A_FACT = ("statement", "words", "mode", "importance", "tellings", "subject", "relation", "object", "turn")

@@ -60,6 +60,7 @@ class MemoryItemOut(Out):
     object: str | None = Field(description="of a fact: what is said of the subject")
     speaker_id: str | None = Field(description="of a turn: id of who said it; empty: nobody of this world")
     speaker_name: str | None = Field(description="of a turn: name of who said it")
+    overheard: bool | None = Field(description="of a turn: the person took no part in that conversation")
     topics: list[str] | None = Field(description="of a summary: what the talk was about, in a few words")
     evidence: list[str] | None = Field(
         description="of an insight: the talks and facts that it was drawn from", examples=[["talk:6f1c0a94d2b7"]]

@@ -42,7 +42,19 @@ from service.memory.ranking import (
     in_order,
 )
 from service.memory.signs import asks, asks_when, dates_named, names_in, tells_a_time
-from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight, Item, Kind, Recalled
+from service.memory.store import (
+    FACTS,
+    Episode,
+    Fact,
+    Group,
+    HeardTurn,
+    Insight,
+    Item,
+    Kind,
+    Recalled,
+    company,
+    known_since,
+)
 from world.time import WorldTime
 
 DEFAULT_BYTES = 256 * 1024 * 1024
@@ -122,6 +134,7 @@ class PersonIndex:
         self._items: list[Item] = []
         self._places: dict[tuple[Kind, str], int] = {}
         self._names: dict[str, int] = {}
+        self._company: dict[str, list[int]] = {}
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
         self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64))
         self._matrix: _Rows | None = None
@@ -194,6 +207,8 @@ class PersonIndex:
                     continue
                 place = self._places[key] = len(self._items)
                 self._items.append(item)
+                for other_id in company(item):
+                    self._company.setdefault(other_id, []).append(place)
                 new.append([*self._row(item), *self._post(item, place), NOBODY, 0])
             else:
                 self._items[place] = item
@@ -271,8 +286,7 @@ class PersonIndex:
         if set(asked.kinds) != set(Kind):
             chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
         if asked.is_filtered:
-            partner = self._name("partner", asked.partner_id)
-            chosen &= self._touches(asked.about) | ((numbers[:, _PARTNER] == partner) & (partner != NOBODY))
+            chosen &= self._touches(asked.about) | self._with(asked.partner_id)
         return chosen
 
     def _known(self, asked: Question) -> Mask:
@@ -305,6 +319,13 @@ class PersonIndex:
                 naming &= self._holds(token)
             touches |= naming
         return touches
+
+    def _with(self, partner_id: str | None) -> Mask:
+        """What came of talks with that one."""
+        partner = self._name("partner", partner_id)
+        came: Mask = (self._numbers.filled[:, _PARTNER] == partner) & (partner != NOBODY)
+        came[self._company.get(partner_id or "", [])] = True
+        return came
 
     def _holds(self, token: str) -> Mask:
         held = np.zeros(len(self._items), dtype=np.bool_)
@@ -394,7 +415,7 @@ class PersonIndex:
             equal = (scores[places[after]] == scores[places[last]]) & (created[after] == created[last])
             order = order[: limit + np.count_nonzero(equal)]  # they follow one another
         best = places[order].tolist()
-        best.sort(key=lambda place: (-scores[place], -_known_since(self._items[place]), key_of(self._items[place])))
+        best.sort(key=lambda place: (-scores[place], -known_since(self._items[place]), key_of(self._items[place])))
         return [(place, float(scores[place])) for place in best[:limit]]
 
     def _row(self, item: Item) -> list[int]:
@@ -404,7 +425,7 @@ class PersonIndex:
             times = [item.valid_at, ends[0], item.created_at, ends[1]]
             people = [self._intern("entity", normal(item.subject)), self._intern("entity", normal(item.object))]
         else:
-            times = [item.at, NEVER, item.at, NEVER]
+            times = [item.at, NEVER, known_since(item), NEVER]
             people = [NOBODY, NOBODY]
         kind, key = key_of(item)
         if isinstance(item, Insight):  # it stands alone, and is of nobody
@@ -561,7 +582,3 @@ def words_of(item: Item) -> list[str]:
     elif isinstance(item, Episode):
         found += [token for topic in item.topics for token in tokens(topic)]
     return found
-
-
-def _known_since(item: Item) -> WorldTime:
-    return item.created_at if isinstance(item, Fact) else item.at

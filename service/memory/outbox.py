@@ -124,7 +124,7 @@ def read_fact(stored: dict[str, Any]) -> Fact:
 
 def read_episode(stored: dict[str, Any]) -> Episode:
     """An episode that was stored as JSON."""
-    return Episode(**{**stored, "topics": tuple(stored["topics"])})
+    return Episode(**{**stored, **{name: tuple(stored[name]) for name in ("topics", "others")}})
 
 
 def waiting_groups(session: Session, key: ConversationKey) -> tuple[Group, ...]:

@@ -203,7 +203,11 @@ def remembered_as(world: WorldView, recalled: Recalled) -> str:
     item = recalled.item
     learned = item.created_at if isinstance(item, Fact) else item.at
     since = ago(learned, world.now, world.language, day_starts=world.settings.day_starts_minutes)
-    told = world.say("remembered.thought", text=item.text) if isinstance(item, Insight) else told_of(item)
+    told = told_of(item)
+    if isinstance(item, Insight):
+        told = world.say("remembered.thought", text=told)
+    elif isinstance(item, HeardTurn) and item.overheard:
+        told = world.say("remembered.overheard", text=told)
     return f"({since}) {told}"
 
 

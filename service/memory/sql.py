@@ -195,7 +195,9 @@ def _fact_row(group: Group, fact: Fact, revision: int) -> dict[str, Any]:
 
 
 def _summary_row(group: Group, episode: Episode, revision: int) -> dict[str, Any]:
-    return {**asdict(episode), "topics": list(episode.topics), **group.whose, "revision": revision}
+    columns = asdict(episode)
+    del columns["others"]  # a talk that was given is one of two
+    return {**columns, "topics": list(episode.topics), **group.whose, "revision": revision}
 
 
 def _drop_vectors(session: Session, group: Group, kind: Kind, key: str) -> None:

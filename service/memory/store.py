@@ -66,18 +66,24 @@ DEFAULT_IMPORTANCE = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """A conversation as a whole, as the person remembers it; known by the conversation's id."""
+    """A conversation as a whole, as the person remembers it; known by the conversation's id. Of more than two, `others`
+    were there besides the partner.
+    """
 
     conversation_id: str
     partner_id: str
     summary: str
     topics: tuple[str, ...]
     at: WorldTime
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeardTurn:
-    """A turn of a conversation the person took part in, its own included."""
+    """A turn of a conversation the person took part in, its own included, or `overheard`. The text is what it perceived
+    of it. Of more than two, `partner_id` is with whom it had to do in that turn, and `others` were there besides.
+    `later`: since when it is known, where that is not when it was said.
+    """
 
     conversation_id: str
     turn: int
@@ -86,6 +92,14 @@ class HeardTurn:
     text: str
     partner_id: str
     at: WorldTime
+    others: tuple[str, ...] = ()
+    later: WorldTime | None = None
+    overheard: bool = False
+
+    @property
+    def known_since(self) -> WorldTime:
+        """Since when it is known."""
+        return self.at if self.later is None else self.later
 
     @property
     def key(self) -> str:
@@ -116,6 +130,7 @@ class FactDraft:
     `words` are those it was said in, as they are shown; `statement` is the key by which they are found, and a fact by
     itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10. `chain` are the ids of those
     through whose hands it came: first who began it, last who told it; empty where the person said it itself.
+    `partner_id` is with whom it had to do then (None: with the episode's partner).
     """
 
     id: str
@@ -132,17 +147,19 @@ class FactDraft:
     chain: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     retells: str | None = None
+    partner_id: str | None = None
 
     def learned(self, episode: Episode) -> "Fact":
         """The fact as it is known from the episode on, in its words; of what nobody said, the statement."""
-        taken = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("replaces", "retells")}
+        own = ("replaces", "retells", "partner_id")
+        taken = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in own}
         return Fact(
             **{**taken, "words": self.words or self.statement},
             invalid_at=None,
             created_at=episode.at,
             expired_at=None,
             replaced_by=None,
-            partner_id=episode.partner_id,
+            partner_id=episode.partner_id if self.partner_id is None else self.partner_id,
             conversation_id=episode.conversation_id,
         )
 
@@ -226,6 +243,18 @@ def confidence(chain: Sequence[str], mode: str) -> float:
 
 
 Item = Fact | HeardTurn | Episode | Insight
+
+
+def known_since(item: Item) -> WorldTime:
+    """Since when the person knows it."""
+    if isinstance(item, Fact):
+        return item.created_at
+    return item.known_since if isinstance(item, HeardTurn) else item.at
+
+
+def company(item: Item) -> tuple[str, ...]:
+    """With whom it came, where there were more than the partner."""
+    return item.others if isinstance(item, HeardTurn | Episode) else ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,14 @@
 
 from collections.abc import Collection
 
-from service.store.tables import ParticipantRow
+from service.store.phase import ClockPolicy
+from service.store.tables import ConversationRow, ParticipantRow
+from world.time import WorldTime
+
+LATER_MINUTES = 21
+"""Who left a talk of the living world before its end, or overheard it, knows of it so many minutes after its end. More
+than anybody lives ahead of the clock (exact_run.AHEAD_MINUTES): so it cannot be noticed in which order talks were held.
+"""
 
 
 def is_there(one: ParticipantRow, turn: int) -> bool:
@@ -20,6 +27,14 @@ def perceives(one: ParticipantRow, turn: int, speaker_id: str, only: Collection[
     who did (`heard_by`, or `seen_by`, of TurnRow; None: everybody): also who has left since, and come again.
     """
     return one.person_id == speaker_id or (is_there(one, turn) if only is None else one.person_id in only)
+
+
+def known_late(conversation: ConversationRow, person_id: str) -> WorldTime | None:
+    """From when on who left before the end knows what it took away; None: it stayed, or turns take no world time."""
+    one = conversation.participants[conversation.seat_of(person_id)]
+    if one.left_turn is None or conversation.clock_policy != ClockPolicy.MINUTE or conversation.ended_at is None:
+        return None
+    return WorldTime(conversation.ended_at + LATER_MINUTES)
 
 
 def told_of_turn(act: str, text: str) -> str:

@@ -36,6 +36,7 @@ FACT_COLUMNS = """
 """
 EPISODE_COLUMNS = """
     n.conversation_id AS conversation_id, n.partner_id AS partner_id, n.content AS summary, n.topics AS topics,
+    coalesce(n.others, []) AS others,
     n.valid_at.epochSeconds AS at
 """
 
@@ -105,6 +106,7 @@ def episode_marks(group: Group, episode: Episode, revision: int, embedded: Embed
         "partner_id": episode.partner_id,
         "conversation_id": episode.conversation_id,
         "topics": list(episode.topics),
+        "others": list(episode.others),
         "revision": revision,
         "vector": None if vector is None else pack(vector),
         "vector_model": None if vector is None else embedded.model,
@@ -195,4 +197,5 @@ def read_episode(row: Mapping[str, Any]) -> Episode:
         summary=row["summary"],
         topics=tuple(row["topics"]),
         at=world_time(row["at"]),
+        others=tuple(row["others"]),
     )

@@ -56,7 +56,7 @@ def run() -> dict[str, float]:
         asked = (BEFORE / f"{language}.txt").read_text(encoding="utf-8").split("\f")
         where = scene(language)
         what, words = PROMISED[language]
-        owed = replace(where, promises=(OpenPromise(ref="p1", by_id="aoi", what=what, words=words),))
+        owed = replace(where, promises=(OpenPromise(ref="p1", by_id="aoi", to_id="npc_taro", what=what, words=words),))
         figures |= {
             f"completion_tokens_before_{language}": estimate_tokens(before),
             f"completion_tokens_{language}": estimate_tokens(now),

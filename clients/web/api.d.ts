@@ -208,7 +208,7 @@ export interface components {
         CallState: "requested" | "done" | "failed" | "expired";
         /**
          * @description What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
-         *     other's.
+         *     other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
          */
         ChangesOut: {
             /** @description the conversation in a few sentences, as this side remembers it */
@@ -233,6 +233,10 @@ export interface components {
             learned_facts: components["schemas"]["KeptFactOut"][];
             /** @description what it changed for the partner where that is a character; null: it is an NPC */
             partner?: components["schemas"]["PartnerChangesOut"] | null;
+            /** @description of more than two: what each takes away, by person id; null: they were two */
+            people?: {
+                [key: string]: components["schemas"]["TakenOut"];
+            } | null;
         };
         /**
          * @description Lines that the player may say next, where the client asked for such (`choices` at the start). One of them is said
@@ -780,7 +784,7 @@ export interface components {
          * @description Why something was not stored.
          * @enum {string}
          */
-        RejectionReason: "no_such_turn" | "not_said_by_npc" | "not_heard" | "not_in_the_turn" | "not_meant" | "contradicts_author" | "known_already" | "empty" | "not_told_kept";
+        RejectionReason: "no_such_turn" | "not_said_by_npc" | "not_heard" | "not_in_the_turn" | "not_meant" | "contradicts_author" | "known_already" | "empty" | "not_told_kept" | "not_perceived";
         /** @description What a human said, and what was answered. */
         SaidOut: {
             /** @description the human's turn */
@@ -887,6 +891,27 @@ export interface components {
             /** @description the words */
             text: string;
         };
+        /** @description What one of more than two takes away: of what it perceived alone. */
+        TakenOut: {
+            /** @description what it perceived of the conversation, in a few sentences */
+            summary: string;
+            /** @description what was talked about, a few words each */
+            topics: string[];
+            /** @description its mood */
+            mood: components["schemas"]["StepOut"];
+            /** @description how it stands to each it was there with, by person id */
+            towards: {
+                [key: string]: components["schemas"]["TowardsChangesOut"];
+            };
+            /** @description what it told about itself that was not known as a fact */
+            learned_facts: components["schemas"]["KeptFactOut"][];
+            /** @description what it now remembers */
+            facts: components["schemas"]["KeptFactOut"][];
+            /** @description what is on its mind for the next days */
+            mid_term: components["schemas"]["MidTermOut"][];
+            /** @description what the model wanted it to remember and was kept out, and why */
+            rejected: components["schemas"]["RejectedOut"][];
+        };
         /** @description Nothing more is said; what is remembered of it comes next. */
         TalkEnded: {
             /** @description why it ended */
@@ -984,6 +1009,15 @@ export interface components {
             affinity: number | null;
             /** @description the person with that id; null: none is named */
             person: string | null;
+        };
+        /** @description What a conversation of more than two has changed about how one of them stands to another. */
+        TowardsChangesOut: {
+            /** @description how much it likes that one, -100..100 */
+            affinity: components["schemas"]["StepOut"];
+            /** @description power, intimacy and task orientation, in words; empty: they were not judged */
+            stance: string;
+            /** @description the same in numbers; null: they were not judged */
+            attitude: components["schemas"]["AttitudeOut"] | null;
         };
         /** @description One utterance. */
         TurnOut: {

@@ -365,9 +365,30 @@ class PartnerChangesOut(_SideChanges):
     affinity: StepOut = Field(description="of the one who began the talk, towards this one")
 
 
+class TowardsChangesOut(Out):
+    """What a conversation of more than two has changed about how one of them stands to another."""
+
+    affinity: StepOut = Field(description="how much it likes that one, -100..100")
+    stance: str = Field(description="power, intimacy and task orientation, in words; empty: they were not judged")
+    attitude: AttitudeOut | None = Field(description="the same in numbers; null: they were not judged")
+
+
+class TakenOut(Out):
+    """What one of more than two takes away: of what it perceived alone."""
+
+    summary: str = Field(description="what it perceived of the conversation, in a few sentences")
+    topics: Topics
+    mood: StepOut = Field(description="its mood")
+    towards: dict[str, TowardsChangesOut] = Field(description="how it stands to each it was there with, by person id")
+    learned_facts: list[KeptFactOut] = Field(description="what it told about itself that was not known as a fact")
+    facts: list[KeptFactOut] = Field(description="what it now remembers")
+    mid_term: list[MidTermOut] = Field(description="what is on its mind for the next days")
+    rejected: list[RejectedOut] = Field(description="what the model wanted it to remember and was kept out, and why")
+
+
 class ChangesOut(_SideChanges):
     """What a closed conversation has changed. Between two characters it is the one's who began; `partner` the
-    other's.
+    other's. Of more than two, that is the one with whom it shared most of it, and `people` has everybody's.
     """
 
     mood: StepOut = Field(description="the partner's mood")
@@ -377,6 +398,9 @@ class ChangesOut(_SideChanges):
     facts: list[KeptFactOut] = Field(description="what the character now remembers")
     partner: PartnerChangesOut | None = Field(
         default=None, description="what it changed for the partner where that is a character; null: it is an NPC"
+    )
+    people: dict[str, TakenOut] | None = Field(
+        default=None, description="of more than two: what each takes away, by person id; null: they were two"
     )
 
 
@@ -795,6 +819,7 @@ class HeardTurnOut(Out):
     text: str = Field(description="what was said, word for word")
     at: WorldTimeText = Field(description="the world time at which it was said")
     ago: str = Field(description="the world time since it was said, in the world's language")
+    overheard: bool = Field(description="the person took no part in that conversation")
     score: float = Field(
         description="how well it fits what was asked; orders the turns of one answer, and means nothing beyond it"
     )

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 from sqlmodel import Session
@@ -24,7 +25,7 @@ from service.conversation.transcript import (
 )
 from service.errors import KataribeError, ModelError, NotFound
 from service.memory.bearing import Evidence, ask_each, evidence, fixed_questions
-from service.memory.extract import Before, ClosingQuestion, extract, prepare, read_before, with_sources
+from service.memory.extract import Before, ClosingQuestion, extract, perceiving, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered
 from service.memory.secrets import discretion
@@ -35,6 +36,7 @@ from service.people.commitments import Commitment, told_commitments
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed
+from service.store.perceived import perceives
 from service.store.phase import CallState, ClockPolicy, Phase
 from service.store.publish import publish
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, TurnRow, WorldRow
@@ -73,7 +75,7 @@ async def close(deps: ConversationDependencies, key: ConversationKey) -> Convers
         extracted = await _extract(deps, said, before, promised, calls)
     except ModelError as exc:
         return await fail(deps, key, exc, exc.usage, timeline=said.world.timeline)
-    except NotFound as exc:  # the author has taken one of the two out of the game meanwhile
+    except NotFound as exc:  # the author has taken one of them out of the game meanwhile
         return await fail(deps, key, exc, timeline=said.world.timeline)
     remember = partial(deps.memory.remember, embedded=await deps.memory.embed(extracted.valid.texts))
     return await deps.database.write_later(lambda s: _settle(s, deps, key, extracted, remember))
@@ -132,8 +134,8 @@ def reopen(session: Session, row: ConversationRow) -> None:
 def _read(
     session: Session, deps: ConversationDependencies, key: ConversationKey
 ) -> tuple[Transcript, Before, list[Commitment], list[ActionCallRow]]:
-    """What was said, in the world of the closing; how the two were and stood before it, what they had promised each
-    other, and what was asked of the game.
+    """What was said, in the world of the closing; how those who took part were and stood before it, what they had
+    promised each other, and what was asked of the game.
 
     Raises:
         NotFound.
@@ -144,7 +146,8 @@ def _read(
     said.world = world_of(said.row, said.world, said.row.ended_at)
     cools = deps.settings.memory.mood_cools_hours
     before = read_before(session, said.world, said.row, mood_cools_hours=cools)
-    promised = told_commitments(session, said.world, *said.row.person_ids)
+    pairs = combinations(perceiving(said.row, said.turns), 2)
+    promised = [one for pair in pairs for one in told_commitments(session, said.world, *pair)]
     return said, before, promised, calls_in(session, key)
 
 
@@ -159,23 +162,51 @@ async def _extract(
 
     Raises:
         ModelError: the model failed.
-        NotFound: the content no longer has one of the two.
+        NotFound: the content no longer has one of them.
     """
     settings, row, world = deps.settings.memory, said.row, said.world
-    query = " ".join(turn.text for turn in said.turns)
-    pairs = ((row.opener_id, row.partner_id), (row.partner_id, row.opener_id))
-    judges = settings.attitude == "per_conversation"
-    met = before.attitude(row.opener_id, row.partner_id, world.now).times_met > 0
-    asks = fixed_questions(world) if judges and met else {}
-    recalled = await asyncio.gather(*(_recall(deps, world, before, pair, query, asks) for pair in pairs))
-    memories = {one: known for (one, _), (known, _) in zip(pairs, recalled, strict=True)}
-    bearing = {one: bears for (one, _), (_, bears) in zip(pairs, recalled, strict=True)} if judges else None
-    cools = settings.mood_cools_hours
-    question = prepare(world, row, said.turns, memories, bearing, before, promised, calls, mood_cools_hours=cools)
+    people, judges = perceiving(row, said.turns), settings.attitude == "per_conversation"
+    know = _known_to_two if len(people) == 2 else _known_to_more
+    memories, bearing = await know(deps, said, before, people)
+    bears, cools = bearing if judges else None, settings.mood_cools_hours
+    question = prepare(world, row, said.turns, memories, bears, before, promised, calls, mood_cools_hours=cools)
     answer = await extract(deps.models.for_role("closing"), question.context, "/".join(row.key))
     context = await with_sources(deps.memory, world, question.context, answer.value, row.id)
     valid = validate_extraction(answer.value, context, affinity_step=settings.affinity_step)
     return _Extracted(usage=answer.usage, turns=said.turns, question=question, valid=valid, timeline=world.timeline)
+
+
+_Known = tuple[Mapping[str, Sequence[Recalled]], Mapping[str, Evidence]]
+"""What each remembers that is of use, and what bears on how one of two stands to the other; by person id."""
+
+
+async def _known_to_two(
+    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
+) -> _Known:
+    (one, other), world = people, said.world
+    query = " ".join(turn.text for turn in said.turns)
+    met = before.attitude(one, other, world.now).times_met > 0
+    asks = fixed_questions(world) if met and deps.settings.memory.attitude == "per_conversation" else {}
+    pairs = ((one, other), (other, one))
+    recalled = await asyncio.gather(*(_recall(deps, world, before, pair, query, asks) for pair in pairs))
+    return (
+        {one: known for (one, _), (known, _) in zip(pairs, recalled, strict=True)},
+        {one: bears for (one, _), (_, bears) in zip(pairs, recalled, strict=True)},
+    )
+
+
+async def _known_to_more(
+    deps: ConversationDependencies, said: Transcript, before: Before, people: Sequence[str]
+) -> _Known:
+    """Of anybody, what answers what it heard: one search each, and none for how they stand to each other."""
+    rows = {one.person_id: one for one in said.row.participants}
+
+    def heard(person_id: str) -> str:
+        mine = (t for t in said.turns if perceives(rows[person_id], t.turn, t.speaker_id, t.heard_by))
+        return " ".join(turn.text for turn in mine)
+
+    asked = (remembered(deps.memory, said.world, one, heard(one), limit=MEMORIES_SHOWN) for one in people)
+    return dict(zip(people, await asyncio.gather(*asked), strict=True)), {}
 
 
 async def _recall(
@@ -224,7 +255,10 @@ def _settle(
     row.phase, row.closed_at = Phase.CLOSED, _no_earlier(world, row)
     pay(session, row, world.day, "closing", extracted.usage)
     closed = ConversationClosed(
-        conversation_id=row.id, partner_id=row.partner_id, attitudes=_attitudes(row, row.changes)
+        conversation_id=row.id,
+        partner_id=row.partner_id,
+        attitudes=_attitudes(row, row.changes),
+        towards=_towards(row.changes),
     )
     publish(session, row, row.closed_at, closed, row.opener_id)
     tell_closed(session, row, clock, row.changes)
@@ -233,8 +267,21 @@ def _settle(
     return row
 
 
-def _attitudes(row: ConversationRow, changes: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """How each stands to the other now, in numbers: `affinity` of one's changes is the other's."""
+def _towards(changes: Mapping[str, Any]) -> dict[str, dict[str, dict[str, int]]] | None:
+    """How each of more than two stands to the others now, in numbers; None: they were two."""
+    return {
+        one: {
+            other: {"affinity": stands["affinity"]["after"], **(stands["attitude"] or {})}
+            for other, stands in taken["towards"].items()
+        }
+        for one, taken in changes.get("people", {}).items()
+    } or None
+
+
+def _attitudes(row: ConversationRow, changes: Mapping[str, Any]) -> dict[str, dict[str, int]] | None:
+    """How each of two stands to the other now, in numbers: `affinity` of one's changes is the other's."""
+    if "people" in changes:
+        return None
     partners = changes["partner"]
     return {
         row.opener_id: {"affinity": partners["affinity"]["after"], **(changes["attitude"] or {})},

@@ -131,10 +131,15 @@ def words(text: str, names: frozenset[str] = frozenset()) -> frozenset[str]:
 
 def share(wanted: frozenset[str], text: str) -> float:
     """Which share (0..1) of telling words a text holds. A lone kanji, or a pair of kana, may stand anywhere in it."""
+    return len(held(wanted, text)) / len(wanted) if wanted else 0.0
+
+
+def held(wanted: frozenset[str], text: str) -> frozenset[str]:
+    """Which of the telling words the text holds."""
     if not wanted:
-        return 0.0
+        return frozenset()
     offered, plain = words(text), folded(text)
-    return sum(1 for w in wanted if w in offered or (not w.isascii() and w in plain)) / len(wanted)
+    return frozenset(w for w in wanted if w in offered or (not w.isascii() and w in plain))
 
 
 def clauses(text: str) -> list[str]:

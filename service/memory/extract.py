@@ -20,15 +20,17 @@ from service.memory.extraction import (
     Participant,
     Source,
     SpokenLine,
+    answer_to,
 )
 from service.memory.memory_store import MemoryStore
 from service.memory.recall import remembered
-from service.memory.secrets import discretion
+from service.memory.secrets import discretion_among
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
-from service.people.attitude import Attitude, attitude_changes, felt_moods, mood_changes, sum_of
+from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
 from service.people.commitments import Commitment
 from service.people.worlds import WorldView
+from service.store.perceived import are_together, perceives
 from service.store.phase import CallState
 from service.store.tables import (
     ActionCallRow,
@@ -36,6 +38,7 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     MoodRow,
+    ParticipantRow,
     SelfFactRow,
     TurnRow,
     said_in,
@@ -44,7 +47,10 @@ from world.time import WorldTime, iso
 
 TEMPLATES = Templates(__file__)
 
-MAX_TOKENS = 3000
+TOKENS_EACH = 1000
+"""The answer may take so many tokens for each who took part, and as many for what is common to them: its lists grow
+with their number, and of each two of them it has two numbers, and six more where they have met before.
+"""
 SEARCHED = 8
 """How many of a teller's memories that a claim finds may be what it comes from."""
 
@@ -63,8 +69,8 @@ class ClosingQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """What of the two was there before a closing: what they told about themselves, and the changes that make how they
-    stand to each other and what mood they are in.
+    """What of those who took part was there before a closing: what they told about themselves, and the changes that
+    make how they stand to each other and what mood they are in.
     """
 
     told: Sequence[SelfFactRow]
@@ -76,9 +82,10 @@ class Before:
         of_pair = (one for one in self.attitudes if (one.owner_id, one.other_id) == (owner_id, other_id))
         return sum_of(one for one in of_pair if one.at <= at)
 
-    def judged_in(self, conversation_id: str, owner_id: str) -> list[AttitudeChangeRow]:
-        """What was judged of the owner's while that conversation ran."""
-        return [one for one in self.attitudes if (one.conversation_id, one.owner_id) == (conversation_id, owner_id)]
+    def judged_in(self, conversation_id: str, owner_id: str, other_id: str) -> list[AttitudeChangeRow]:
+        """What was judged of the owner's towards the other while that conversation ran."""
+        wanted = (conversation_id, owner_id, other_id)
+        return [one for one in self.attitudes if (one.conversation_id, one.owner_id, one.other_id) == wanted]
 
 
 def read_before(session: Session, world: WorldView, conversation: ConversationRow, *, mood_cools_hours: int) -> Before:
@@ -104,21 +111,30 @@ def prepare(
     mood_cools_hours: int,
 ) -> ClosingQuestion:
     """Gather what the extraction may draw on: what was known when they parted, however late the closing is. What one
-    keeps from the other is not shown: both remember what is extracted.
+    keeps from another is not shown: all remember what is extracted.
 
-    `memories` are what each of the two remembers of the other, by person id; `evidence` what of it bears on how it
-    stands to the other. None: that is not asked. `promised` is what the two had promised each other, and only words may
-    keep. `calls` are what they asked of the game: what is done is shown as done, what is not as not.
+    `memories` are what each of those who perceived anything remembers of the others, by person id; `evidence` what of
+    it bears on how one of two stands to the other. None: that is not asked. `promised` is what they had promised each
+    other, and only words may keep. `calls` are what they asked of the game: what is done is shown as done, what is not
+    as not.
 
     Raises:
         NotFound: the content no longer has one of them.
     """
     then = world.at(parted_at(world, conversation))
     felt = felt_moods(before.moods, then, memories, mood_cools_hours)
-    one, other = memories
-    towards = {i: before.attitude(i, partner, world.now) for i, partner in ((one, other), (other, one))}
+    people = [one for one in conversation.participants if one.person_id in memories]
+    company = {
+        one.person_id: {
+            other.person_id: before.attitude(one.person_id, other.person_id, world.now)
+            for other in people
+            if other is not one and are_together(one, other)
+        }
+        for one in people
+    }
     discreet = {
-        i: discretion(world.cast.person(i), partner, towards[i].affinity) for i, partner in ((one, other), (other, one))
+        i: discretion_among(world.cast.person(i), {other: stands.affinity for other, stands in towards.items()})
+        for i, towards in company.items()
     }
     told = {
         i: [
@@ -130,7 +146,8 @@ def prepare(
         i: [one.fact for one in discreet[i].known(found) if one.fact.created_at <= then.now]
         for i, found in memories.items()
     }
-    refs = dict(zip(memories, REFS, strict=False))
+    refs = {one.person_id: ref for one, ref in zip(people, REFS, strict=False)}
+    towards = {i: next(iter(stands.values()), STRANGERS) for i, stands in company.items()}
     participants = tuple(
         Participant(
             ref=refs[person_id],
@@ -140,14 +157,18 @@ def prepare(
             mood=felt[person_id],
             is_player=person_id in world.cast.players,
             attitude=towards[person_id],
-            evidence=() if evidence is None else evidence[person_id],
+            evidence=(evidence or {}).get(person_id, ()),
+            towards=tuple(company[person_id].items()) if len(people) > 2 else (),
+            joined=one.joined_turn,
+            left=one.left_turn,
             facts=_facts(
                 refs[person_id], world.name_of(person_id), world.cast.person(person_id).settled, told[person_id]
             ),
             persona=_persona(world, person_id),
             memories=tuple(_known(f"{refs[person_id]}m{i}", fact) for i, fact in enumerate(recalled[person_id], 1)),
         )
-        for person_id in memories
+        for one in people
+        for person_id in (one.person_id,)
     )
     context = ClosingContext(
         language=world.language,
@@ -155,10 +176,10 @@ def prepare(
         now=f"{then.circumstances} ({iso(then.now)[:10]})",
         goal=conversation.goal or "",
         goal_achieved=conversation.goal_achieved,
-        lines=_lines(turns, calls, world.language),
+        lines=_lines(people, turns, calls, world.language),
         judges=evidence is not None,
         promises=tuple(
-            OpenPromise(ref=f"p{i}", by_id=one.by_id, what=one.what, words=one.words)
+            OpenPromise(ref=f"p{i}", by_id=one.by_id, to_id=one.to_id, what=one.what, words=one.words)
             for i, one in enumerate(promised, 1)
         ),
         everybody=world.cast.names,
@@ -193,8 +214,12 @@ def context_of_found(
     `memories` are what it knows; their refs are their ids. `partners` are what its partner knows.
     """
     key = ConversationKey(group.world_id, episode.conversation_id)
-    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
+    turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))).all()
     known = tuple(_known(fact.id, fact) for fact in memories)
+    row = session.get(ConversationRow, key)
+    people = [] if row is None else row.participants
+    known_first = (group.person_id, episode.partner_id)
+    there = dict.fromkeys((*known_first, *(one.person_id for one in people)))
     return ClosingContext(
         language=world.language,
         participants=tuple(
@@ -207,21 +232,22 @@ def context_of_found(
                 facts=_facts(ref, world.name_of(person_id), _authored(world, person_id), ()),
                 persona=_persona(world, person_id),
                 memories=known if person_id == group.person_id else (),
-                sources=() if person_id == group.person_id else _sources(world, partners, episode.conversation_id),
+                sources=_sources(world, partners, episode.conversation_id) if person_id == episode.partner_id else (),
             )
-            for ref, person_id in zip(REFS, (group.person_id, episode.partner_id), strict=False)
+            for ref, person_id in zip(REFS, there, strict=False)
         ),
         now=iso(episode.at),
         goal="",
         goal_achieved=False,
-        lines=_lines(turns.all(), (), world.language),
+        lines=_lines(people, turns, (), world.language),
         everybody=world.cast.names,
     )
 
 
 def closing_prompt(context: ClosingContext, thread: str = "") -> Prompt[ClosingExtraction]:
     """The question as it is sent. `thread` says of which conversation."""
-    return TEMPLATES.question("closing", "closing", context, ClosingExtraction, max_tokens=MAX_TOKENS, thread=thread)
+    most = TOKENS_EACH * (len(context.participants) + 1)
+    return TEMPLATES.question("closing", "closing", context, answer_to(context), max_tokens=most, thread=thread)
 
 
 async def extract(model: ChatModel, context: ClosingContext, thread: str = "") -> Answer[ClosingExtraction]:
@@ -245,8 +271,15 @@ async def with_sources(
     from.
     """
 
+    tellers = {line.turn: line.speaker_id for line in context.lines}
+
     async def heard(teller: Participant) -> tuple[Source, ...]:
-        claims = extraction.side_of(context.partner_of(teller).ref).facts
+        claims = [
+            claim
+            for one in context.participants
+            for claim in extraction.side_of(one.ref).facts
+            if one is not teller and tellers.get(claim.turn) == teller.person_id
+        ]
         found = await asyncio.gather(
             *(
                 remembered(memory, world, teller.person_id, claim.statement, limit=SEARCHED, at_hand=True)
@@ -316,9 +349,30 @@ def _known(ref: str, fact: Fact) -> KnownFact:
     )
 
 
-def _lines(turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language) -> tuple[SpokenLine, ...]:
+def perceiving(conversation: ConversationRow, turns: Sequence[TurnRow]) -> tuple[str, ...]:
+    """Who perceived anything of the turns, in the order of their seats: two at least."""
+    people = conversation.participants
+    found = [
+        one.person_id
+        for one in people
+        if any(
+            (t.text and perceives(one, t.turn, t.speaker_id, t.heard_by))
+            or (t.act and perceives(one, t.turn, t.speaker_id, t.seen_by))
+            for t in turns
+        )
+    ]
+    return tuple(found) if len(found) > 1 else conversation.person_ids[:2]
+
+
+def _lines(
+    people: Sequence[ParticipantRow], turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: Language
+) -> tuple[SpokenLine, ...]:
     """On one line each: nobody forges the other's line by a line break in his own."""
     asked = list(calls)
+
+    def meant_for(turn: TurnRow, only: Sequence[str] | None) -> tuple[str, ...] | None:
+        there = tuple(one.person_id for one in people if perceives(one, turn.turn, turn.speaker_id, only))
+        return None if len(there) == len(people) else there
 
     def shown(turn: TurnRow, *states: CallState) -> str:
         mine = (one for one in asked if (one.turn, one.person_id) == (turn.turn, turn.speaker_id))
@@ -334,6 +388,10 @@ def _lines(turns: Sequence[TurnRow], calls: Iterable[ActionCallRow], language: L
             at=WorldTime(t.at),
             did=shown(t, CallState.DONE),
             tried=shown(t, CallState.FAILED, CallState.EXPIRED),
+            act=" ".join(t.act.split()),
+            loudness=t.loudness,
+            heard_by=meant_for(t, t.heard_by),
+            seen_by=meant_for(t, t.seen_by),
         )
         for t in turns
     )

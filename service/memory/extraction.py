@@ -3,15 +3,19 @@
 Everybody who took part remembers: the answer has an entry for each, under the short ref the prompt gave it.
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.content.profile import Importance, Mood
 from service.llm.prompt import OwnPrompts
 from service.locales import Language
 from service.people.attitude import STRANGERS, Attitude, Dimension
+from service.store.perceived import told_of_turn
+from service.store.phase import Loudness
 from world.time import WorldTime
 
 Ref = Annotated[str, Field(max_length=8)]
@@ -23,8 +27,10 @@ Mode = Literal["asserted", "planned", "hypothetical", "joking", "hearsay", "aske
 """How something said was meant."""
 Weight = Annotated[int, Field(ge=1, le=10)]
 """How much something matters: 1 is small talk, 10 changes a life."""
+MOST_SENTENCES = 4
+"""Of a summary."""
 
-REFS = ("a", "b")
+REFS = "abcdefgh"
 """What stands for those who took part, the one who began first: the names of the fields of `Sides`."""
 
 
@@ -32,6 +38,9 @@ REFS = ("a", "b")
 class SpokenLine:
     """A line of the transcript. `turn` counts from 0; `at` is the world time at which it was said. `did` is what the
     game did for the speaker with it, `tried` what it did not do, as sentences ("": nothing was asked).
+
+    In a scene `act` is what the speaker did. `heard_by` and `seen_by` are the ids of those who perceived the words and
+    the act, where some of those who took part did not.
     """
 
     turn: int
@@ -41,6 +50,28 @@ class SpokenLine:
     at: WorldTime
     did: str = ""
     tried: str = ""
+    act: str = ""
+    loudness: str = Loudness.NORMAL
+    heard_by: tuple[str, ...] | None = None
+    seen_by: tuple[str, ...] | None = None
+
+    @property
+    def whole(self) -> "SpokenLine":
+        """The line with all that was done and said in it as its text."""
+        return replace(self, text=told_of_turn(self.act, self.text), act="") if self.act else self
+
+    def perceived_by(self, person_id: str) -> "SpokenLine | None":
+        """The line as that person perceived it, its text all that it is told of; None: it perceived nothing of it."""
+        hears, sees = (only is None or person_id in only for only in (self.heard_by, self.seen_by))
+        if hears and sees:
+            return self.whole
+        text = told_of_turn(self.act if sees else "", self.text if hears else "")
+        return replace(self, text=text, act="", did="", tried="") if text else None
+
+    def kept_from(self, person_id: str) -> str:
+        """What of it that person did not perceive."""
+        hears, sees = (only is None or person_id in only for only in (self.heard_by, self.seen_by))
+        return f"{'' if hears else self.text} {'' if sees else self.act}".strip()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,12 +114,13 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenPromise:
-    """A promise that one of the two has made the other before, and that only words may keep, under the short id the
-    model may cite. `words` are those it was made in.
+    """A promise that one of them has made another before, and that only words may keep, under the short id the model
+    may cite. `words` are those it was made in.
     """
 
     ref: str
     by_id: str
+    to_id: str
     what: str
     words: str
 
@@ -101,6 +133,9 @@ class Participant:
     wrote, which no model is shown: nothing against it is learned. `memories` what it knew of
     the others, `sources` what it had heard of what it told. `affinity` is how it liked the partner, `mood` how it felt,
     when they parted. Of a player only what it promised is asked: what a human feels and believes is its own affair.
+
+    Of more than two, `towards` is how it stood to each of those it was there with, by person id; it was there from turn
+    `joined` until before turn `left` (None: to the end).
     """
 
     ref: str
@@ -115,6 +150,9 @@ class Participant:
     persona: tuple[str, ...] = ()
     memories: tuple[KnownFact, ...] = ()
     sources: tuple[Source, ...] = ()
+    towards: tuple[tuple[str, Attitude], ...] = ()
+    joined: int = 0
+    left: int | None = None
 
     @property
     def authored(self) -> tuple[str, ...]:
@@ -146,9 +184,50 @@ class ClosingContext:
         """What those who took part are called."""
         return frozenset(one.name for one in self.participants)
 
+    @property
+    def whole(self) -> "ClosingContext":
+        """The same as somebody had it who perceived everything."""
+        return replace(self, lines=tuple(line.whole for line in self.lines))
+
+    @property
+    def is_group(self) -> bool:
+        """More than two took part."""
+        return len(self.participants) > 2
+
     def partner_of(self, one: Participant) -> Participant:
-        """The other of the two."""
-        return next(other for other in self.participants if other.person_id != one.person_id)
+        """The other of the two; of more, with whom it perceived most of the lines: who came first, of equals."""
+        return max(
+            (other for other in self.participants if other.person_id != one.person_id),
+            key=lambda other: len(self.shared(one.person_id, other.person_id)),
+        )
+
+    def others_of(self, one: Participant) -> tuple[tuple[Participant, Attitude], ...]:
+        """Those it was there with, and how it stood to each when they parted."""
+        if not self.is_group:
+            return ((self.partner_of(one), replace(one.attitude, affinity=one.affinity)),)
+        towards = dict(one.towards)
+        return tuple((other, towards[other.person_id]) for other in self.participants if other.person_id in towards)
+
+    def is_judged(self, attitude: Attitude) -> bool:
+        """Whether it is asked how somebody who stood so to another stands to it now: of more than two only where they
+        have met before.
+        """
+        return self.judges and (not self.is_group or attitude.times_met > 0)
+
+    def shared(self, *person_ids: str) -> dict[int, SpokenLine]:
+        """The lines that all of these persons perceived, as they did, by turn."""
+        found: dict[int, SpokenLine] = {}
+        for line in self.lines:
+            perceived = [line.perceived_by(person_id) for person_id in person_ids]
+            if perceived[0] is not None and all(one == perceived[0] for one in perceived):
+                found[line.turn] = perceived[0]
+        return found
+
+    def refs_of(self, person_ids: Collection[str], line: SpokenLine) -> str:
+        """The refs of those of them who are not the line's speaker, for people to read; "-": nobody."""
+        refs = (one.ref for one in self.participants if one.person_id in person_ids)
+        speaker = next((one.ref for one in self.participants if one.person_id == line.speaker_id), "")
+        return ", ".join(ref for ref in refs if ref != speaker) or "-"
 
 
 class _Bounded(BaseModel):
@@ -238,6 +317,16 @@ class SideExtraction(_Bounded):
     attitude: AttitudeDraft | None
 
 
+class Entry(Protocol):
+    """What is the same in the entries of two and of more."""
+
+    mood: Mood
+    self_facts: list[SelfClaim]
+    facts: list[Claim]
+    mid_term: list[MidTermDraft]
+    commitments: list[CommitmentDraft]
+
+
 class Sides(_Bounded):
     """An entry for each who took part. They are fields, and no list, so that even the smallest model leaves nobody
     out.
@@ -250,12 +339,62 @@ class Sides(_Bounded):
 class ClosingExtraction(_Bounded):
     """The one structured answer a closing needs."""
 
-    summary: list[SummarySentence] = Field(min_length=1, max_length=4)
+    summary: list[SummarySentence] = Field(min_length=1, max_length=MOST_SENTENCES)
     topics: list[Short] = Field(max_length=5)
     people: Sides
     kept: list[KeptDraft] = Field(default_factory=list, max_length=4)
 
-    def side_of(self, ref: str) -> SideExtraction:
+    def side_of(self, ref: str) -> Entry:
         """The entry of the one with that ref."""
-        side: SideExtraction = getattr(self.people, ref)
+        side: Entry = getattr(self.people, ref)
         return side
+
+    def affinity(self, ref: str, other_ref: str) -> int:
+        """How much the one with the first ref likes the other now."""
+        side: Any = self.side_of(ref)
+        liked: int = side.affinity if isinstance(side, SideExtraction) else getattr(side.towards, other_ref)
+        return liked
+
+    def attitude(self, ref: str, other_ref: str) -> AttitudeDraft | None:
+        """How it stands to the other now; None: it was not judged."""
+        side: Any = self.side_of(ref)
+        judged = getattr(side, "attitude", None)
+        return judged if isinstance(judged, AttitudeDraft | None) else getattr(judged, other_ref, None)
+
+
+Asked = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
+"""Of whom an entry is asked, by ref: towards whom, and to whom it is judged how each stands."""
+
+
+def answer_to(context: ClosingContext) -> type[ClosingExtraction]:
+    """The form of the answer: for more than two it is made for those who took part."""
+    if not context.is_group:
+        return ClosingExtraction
+    asked: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    for one in context.participants:
+        others = context.others_of(one)
+        judged = () if one.is_player else (other.ref for other, stands in others if context.is_judged(stands))
+        asked.append((one.ref, tuple(other.ref for other, _ in others), tuple(judged)))
+    return _group_answer(tuple(asked))
+
+
+@lru_cache(maxsize=64)
+def _group_answer(asked: Asked) -> type[ClosingExtraction]:
+    sides = {ref: (_group_side(ref, others, judged), ...) for ref, others, judged in asked}
+    people = _form("Sides", sides)
+    return create_model("ClosingExtraction", __base__=ClosingExtraction, people=(people, ...))
+
+
+def _group_side(ref: str, others: Iterable[str], judged: Iterable[str]) -> type[BaseModel]:
+    """The entry of one among more than two: fields for each other one, in the place of one affinity and attitude."""
+    kept = {name: (field.annotation, field) for name, field in SideExtraction.model_fields.items()}
+    liked, name = kept.pop("affinity"), f"Side{ref.upper()}"
+    kept.pop("attitude")
+    fields: dict[str, Any] = {"towards": (_form(f"{name}Towards", dict.fromkeys(others, liked)), ...), **kept}
+    if attitudes := dict.fromkeys(judged, (AttitudeDraft, ...)):
+        fields["attitude"] = (_form(f"{name}Attitude", attitudes), ...)
+    return _form(name, fields)
+
+
+def _form(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+    return create_model(name, __base__=_Bounded, **fields)

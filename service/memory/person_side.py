@@ -13,7 +13,7 @@ from service.memory.extraction import Claim
 from service.memory.mid_term import expires_at
 from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
-from service.memory.validate import ValidClaim, ValidExtraction, ValidSide
+from service.memory.validate import ValidClaim, ValidSide, ValidTowards
 from service.people.attitude import felt_moods, stance, sum_of
 from service.people.commitments import around
 from service.people.commitments import expires_at as commitment_expires
@@ -21,6 +21,7 @@ from service.people.place_names import node_named
 from service.people.worlds import WorldView
 from service.settings import MemorySettings
 from service.store.ids import derived_id
+from service.store.perceived import known_late
 from service.store.tables import (
     AttitudeChangeRow,
     CommitmentRow,
@@ -35,15 +36,16 @@ from world.time import WorldTime
 
 @dataclass(frozen=True, kw_only=True)
 class PersonSide:
-    """A person's side of a conversation: what of the whole extraction may be stored, and which part of it is its own.
+    """A person's side of a conversation: what of the whole extraction is its own. `partner_id` is with whom it had most
+    to do, `others` are the rest of those it was there with.
 
-    `turns` are those of the conversation by number; `at` is when they parted.
+    `turns` are those of the conversation by number; from `at` on it knows what it takes away.
     """
 
     question: ClosingQuestion
-    extraction: ValidExtraction
     valid: ValidSide
     partner_id: str
+    others: tuple[str, ...]
     turns: Mapping[int, TurnRow]
     at: WorldTime
 
@@ -54,18 +56,35 @@ class PersonSide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SideChanges:
-    """What the conversation changed for one person: for people to see, and the rows that say so."""
+class TowardsChanges:
+    """How one stands to another: affinity before and after, and what else is judged, in words and in numbers."""
 
     affinity: dict[str, int]
-    mood: dict[str, str]
     stance: str
     attitude: dict[str, int]
+
+
+NOTHING_CHANGED = TowardsChanges(affinity={"before": 0, "after": 0}, stance="", attitude={})
+"""Between two who were never there together."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideChanges:
+    """What the conversation changed for one person: for people to see, and the rows that say so. `towards` is how it
+    stands now to each it was there with, by id.
+    """
+
+    towards: dict[str, TowardsChanges]
+    mood: dict[str, str]
     self_facts: list[dict[str, Any]]
     facts: list[dict[str, Any]]
     mid_term: list[MidTermRow]
     promised: list[CommitmentRow]
     rows: Sequence[SQLModel]
+
+    def to(self, other_id: str) -> TowardsChanges:
+        """What it changed towards that one."""
+        return self.towards.get(other_id, NOTHING_CHANGED)
 
 
 def remember_side(
@@ -78,9 +97,10 @@ def remember_side(
     episode = Episode(
         conversation_id=conversation.id,
         partner_id=side.partner_id,
-        summary=side.extraction.summary,
-        topics=side.extraction.topics,
+        summary=side.valid.summary,
+        topics=side.valid.topics,
         at=side.at,
+        others=side.others,
     )
     facts = [
         fact_draft(
@@ -88,6 +108,7 @@ def remember_side(
             fact_id(side.person_id, conversation.id, index),
             WorldTime(side.turns[fact.claim.turn].at),
             side.question.memory_ids.__getitem__,
+            side.valid.partners[fact.claim.turn],
         )
         for index, fact in enumerate(side.valid.facts)
     ]
@@ -101,6 +122,7 @@ def remember_side(
         at=side.at,
         night=conversation.participants[conversation.seat_of(side.person_id)].night,
         importance=sum(fact.importance for fact in facts if fact.retells is None),
+        others=list(side.others),
         revision=remember(session, group, episode, facts),
     )
     return summary, facts
@@ -117,8 +139,7 @@ def side_changes(
     """What else the person takes away, beside what was there before. What it has told about itself closes what it
     replaces; nothing else is written yet.
     """
-    attitude, affinity = _attitude(world, conversation, side, before)
-    judged = sum_of([*before.judged_in(conversation.id, side.person_id), attitude])
+    attitudes = [_attitude(conversation, side, towards) for towards in side.valid.towards]
     felt, mood = _mood(world, conversation, side, before, settings.mood_cools_hours)
     told = new_self_facts(
         [row for row in before.told if row.person_id == side.person_id],
@@ -127,13 +148,12 @@ def side_changes(
         side.turns,
         side.question.self_fact_ids,
         side.question.context.names,
+        known_late(conversation, side.person_id),
     )
     promised = _commitments(world, conversation, side)
     return SideChanges(
-        affinity=affinity,
+        towards={change.other_id: _changed(world, change, before) for change in attitudes},
         mood=mood,
-        stance=stance(judged, world.language),
-        attitude={str(name): degree for name, degree in judged.judged.items()},
         self_facts=[{"id": row.id, "statement": row.words, "turn": row.turn} for row in told],
         facts=[
             {"id": fact.id, "statement": fact.statement if fact.held else fact.words, "turn": fact.turn}
@@ -142,31 +162,34 @@ def side_changes(
         ],
         mid_term=_mid_term(world, conversation, side),
         promised=promised,
-        rows=[attitude, felt, *told, *promised],
+        rows=[*attitudes, felt, *told, *promised],
     )
 
 
-def _attitude(
-    world: WorldView, conversation: ConversationRow, side: PersonSide, before: Before
-) -> tuple[AttitudeChangeRow, dict[str, int]]:
+def _attitude(conversation: ConversationRow, side: PersonSide, towards: ValidTowards) -> AttitudeChangeRow:
     """A closing may be late, and another one of the same two done meanwhile: affinity moves by what this talk did."""
-    pair, judged = (side.person_id, side.partner_id), side.valid.attitude
-    change = AttitudeChangeRow(
+    return AttitudeChangeRow(
         world_id=conversation.world_id,
         owner_id=side.person_id,
-        other_id=side.partner_id,
+        other_id=towards.other_id,
         id=conversation.id,
         at=side.at,
         conversation_id=conversation.id,
-        affinity_delta=side.valid.moved,
+        affinity_delta=towards.moved,
         met=True,
-        **(judged.model_dump() if judged else {}),
+        **(towards.attitude.model_dump() if towards.attitude else {}),
     )
+
+
+def _changed(world: WorldView, change: AttitudeChangeRow, before: Before) -> TowardsChanges:
+    pair, at = (change.owner_id, change.other_id), WorldTime(change.at)
     after = replace(before, attitudes=[*before.attitudes, change])
-    return change, {
-        "before": before.attitude(*pair, side.at).affinity,
-        "after": after.attitude(*pair, side.at).affinity,
-    }
+    judged = sum_of([*before.judged_in(change.id, *pair), change])
+    return TowardsChanges(
+        affinity={"before": before.attitude(*pair, at).affinity, "after": after.attitude(*pair, at).affinity},
+        stance=stance(judged, world.language),
+        attitude={str(name): degree for name, degree in judged.judged.items()},
+    )
 
 
 def _mood(
@@ -197,7 +220,7 @@ def _mid_term(world: WorldView, conversation: ConversationRow, side: PersonSide)
             importance=draft.importance,
             created_at=side.at,
             expires_at=expires_at(draft.importance, side.at, day_starts=world.settings.day_starts_minutes),
-            partner_id=side.partner_id,
+            partner_id=side.valid.partners[draft.turn] or None,
             conversation_id=conversation.id,
         )
         for index, draft in enumerate(side.valid.mid_term)
@@ -205,13 +228,13 @@ def _mid_term(world: WorldView, conversation: ConversationRow, side: PersonSide)
 
 
 def _commitments(world: WorldView, conversation: ConversationRow, side: PersonSide) -> list[CommitmentRow]:
-    """A promise to somebody whom the answer does not name is one to the partner."""
-    people = {one.ref: one.person_id for one in side.question.context.participants if one.person_id != side.person_id}
+    people = {one.ref: one.person_id for one in side.question.context.participants}
     rows = []
     for index, promise in enumerate(side.valid.commitments):
-        to_id = people.get(promise.to, side.partner_id)
+        to_id = people[promise.to]
         place, node_id = _place(world, conversation, promise.place, (side.person_id, to_id))
-        made_at = WorldTime(side.turns[promise.turn].at)
+        late = (known_late(conversation, one) for one in (side.person_id, to_id))
+        made_at = max([WorldTime(side.turns[promise.turn].at), *(at for at in late if at is not None)])
         is_appointment = promise.is_firm and promise.has_hour and node_id is not None
         row = CommitmentRow(
             world_id=conversation.world_id,
@@ -251,7 +274,7 @@ def _seen_done(side: PersonSide, number: int) -> list[FactDraft]:
     """What the game did for one of them, and confirmed: no model judges that. A player keeps nothing of it. So many
     facts were taken from the words.
     """
-    lines = () if side.valid.participant.is_player else side.question.context.lines
+    seen = () if side.valid.participant.is_player else side.question.context.shared(side.person_id).values()
     return [
         FactDraft(
             id=fact_id(side.person_id, side.turns[line.turn].conversation_id, index),
@@ -262,13 +285,18 @@ def _seen_done(side: PersonSide, number: int) -> list[FactDraft]:
             turn=line.turn,
             valid_at=line.at,
             held=True,
+            partner_id=side.valid.partners[line.turn],
         )
-        for index, line in enumerate((line for line in lines if line.did), number)
+        for index, line in enumerate((line for line in seen if line.did), number)
     ]
 
 
-def fact_draft(fact: ValidClaim[Claim], draft_id: str, at: WorldTime, id_of: Callable[[str], str]) -> FactDraft:
-    """A claim that may be stored, true from `at` on; `id_of` says which memory a ref stands for."""
+def fact_draft(
+    fact: ValidClaim[Claim], draft_id: str, at: WorldTime, id_of: Callable[[str], str], partner_id: str | None
+) -> FactDraft:
+    """A claim that may be stored, true from `at` on; `id_of` says which memory a ref stands for, `partner_id` with whom
+    it had to do then.
+    """
     claim = fact.claim
     return FactDraft(
         id=draft_id,
@@ -285,4 +313,5 @@ def fact_draft(fact: ValidClaim[Claim], draft_id: str, at: WorldTime, id_of: Cal
         valid_at=at,
         replaces=tuple(map(id_of, fact.replaces)),
         retells=None if fact.retells is None else id_of(fact.retells),
+        partner_id=partner_id,
     )

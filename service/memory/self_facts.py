@@ -9,6 +9,7 @@ from service.memory.extraction import SelfClaim
 from service.memory.validate import ValidClaim
 from service.store.ids import derived_id
 from service.store.tables import SelfFactRow, TurnRow
+from world.time import WorldTime
 
 
 def self_facts(session: Session, world_id: str, *person_ids: str, history: bool = False) -> list[SelfFactRow]:
@@ -26,8 +27,10 @@ def new_self_facts(
     turns: Mapping[int, TurnRow],
     ids: Mapping[str, str],
     names: frozenset[str],
+    late: WorldTime | None = None,
 ) -> list[SelfFactRow]:
-    """What the person told in `turns` that is new; `ids` are those behind the refs. It closes what it replaces.
+    """What the person told in `turns` that is new; `ids` are those behind the refs. It closes what it replaces, and
+    holds since it was told, or since `late`.
 
     It is held against what holds by now (`known`): another closing may have written since this one's prompt.
     """
@@ -49,7 +52,7 @@ def new_self_facts(
             mode=fact.mode,
             importance=claim.importance,
             held=fact.held,
-            valid_at=said.at,
+            valid_at=said.at if late is None else late,
         )
         replaced = {ids.get(ref) for ref in fact.replaces}
         for old in known:

@@ -5,14 +5,14 @@ found, and is shown as a fact only where the strict check holds it (strict.py). 
 invented is stated. What the author wrote about anybody there wins.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Generic, TypeVar
 
 from service.content.profile import Importance, Mood
 from service.locales import Language
-from service.memory.claim import share
+from service.memory.claim import held, numbers, share
 from service.memory.claim import words as telling_words
 from service.memory.comparison import are_same, contradict, excludes, is_other_than, occurs, squeezed
 from service.memory.cues import bears
@@ -26,10 +26,10 @@ from service.memory.extraction import (
     KnownFact,
     MidTermDraft,
     Mode,
+    OpenPromise,
     Participant,
     SelfClaim,
-    SideExtraction,
-    SpokenLine,
+    SummarySentence,
 )
 from service.memory.kept import is_told_kept
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
@@ -39,7 +39,7 @@ from service.memory.strict import is_held
 from service.memory.summary import checked_summary
 from service.memory.utterance import sentences
 from service.memory.words import Words, best_sentence, one_line, words_of
-from service.people.attitude import moved_affinity
+from service.people.attitude import Attitude, moved_affinity
 from service.store.event_kinds import RejectionReason
 
 CARRIED = 0.3
@@ -86,31 +86,44 @@ class ValidClaim(Generic[ClaimT]):
 class ValidMidTerm:
     """Something that affects a person's next days, in the words it was said in."""
 
+    turn: int
     words: str
     importance: Importance
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidTowards:
+    """How a person stands to another one now: `affinity` was `before` when they parted, and moved by a step at most."""
+
+    other_id: str
+    before: int
+    affinity: int
+    attitude: AttitudeDraft | None
+
+    @property
+    def moved(self) -> int:
+        """By how much it likes the other more."""
+        return self.affinity - self.before
+
+
 @dataclass(frozen=True, kw_only=True)
 class ValidSide:
-    """What of one person's entry may be stored; `attitude` and `mood` as the model said, `affinity` by a step at
-    most.
+    """What of one person's entry may be stored, and what of the whole it perceived: summary and topics; mood and
+    attitudes as the model said. `partners` says of each turn with whom it was, by id ("": nobody heard it).
     """
 
     participant: Participant
-    affinity: int
+    summary: str
+    topics: tuple[str, ...]
+    towards: tuple[ValidTowards, ...]
+    partners: Mapping[int, str]
     mood: Mood
-    attitude: AttitudeDraft | None
     self_facts: tuple[ValidClaim[SelfClaim], ...]
     facts: tuple[ValidClaim[Claim], ...]
     mid_term: tuple[ValidMidTerm, ...]
     commitments: tuple[ValidPromise, ...]
     rejected_self_facts: tuple[Rejected, ...]
     rejected: tuple[Rejected, ...]
-
-    @property
-    def moved(self) -> int:
-        """By how much it likes the other more than when they parted."""
-        return self.affinity - self.participant.affinity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +132,6 @@ class ValidExtraction:
     sentences of the summary, and promises of which no words say that they were kept.
     """
 
-    summary: str
-    topics: tuple[str, ...]
     sides: tuple[ValidSide, ...]
     kept: tuple[str, ...] = ()
     rejected: tuple[Rejected, ...] = ()
@@ -128,22 +139,20 @@ class ValidExtraction:
     @property
     def texts(self) -> tuple[str, ...]:
         """What is remembered for long, as it is embedded."""
-        return (self.summary, *(fact.statement for side in self.sides for fact in side.facts))
+        told = (text for side in self.sides for text in (side.summary, *(fact.statement for fact in side.facts)))
+        return tuple(dict.fromkeys(told))
 
 
 def validate_extraction(
     extraction: ClosingExtraction, context: ClosingContext, *, affinity_step: int
 ) -> ValidExtraction:
     """What of the extraction may be stored. It has an entry for everybody who took part."""
-    summary, left_out = checked_summary(extraction.summary, context)
+    _, left_out = checked_summary(extraction.summary, context.whole)
     promised = _promised(extraction, context)
     kept, not_kept = _kept(extraction.kept, context)
     return ValidExtraction(
-        summary=summary,
-        topics=_topics(extraction.topics, context),
         sides=tuple(
-            _side(extraction.side_of(owner.ref), _View(context, owner), affinity_step, promised)
-            for owner in context.participants
+            _side(extraction, _View(context, owner), affinity_step, promised) for owner in context.participants
         ),
         kept=kept,
         rejected=(
@@ -159,13 +168,20 @@ def _kept(drafts: Sequence[KeptDraft], context: ClosingContext) -> tuple[tuple[s
     kept, rejected = dict[str, None](), list[Rejected]()
     for draft in drafts:
         promise = promises.get(draft.promise)
-        happened = not any(line.tried for line in context.lines if line.turn == draft.turn)
-        if promise is not None and happened and is_told_kept(context, promise, draft.turn):
+        if promise is not None and _is_told_kept(context, promise, draft.turn):
             kept[draft.promise] = None
         else:
             statement = promise.words if promise else one_line(draft.promise)
             rejected.append(Rejected(statement=statement, turn=draft.turn, reason=RejectionReason.NOT_TOLD_KEPT))
     return tuple(kept), tuple(rejected)
+
+
+def _is_told_kept(context: ClosingContext, promise: OpenPromise, turn: int) -> bool:
+    """Whether one of the two whose promise it is says so, and the other hears it."""
+    both = context.shared(promise.by_id, promise.to_id)
+    if turn not in both or both[turn].tried or both[turn].speaker_id not in (promise.by_id, promise.to_id):
+        return False
+    return is_told_kept(replace(context, lines=tuple(both.values())), promise, turn)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,21 +212,50 @@ def validate_found(
 
 
 class _View:
-    """The conversation as one of those who took part sees it."""
+    """The conversation as one of those who took part perceived it."""
 
     def __init__(self, context: ClosingContext, owner: Participant) -> None:
-        self.context = context
         self.language: Language = context.language
         self.owner = owner
-        self.partner = context.partner_of(owner)
+        self.given = context
         self.names = context.names
-        self.lines: dict[int, SpokenLine] = {line.turn: line for line in context.lines}
+        self.lines = context.shared(owner.person_id)
+        self.context = replace(context, lines=tuple(self.lines.values()))
+        self.turns = {line.turn for line in context.lines}
+        self._kept_from_it = " ".join(filter(None, (line.kept_from(owner.person_id) for line in context.lines)))
         self._authored = {squeezed(one.name): (*one.authored, *one.persona) for one in context.participants}
 
-    @property
+    @cached_property
     def everything(self) -> str:
-        """All that was said."""
+        """All that it perceived."""
         return " ".join(line.text for line in self.lines.values())
+
+    def partner(self, turn: int) -> str:
+        """With whom it had to do in a turn, by id: who spoke it; of its own, who answered, or the first who heard it.
+        "": nobody did.
+        """
+        line = self.lines[turn]
+        if not self.is_by_owner(turn):
+            return line.speaker_id
+        heard = [
+            other.person_id
+            for other, _ in self.context.others_of(self.owner)
+            if line.heard_by is None or other.person_id in line.heard_by
+        ]
+        after = self.lines.get(turn + 1)
+        return after.speaker_id if after and after.speaker_id in heard else next(iter(heard), "")
+
+    def knows(self, draft: "SelfClaim | Claim | CommitmentDraft | MidTermDraft") -> bool:
+        """Whether it perceived the turn, and all that the draft tells of what was kept from somebody."""
+        return draft.turn in self.lines and self.may_know(" ".join(_texts(draft)))
+
+    def may_know(self, text: str) -> bool:
+        """Whether no telling word of the text was said only where the owner did not perceive it."""
+        if not self._kept_from_it:  # it was there for all of it
+            return True
+        told = held(telling_words(text, self.names), self._kept_from_it)
+        counted = numbers(text) & numbers(self._kept_from_it)
+        return told <= held(told, self.everything) and counted <= numbers(self.everything)
 
     def authored_about(self, subject: str) -> tuple[str, ...]:
         """What the author wrote about that person, where it took part."""
@@ -245,22 +290,28 @@ def _promised(extraction: ClosingExtraction, context: ClosingContext) -> frozens
     """The turns in which anybody there promises something."""
     return frozenset(
         promise.turn
-        for owner in context.participants
-        for promise in _sift(extraction.side_of(owner.ref).commitments, partial(_commitment, _View(context, owner)))[0]
+        for view in (_View(context, owner) for owner in context.participants)
+        for promise in _sift(view, extraction.side_of(view.owner.ref).commitments, partial(_commitment, view))[0]
     )
 
 
-def _side(side: SideExtraction, view: _View, affinity_step: int, promised: frozenset[int]) -> ValidSide:
-    side = _promises_of_player(side, view.owner) if view.owner.is_player else side
-    self_facts, no_self_facts = _sift(side.self_facts, partial(_self_fact, view))
-    facts, no_facts = _sift(side.facts, partial(_fact, view))
-    mid_term, no_mid_term = _sift(side.mid_term, partial(_mid_term, view, promised))
-    commitments, no_commitments = _sift(side.commitments, partial(_commitment, view))
+def _side(extraction: ClosingExtraction, view: _View, affinity_step: int, promised: frozenset[int]) -> ValidSide:
+    """A player keeps nothing but what it promised: what a human feels and believes is its own affair."""
+    side, owner = extraction.side_of(view.owner.ref), view.owner
+    is_asked = not owner.is_player
+    self_facts, no_self_facts = _sift(view, side.self_facts if is_asked else (), partial(_self_fact, view))
+    facts, no_facts = _sift(view, side.facts if is_asked else (), partial(_fact, view))
+    mid_term, no_mid_term = _sift(view, side.mid_term if is_asked else (), partial(_mid_term, view, promised))
+    commitments, no_commitments = _sift(view, side.commitments, partial(_commitment, view))
     return ValidSide(
-        participant=view.owner,
-        affinity=moved_affinity(view.owner.affinity, side.affinity, affinity_step),
-        mood=side.mood,
-        attitude=side.attitude if view.context.judges else None,
+        participant=owner,
+        summary=_summary(extraction.summary, view),
+        topics=_topics(extraction.topics, view),
+        towards=tuple(
+            _towards(extraction, view, other, stood, affinity_step) for other, stood in view.context.others_of(owner)
+        ),
+        partners={turn: view.partner(turn) for turn in view.lines},
+        mood=side.mood if is_asked else owner.mood,
         self_facts=self_facts,
         facts=facts,
         mid_term=mid_term,
@@ -270,24 +321,33 @@ def _side(side: SideExtraction, view: _View, affinity_step: int, promised: froze
     )
 
 
-def _promises_of_player(side: SideExtraction, owner: Participant) -> SideExtraction:
-    """The entry without all that a player was not asked for."""
-    return SideExtraction(
-        affinity=owner.affinity,
-        mood=owner.mood,
-        self_facts=[],
-        facts=[],
-        mid_term=[],
-        commitments=side.commitments,
-        attitude=None,
+def _summary(written: Sequence[SummarySentence], view: _View) -> str:
+    """The sentences that the owner may know; where none stands, words that it perceived; "": it perceived nothing."""
+    known = [
+        one
+        for one in written
+        if all(turn in view.lines or turn not in view.turns for turn in one.turns) and view.may_know(one.text)
+    ]
+    return checked_summary(known, view.context)[0]
+
+
+def _towards(
+    extraction: ClosingExtraction, view: _View, other: Participant, stood: Attitude, step: int
+) -> ValidTowards:
+    refs = (view.owner.ref, other.ref)
+    judged = view.context.is_judged(stood) and not view.owner.is_player
+    liked = stood.affinity if view.owner.is_player else extraction.affinity(*refs)
+    return ValidTowards(
+        other_id=other.person_id,
+        before=stood.affinity,
+        affinity=moved_affinity(stood.affinity, liked, step),
+        attitude=extraction.attitude(*refs) if judged else None,
     )
 
 
 def _self_fact(
     view: _View, claim: SelfClaim, kept: Sequence[ValidClaim[SelfClaim]]
 ) -> ValidClaim[SelfClaim] | RejectionReason:
-    if claim.turn not in view.lines:
-        return RejectionReason.NO_SUCH_TURN
     claim = _where_it_was_said(view, claim)
     if not view.is_by_owner(claim.turn):
         return RejectionReason.NOT_SAID_BY_ITSELF
@@ -297,8 +357,6 @@ def _self_fact(
 
 
 def _fact(view: _View, claim: Claim, kept: Sequence[ValidClaim[Claim]]) -> ValidClaim[Claim] | RejectionReason:
-    if claim.turn not in view.lines:
-        return RejectionReason.NO_SUCH_TURN
     claim = _where_it_was_said(view, claim)
     if view.is_by_owner(claim.turn) and squeezed(claim.subject) != squeezed(view.owner.name):
         return RejectionReason.NOT_HEARD
@@ -322,16 +380,16 @@ def _judged(
     if len(way.chain) > 1 and mode == "asserted":
         mode = "hearsay"
     happened = not view.lines[claim.turn].tried  # what was said with an act that failed is no fact
-    held = happened and is_held(claim.statement, words, mode, subject=subject)
+    is_fact = happened and is_held(claim.statement, words, mode, subject=subject)
     shown = words.rendered(view.language, mode, way.hands)
     return ValidClaim(
         claim=claim,
         words=shown,
         statement=claim.statement if view.carries(claim.turn, claim.statement) >= CARRIED else shown,
         mode=mode,
-        held=held,
+        held=is_fact,
         chain=way.chain,
-        replaces=tuple(one.ref for one in known if held and _ends(one, claim, subject)),
+        replaces=tuple(one.ref for one in known if is_fact and _ends(one, claim, subject)),
         retells=next((one.ref for one in known if _retells(one, claim, way, view.names)), None),
     )
 
@@ -345,8 +403,9 @@ def _way(view: _View, claim: SelfClaim | Claim, words: Words, mode: Mode) -> _Wa
     """Through whose hands a claim came. Who told it may have had it from others."""
     if isinstance(claim, SelfClaim) or view.is_by_owner(claim.turn):
         return _OWN_WORDS
-    teller, said_at = view.partner, view.lines[claim.turn].at
-    known = [one for one in teller.sources if one.at <= said_at and teller.person_id not in one.chain]
+    line = view.lines[claim.turn]
+    teller = next(one for one in view.context.participants if one.person_id == line.speaker_id)
+    known = [one for one in teller.sources if one.at <= line.at and teller.person_id not in one.chain]
     source = came_from(claim, mode, _sentence(claim, words, view.names), words, known, view.context)
     before, names = (source.chain, source.names) if source else ((), ())
     hands = (*names, teller.name) if source or people_in(claim.subject, view.context) - view.names else ()
@@ -423,7 +482,7 @@ def _found(view: _View, found: FoundFact, kept: Sequence[ValidClaim[Claim]]) -> 
         return None
     if not all(map(squeezed, _texts(claim))) or view.carries(turn, claim.statement) < ELSEWHERE:
         return None
-    verdict = _fact(view, claim, kept)
+    verdict = _fact(view, claim, kept) if view.knows(claim) else RejectionReason.NOT_PERCEIVED
     return None if isinstance(verdict, RejectionReason) else verdict
 
 
@@ -433,8 +492,6 @@ def _mid_term(
     """Whoever said it: the words stand for themselves. What the turn says nothing of is left out, and so is a turn that
     is a promise: that stands on everybody's mind already.
     """
-    if draft.turn not in view.lines:
-        return RejectionReason.NO_SUCH_TURN
     words = view.words(draft.turn, draft.content)
     if draft.mode in ("joking", "hypothetical") and bears(draft.mode, words.said):
         return RejectionReason.NOT_MEANT
@@ -443,38 +500,63 @@ def _mid_term(
     shown = words.rendered(view.language, "hearsay" if draft.mode == "hearsay" else "asserted")
     if draft.turn in promised or any(one.words == shown for one in kept):
         return RejectionReason.KNOWN_ALREADY
-    return ValidMidTerm(words=shown, importance=draft.importance)
+    return ValidMidTerm(turn=draft.turn, words=shown, importance=draft.importance)
 
 
 def _commitment(view: _View, draft: CommitmentDraft, kept: Sequence[ValidPromise]) -> ValidPromise | RejectionReason:
-    """Who promises says so itself, or says yes to the question; the words of its turn say what."""
-    if draft.turn not in view.lines:
-        return RejectionReason.NO_SUCH_TURN
+    """Who promises says so itself, or says yes to the question; the words of its turn say what. Both remember it: it
+    rests on what both perceived.
+    """
     if draft.mode not in ("planned", "asserted"):
         return RejectionReason.NOT_MEANT
     turn = promising_turn(view.lines, draft, view.owner.person_id)
     if turn is None:
         return RejectionReason.NOT_SAID_BY_ITSELF
-    promise = judged_promise(view.lines, draft, turn, view.names, view.language)
+    other = _promised_to(view, draft.to, turn)
+    if other is None or not _View(view.given, other).may_know(draft.what):
+        return RejectionReason.NOT_PERCEIVED
+    both = view.given.shared(view.owner.person_id, other.person_id)
+    promise = judged_promise(both, draft.model_copy(update={"to": other.ref}), turn, view.names, view.language)
     if view.carries(turn, draft.what) < CARRIED and not promise.is_firm:
         return RejectionReason.NOT_HEARD
     known = any(are_same(draft.what, one.what, view.names) and one.due_at == promise.due_at for one in kept)
     return RejectionReason.KNOWN_ALREADY if known else promise
 
 
+def _promised_to(view: _View, ref: str, turn: int) -> Participant | None:
+    """To whom something is promised in the turn: the one that is named, or the one it was with; of more than two only
+    who heard it. None: nobody.
+    """
+    others = {other.ref: other for other, _ in view.context.others_of(view.owner)}
+    heard = [one for one in others.values() if turn in view.given.shared(view.owner.person_id, one.person_id)]
+    named = [one for one in heard if one.ref == ref] or [one for one in heard if one.person_id == view.partner(turn)]
+    return next(iter(named), None)
+
+
 def _sift(
-    drafts: Iterable[DraftT], judge: Callable[[DraftT, Sequence[ValidT]], ValidT | RejectionReason]
+    view: _View,
+    drafts: Iterable[DraftT],
+    judge: Callable[[DraftT, Sequence[ValidT]], ValidT | RejectionReason],
 ) -> tuple[tuple[ValidT, ...], tuple[Rejected, ...]]:
     """Judge each draft, in the order of their turns, with what was kept before it."""
     kept: list[ValidT] = []
     rejected: list[Rejected] = []
     for draft in sorted(map(_clean, drafts), key=lambda one: one.turn):
-        verdict = judge(draft, kept) if all(map(squeezed, _texts(draft))) else RejectionReason.EMPTY
+        verdict = _fault(view, draft) or judge(draft, kept)
         if isinstance(verdict, RejectionReason):
             rejected.append(Rejected(statement=_texts(draft)[0], turn=draft.turn, reason=verdict))
         else:
             kept.append(verdict)
     return tuple(kept), tuple(rejected)
+
+
+def _fault(view: _View, draft: SelfClaim | Claim | CommitmentDraft | MidTermDraft) -> RejectionReason | None:
+    """What is wrong with a draft of any kind."""
+    if not all(map(squeezed, _texts(draft))):
+        return RejectionReason.EMPTY
+    if draft.turn not in view.turns:
+        return RejectionReason.NO_SUCH_TURN
+    return None if view.knows(draft) else RejectionReason.NOT_PERCEIVED
 
 
 def _texts(draft: SelfClaim | Claim | CommitmentDraft | MidTermDraft) -> tuple[str, ...]:
@@ -493,11 +575,10 @@ def _clean(draft: DraftT) -> DraftT:
     return draft.model_copy(update={name: one_line(value) for name, value in draft if isinstance(value, str)})
 
 
-def _topics(topics: Sequence[str], context: ClosingContext) -> tuple[str, ...]:
-    """Each once, whatever its width and case; those that nobody spoke of are dropped."""
-    said = " ".join(line.text for line in context.lines)
+def _topics(topics: Sequence[str], view: _View) -> tuple[str, ...]:
+    """Each once, whatever its width and case; those of which the owner heard nothing are dropped."""
     found: dict[str, str] = {}
     for topic in topics:
-        if squeezed(topic) and occurs(topic, said, frozenset()):
+        if squeezed(topic) and occurs(topic, view.everything, frozenset()) and view.may_know(topic):
             found.setdefault(squeezed(topic), one_line(topic))
     return tuple(found.values())

@@ -2,12 +2,14 @@
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from service.content.profile import Mood
 from service.conversation.attitude import AttitudeContext, Questions
 from service.locales import sentence
 from service.memory.extraction import (
+    MOST_SENTENCES,
     AttitudeDraft,
     Claim,
     ClosingContext,
@@ -15,9 +17,8 @@ from service.memory.extraction import (
     MidTermDraft,
     Participant,
     SelfClaim,
-    SideExtraction,
-    Sides,
     SummarySentence,
+    answer_to,
 )
 from service.memory.reflect import Reflection, ReflectionContext
 from service.offline.lines import tells, told
@@ -45,19 +46,22 @@ class _Told:
 def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
     """What each takes away. Nothing is left to chance: `rng` is not drawn from."""
     words = phrases(context.language)
-    one, other = context.participants
-    by_one, by_other = (_told(context, person, words) for person in (one, other))
+    everything = context.whole
+    by = [_told(everything, person, words) for person in context.participants]
+    told = [item for of in (*(of[:2] for of in by[1:]), by[0][:1]) for item in of]
     summary = [
         SummarySentence(text=_ended(item.statement, words), turns=[item.turn])
-        for item in sorted([*by_other[:2], *by_one[:1]], key=lambda item: item.turn)
+        for item in sorted(told, key=lambda item: item.turn)[:MOST_SENTENCES]
     ]
     if not summary:
-        first = next((line.text for line in context.lines if line.text.strip()), one.name)
+        first = next((line.text for line in everything.lines if line.text.strip()), context.participants[0].name)
         summary = [SummarySentence(text=clip(first, _LONGEST, words), turns=[0])]
-    return ClosingExtraction(
-        summary=summary,
-        topics=[clip(item.passage.text, 80, words) for item in (*by_other, *by_one)][:_MOST_TOPICS],
-        people=Sides(a=_side(context, one, other, by_one, by_other), b=_side(context, other, one, by_other, by_one)),
+    return answer_to(context).model_validate(
+        {
+            "summary": summary,
+            "topics": [clip(item.passage.text, 80, words) for of in (*by[1:], by[0]) for item in of][:_MOST_TOPICS],
+            "people": {one.ref: _side(context, one, words) for one in context.participants},
+        }
     )
 
 
@@ -73,22 +77,41 @@ def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeD
     return _attitude(context.attitude, context.attitude.affinity)
 
 
-def _side(
-    context: ClosingContext, owner: Participant, other: Participant, own: list[_Told], heard: list[_Told]
-) -> SideExtraction:
-    words = phrases(context.language)
-    said = "\n".join(line.text for line in context.lines if line.speaker_id == other.person_id)
+def _side(context: ClosingContext, owner: Participant, words: Phrases) -> dict[str, Any]:
+    """The entry of one who took part, from what it perceived."""
+    perceived = replace(context, lines=tuple(context.shared(owner.person_id).values()))
+    others = perceived.others_of(owner)
+    told = {other.ref: _told(perceived, other, words) for other, _ in others}
+    said = {other.ref: _words_of(perceived, other) for other, _ in others}
+    heard = sorted((item for of in told.values() for item in of), key=lambda item: item.turn)
+    liked = {other.ref: _liked(stands.affinity, said[other.ref], words) for other, stands in others}
+    stance = {other.ref: _attitude(stands, liked[other.ref]) for other, stands in others}
+    entry = {
+        "mood": _mood(
+            owner.mood,
+            thanked=any(words.has("thanks", text) for text in said.values()),
+            rude=any(words.has("rude", text) for text in said.values()),
+        ),
+        "self_facts": _of_itself(owner, _told(perceived, owner, words), words),
+        "facts": [claim for other, _ in others for claim in _facts(other, told[other.ref], words)][:_MOST_FACTS],
+        "mid_term": _soon(heard, words),
+        "commitments": [],
+    }
+    if not context.is_group:
+        ref = context.partner_of(owner).ref
+        return {**entry, "affinity": liked[ref], "attitude": stance[ref]}
+    judged = {} if owner.is_player else {o.ref: stance[o.ref] for o, stands in others if context.is_judged(stands)}
+    return {**entry, "towards": liked, **({"attitude": judged} if judged else {})}
+
+
+def _words_of(context: ClosingContext, other: Participant) -> str:
+    return "\n".join(line.text for line in context.lines if line.speaker_id == other.person_id)
+
+
+def _liked(before: int, said: str, words: Phrases) -> int:
+    """How much somebody who said that is liked now."""
     thanked, rude = words.has("thanks", said), words.has("rude", said)
-    affinity = max(-100, min(100, owner.affinity + _TALKED + _THANKED * thanked + _RUDE * rude))
-    return SideExtraction(
-        affinity=affinity,
-        mood=_mood(owner.mood, thanked=thanked, rude=rude),
-        self_facts=_of_itself(owner, own, words),
-        facts=_facts(other, heard, words),
-        mid_term=_soon(heard, words),
-        commitments=[],
-        attitude=_attitude(owner.attitude, affinity),
-    )
+    return max(-100, min(100, before + _TALKED + _THANKED * thanked + _RUDE * rude))
 
 
 def _attitude(before: Attitude, affinity: int) -> AttitudeDraft:

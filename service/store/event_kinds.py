@@ -41,6 +41,7 @@ class RejectionReason(StrEnum):
     KNOWN_ALREADY = "known_already"
     EMPTY = "empty"
     NOT_TOLD_KEPT = "not_told_kept"
+    NOT_PERCEIVED = "not_perceived"
 
 
 def _is_none(value: object) -> bool:
@@ -188,10 +189,14 @@ class ConversationClosed(_OfTwo):
     """Both remember the conversation. The person opened it."""
 
     kind = "conversation_closed"
-    attitudes: dict[str, dict[str, int]] = _left_out(
-        "how each stands to the other from now on, by person id: `affinity` -100..100; `power`, `intimacy` and "
+    attitudes: dict[str, dict[str, int]] | None = _left_out(
+        "of two: how each stands to the other from now on, by person id: `affinity` -100..100; `power`, `intimacy` and "
         "`task_oriented` -3..3, where they were judged",
         {"aoi": {"affinity": 12, "power": -1, "intimacy": 2, "task_oriented": 0}},
+    )
+    towards: dict[str, dict[str, dict[str, int]]] | None = _left_out(
+        "of more than two: the same by the id of who stands so, and then by the id of to whom",
+        {"aoi": {"npc_taro": {"affinity": 12}, "ken": {"affinity": -3, "power": 1, "intimacy": 0, "task_oriented": 1}}},
     )
 
 

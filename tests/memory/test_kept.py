@@ -18,8 +18,8 @@ Cases = Mapping[Language, tuple[Case, ...]]
 
 
 def _promise(case: Case, ref: str = "p1") -> OpenPromise:
-    by_id = "mio" if case.by == "Mio" else "npc_taro"
-    return OpenPromise(ref=ref, by_id=by_id, what=case.what, words=f"{case.by}: {case.what}")
+    by_id, to_id = ("mio", "npc_taro") if case.by == "Mio" else ("npc_taro", "mio")
+    return OpenPromise(ref=ref, by_id=by_id, to_id=to_id, what=case.what, words=f"{case.by}: {case.what}")
 
 
 def _talk(language: Language, case: Case) -> ClosingContext:

@@ -52,9 +52,9 @@ def judged(answered: ClosingExtraction, where: ClosingContext, *, affinity_step:
     valid = validate_extraction(answered, where, affinity_step=affinity_step)
     mio, taro = valid.sides
     return Judged(
-        summary=valid.summary,
-        topics=valid.topics,
-        affinity=taro.affinity,
+        summary=mio.summary,
+        topics=mio.topics,
+        affinity=taro.towards[0].affinity,
         mood=taro.mood,
         learned=taro.self_facts,
         remembered=mio.facts,
@@ -447,11 +447,11 @@ def test_whatever_a_model_answers_only_what_was_said_is_kept(
 ) -> None:
     speakers = {line.turn: line.speaker_id for line in where.lines}
     valid = validate_extraction(claimed, where, affinity_step=step)
-    assert all(topic.strip() for topic in valid.topics)
+    assert all(topic.strip() for side in valid.sides for topic in side.topics)
     for side, entry in zip(valid.sides, (claimed.people.a, claimed.people.b), strict=True):
         own = side.participant
-        assert -100 <= side.affinity <= 100
-        assert abs(side.moved) <= step
+        assert -100 <= side.towards[0].affinity <= 100
+        assert abs(side.towards[0].moved) <= step
         for own_fact in side.self_facts:
             assert speakers[own_fact.claim.turn] == own.person_id
             assert not any(contradict(known, own_fact.claim.statement, where.names) for known in own.authored)
@@ -516,8 +516,8 @@ def test_the_author_wins_in_everybodys_memory(liar: str, turn: int) -> None:
 
 def test_how_each_likes_the_other_moves_by_the_step_from_where_it_was() -> None:
     mio, taro = sides(answer(first={"affinity": 100}, affinity=10), scene(affinity=-5))
-    assert (mio.affinity, mio.moved) == (12 + STEP, STEP)
-    assert (taro.affinity, taro.moved) == (10, 15)
+    assert (mio.towards[0].affinity, mio.towards[0].moved) == (12 + STEP, STEP)
+    assert (taro.towards[0].affinity, taro.towards[0].moved) == (10, 15)
 
 
 @pytest.mark.parametrize(

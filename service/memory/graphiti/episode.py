@@ -312,7 +312,7 @@ class _Adoption:
     def _draft(self, found: Mapping[str, Any], fact: ValidClaim[Claim]) -> FactDraft:
         since = found["valid_at"]
         at = self._episode.at if since is None else min(world_time(since), self._episode.at)
-        return fact_draft(fact, found["uuid"], at, str)
+        return fact_draft(fact, found["uuid"], at, str, fact.chain[-1] if fact.chain else None)
 
     def _row(self, draft: FactDraft, found: Mapping[str, Any], write: Write) -> dict[str, Any]:
         return {

@@ -18,7 +18,7 @@ from service.content.files import MOST_BYTES, Unreadable, read_json
 from service.content.problem import Key, quote
 from service.content.schema_errors import schema_errors
 from service.exchange.charx import card_json
-from service.exchange.draft import Draft, name_in
+from service.exchange.draft import MOST_LINES, MOST_LORE, Draft, name_in
 from service.exchange.png import SIGNATURE, png_texts
 from service.exchange.refused import Foreign, ImportRefused, refused
 
@@ -145,7 +145,8 @@ def _draft(file: str, values: object) -> Draft:
 def _fill(draft: Draft, data: CardData, above: Key) -> None:
     draft.describe((*above, "personality"), data.personality)
     book = data.character_book or Lorebook()
-    order = sorted(enumerate(book.entries), key=lambda one: one[1].insertion_order)
+    entries = draft.first((*above, "character_book", "entries"), book.entries, MOST_LORE)
+    order = sorted(enumerate(entries), key=lambda one: one[1].insertion_order)
     for number, entry in order:
         _learn(draft, entry, (*above, "character_book", "entries", number))
     draft.describe((*above, "description"), data.description)
@@ -153,10 +154,12 @@ def _fill(draft: Draft, data: CardData, above: Key) -> None:
     draft.know(scenario, draft.text(scenario, data.scenario), heading=draft.name)
     draft.say((*above, "first_mes"), data.first_mes)
     for name in ("alternate_greetings", "group_only_greetings"):
-        for number, greeting in enumerate(getattr(data, name)):
+        for number, greeting in enumerate(draft.first((*above, name), getattr(data, name), MOST_LINES)):
             draft.say((*above, name, number), greeting)
-    for said in _answers(data.mes_example, draft.name, data.name):
-        draft.say((*above, "mes_example"), said)
+    examples = (*above, "mes_example")
+    said = [*_answers(draft.bounded(examples, data.mes_example), draft.name, data.name)]
+    for answer in draft.first(examples, said, MOST_LINES):
+        draft.say(examples, answer)
     if book.model_extra:
         _leave_out(draft, book.model_extra, (*above, "character_book"))
 

@@ -4,10 +4,10 @@ mind, and what only comes to mind when there is talk of it. Pure.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 from service.content.made import LONGEST_NAME
 from service.content.problem import Key, problem, quote
@@ -29,6 +29,8 @@ ALWAYS_TOKENS = 80
 """The same for what it always knows, as service/conversation/lore.py has it."""
 FACT_TOKENS, LORE_TOKENS = 40, 60
 """The most of one fact, and of one thing to know: what is longer would never come to mind."""
+
+T = TypeVar("T")
 
 _ID_LETTERS = re.compile(r"[a-z0-9]+")
 
@@ -58,7 +60,7 @@ class Draft:
 
     def text(self, key: Key, raw: str) -> str:
         """The text as sentences, line by line, bounded."""
-        return plain(self._bounded(key, raw), self.name)
+        return plain(self.bounded(key, raw), self.name)
 
     def short(self, key: Key, raw: str) -> str:
         """The beginning of the text, as long as one thing to know; the rest comes to mind."""
@@ -68,6 +70,12 @@ class Draft:
         if more:
             self.note(key, "comes_to_mind", count=len(more), tokens=LORE_TOKENS)
         return first
+
+    def first(self, key: Key, found: Sequence[T], most: int) -> Sequence[T]:
+        """So many of them."""
+        if len(found) > most:
+            self.note(key, "too_many", most=most)
+        return found[:most]
 
     def describe(self, key: Key, raw: str) -> None:
         """What is said of the person: its personality, where it has none yet, then facts."""
@@ -102,12 +110,12 @@ class Draft:
             elif len(self.lore) < MOST_LORE:
                 self.lore.append({"text": told, "tell": "recalled"})
             else:
-                self.note(key, "too_many", most=MOST_LORE)
+                self.note(key, "no_room", most=MOST_LORE)
                 return
 
     def say(self, key: Key, raw: str) -> None:
         """A line in its own voice, where the text says one."""
-        said = spoken(self._bounded(key, raw), self.name)
+        said = spoken(self.bounded(key, raw), self.name)
         if not said:
             if raw.strip():
                 self.note(key, "nothing_said")
@@ -121,7 +129,7 @@ class Draft:
         if len(self.lines) < MOST_LINES:
             self.lines.append(line)
         else:
-            self.note(key, "too_many", most=MOST_LINES)
+            self.note(key, "no_room", most=MOST_LINES)
 
     def relate(self, ids: Mapping[str, str]) -> None:
         """Take its relations in: to people of the world, by their `ids` and names, and to others as what it knows."""
@@ -161,7 +169,8 @@ class Draft:
         self.facts.append(said)
         return True
 
-    def _bounded(self, key: Key, raw: str) -> str:
+    def bounded(self, key: Key, raw: str) -> str:
+        """So much of a text as is read."""
         if len(raw) > MOST_LETTERS:
             self.note(key, "shortened", count=len(raw), most=MOST_LETTERS)
         return raw[:MOST_LETTERS]

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from service.content.check import CheckedContent, cross_checked, examine
 from service.content.fields import ContentModel
-from service.content.files import CHARACTERS, FRAGMENTS, LORE
+from service.content.files import CHARACTERS, FRAGMENTS, LORE, NPCS
 from service.content.fragments import FragmentFile
 from service.content.init import ContentUnwritable
 from service.content.lore import LoreFile
-from service.content.persons import CharacterFile
+from service.content.persons import CharacterFile, NpcFile
 from service.content.problem import problem, quote
 from service.content.references import entries
 from service.content.schema_errors import schema_errors
@@ -41,7 +41,8 @@ class Wish:
 
 
 def take_in(directory: Path, draft: Draft, wish: Wish) -> list[Path]:
-    """Write the person as a character, with what it knows, or the fragment; answers the files.
+    """Write the person with what it knows, or the fragment; answers the files. Whoever has a post on the map is an NPC,
+    everybody else a character.
 
     Raises:
         as `take_all_in`.
@@ -84,9 +85,14 @@ def _files(before: CheckedContent, draft: Draft, wish: Wish) -> dict[str, dict[s
     draft.relate(_ids(before))
     if draft.is_fragment:
         return {f"{FRAGMENTS}/{person_id}.yaml": draft.whole()}
-    home = wish.home or _open_node(before)
+    whole = {"id": person_id, **draft.whole()}
+    posts = [post.npc_id for _, post in entries(before.maps, "npcs")] if before.maps else []
+    if wish.home is None and person_id in posts:
+        person = {f"{NPCS}/{person_id}.yaml": whole}
+    else:
+        person = {f"{CHARACTERS}/{person_id}.yaml": {**whole, "home": wish.home or _open_node(before)}}
     return {
-        f"{CHARACTERS}/{person_id}.yaml": {"id": person_id, **draft.whole(), "home": home},
+        **person,
         f"{LORE}/{person_id}.yaml": _lore(person_id, draft) if draft.lore else None,
     }
 
@@ -167,15 +173,17 @@ def _lore(person_id: str, draft: Draft) -> dict[str, Any]:
 def _check(before: CheckedContent, files: Mapping[str, Any]) -> None:
     """Raises: ImportRefused: something would be wrong that was not before."""
     lore = {file: one for file, one in before.lore.items() if file not in files}
-    characters, fragments = dict(before.characters), dict(before.fragments)
+    npcs, characters, fragments = dict(before.npcs), dict(before.characters), dict(before.fragments)
     for file, values in files.items():
         if file.startswith(CHARACTERS):
             characters[file] = parsed(CharacterFile, file, values)
+        elif file.startswith(NPCS):
+            npcs[file] = parsed(NpcFile, file, values)
         elif file.startswith(FRAGMENTS):
             fragments[file] = parsed(FragmentFile, file, values)
         elif values is not None:
             lore[file] = parsed(LoreFile, file, values)
-    after = replace(before, characters=characters, fragments=fragments, lore=lore)
+    after = replace(before, npcs=npcs, characters=characters, fragments=fragments, lore=lore)
     old = {one.line("en") for one in cross_checked(before)}
     wrong = [one for one in cross_checked(after) if one.line("en") not in old]
     if wrong:

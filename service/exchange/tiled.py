@@ -142,6 +142,7 @@ class _Reading:
         self._objects = list(_objects(area.layers, ("layers",), 0, 0))
         self._reach = max(area.tilewidth, area.tileheight) / 2
         self._nodes: dict[str, _Placed] = {}
+        self._cells: dict[tuple[int, int], list[tuple[str, _Placed]]] = {}
         self._map = TiledMap(
             file=file,
             head={"name": name, "language": area.said("language") or "en", "startTime": area.said("startTime")},
@@ -174,6 +175,7 @@ class _Reading:
         wanted = one.said("id") or (id_of(name) if name else npc_id and f"post_{npc_id}") or f"n{one.id}"
         node_id = wanted if wanted not in self._nodes else f"{wanted}_{one.id}"
         self._nodes[node_id] = placed
+        self._cells.setdefault(self._cell(placed.x, placed.y), []).append((node_id, placed))
         entry = {"id": node_id, "x": _rounded(placed.x), "y": _rounded(placed.y)}
         return entry | ({"name": name} if name else {})
 
@@ -206,9 +208,15 @@ class _Reading:
             last, pixels = node_id, 0.0
 
     def _node_at(self, corner: tuple[float, float]) -> str | None:
-        near = ((math.dist(corner, (placed.x, placed.y)), node_id) for node_id, placed in self._nodes.items())
-        distance, node_id = min(near, default=(math.inf, None))
+        column, row = self._cell(*corner)
+        around = (self._cells.get((column + dx, row + dy), ()) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        near = [(math.dist(corner, (one.x, one.y)), node_id) for cell in around for node_id, one in cell]
+        distance, node_id = min(near, key=lambda one: one[0], default=(math.inf, None))
         return node_id if distance <= self._reach else None
+
+    def _cell(self, x: float, y: float) -> tuple[int, int]:
+        """Squares as wide as a corner reaches: what is near it lies in its own, or in the next."""
+        return math.floor(x / self._reach), math.floor(y / self._reach)
 
     def _scale(self) -> float:
         """Pixels that are walked in a minute: the map says it, or a tile takes a minute."""

@@ -3,7 +3,7 @@ examples/fragments).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +14,7 @@ from service.content.files import Unreadable, read_json
 from service.content.problem import Key, quote
 from service.content.schema_errors import schema_errors
 from service.exchange.clean import chunks
-from service.exchange.draft import LORE_TOKENS, PERSONALITY_TOKENS, Draft, name_in
+from service.exchange.draft import LORE_TOKENS, MOST_LINES, PERSONALITY_TOKENS, Draft, name_in
 from service.exchange.refused import Foreign, ImportRefused, refused
 
 _TRAITS = ("openness", "conscientiousness", "extraversion", "agreeableness", "neuroticism")
@@ -133,14 +133,14 @@ def _fill(draft: Draft, persona: _Persona) -> None:
         if found := _list(draft, (name,), getattr(persona, name)):
             values[name] = found
     if found := [*_behaviors(draft, ("persona", "behaviors"), persona.behaviors, "")]:
-        values["behaviors"] = found
+        values["behaviors"] = [*draft.first(("persona", "behaviors"), found, MOST_LINES)]
     if goals := _list(draft, ("long_term_goals",), persona.long_term_goals):
         values["goals"] = [{"goal": goal, "importance": "medium"} for goal in goals]
     if lived := _list(draft, ("other_facts",), persona.other_facts):
         values["experiences"] = [{"event": event, "importance": "medium"} for event in lived]
     if persona.health:
         draft.state(("persona", "health"), persona.health)
-    for number, other in enumerate(persona.relationships):
+    for number, other in enumerate(draft.first(("persona", "relationships"), persona.relationships, MOST_LINES)):
         key = ("persona", "relationships", number)
         who, what = (draft.text(key, text) for text in (other.name, other.description))
         if who and what:
@@ -173,10 +173,10 @@ def _texts(draft: Draft, above: Key, named: dict[str, str]) -> dict[str, str]:
     return {name: text for name, text in told.items() if text.lower() not in _NOTHING}
 
 
-def _list(draft: Draft, key: Key, texts: Iterable[str]) -> list[str]:
+def _list(draft: Draft, key: Key, texts: Sequence[str]) -> list[str]:
     return [
         part
-        for number, text in enumerate(texts)
+        for number, text in enumerate(draft.first(("persona", *key), texts, MOST_LINES))
         for part in chunks(draft.text(("persona", *key, number), text), LORE_TOKENS)
     ]
 

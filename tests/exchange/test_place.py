@@ -35,6 +35,14 @@ def test_somebody_who_is_taken_in_lives_in_the_world(tmp_path: Path) -> None:
     assert bell.people == {"ione"}
 
 
+def test_whose_post_is_on_the_map_already_is_that_npc(tmp_path: Path) -> None:
+    village = Village().write(tmp_path)
+    (village / "npcs" / "hermit.yml").unlink()
+    files = take_in(village, draft(), Wish(id="hermit"))
+    assert files[0] == village / "npcs" / "hermit.yaml"
+    assert load_content(village).cast("en").npc("hermit").name == "Ione"
+
+
 def test_who_is_there_is_replaced_only_where_it_is_wished(tmp_path: Path) -> None:
     village = Village().write(tmp_path)
     take_in(village, draft(), Wish())
@@ -53,7 +61,7 @@ def test_who_is_there_is_replaced_only_where_it_is_wished(tmp_path: Path) -> Non
     ("wish", "key", "words"),
     [
         (Wish(id="no id"), "id", "is no id"),
-        (Wish(id="baker"), "id", "already taken"),
+        (Wish(id="hermit"), "id", "already taken"),
         (Wish(home="moon"), "home", "moon"),
         (Wish(home="counter"), "home", "counter"),
     ],

@@ -1050,7 +1050,7 @@ export interface components {
         /** @description What happened since, oldest first. */
         Updates: {
             /** @description the events */
-            items: (components["schemas"]["TalkStartedClientEvent"] | components["schemas"]["NpcThinkingClientEvent"] | components["schemas"]["UtteranceStartedClientEvent"] | components["schemas"]["UtteranceDeltaClientEvent"] | components["schemas"]["UtteranceSentenceClientEvent"] | components["schemas"]["UtteranceCompletedClientEvent"] | components["schemas"]["UtteranceDiscardedClientEvent"] | components["schemas"]["ChoicesClientEvent"] | components["schemas"]["ActionCallRequestedClientEvent"] | components["schemas"]["ActionCallDoneClientEvent"] | components["schemas"]["ActionCallFailedClientEvent"] | components["schemas"]["TalkEndedClientEvent"] | components["schemas"]["AffinityChangedClientEvent"] | components["schemas"]["MoodChangedClientEvent"] | components["schemas"]["MemoryChangedClientEvent"] | components["schemas"]["TalkFailedClientEvent"])[];
+            items: (components["schemas"]["TalkStartedClientEvent"] | components["schemas"]["NpcThinkingClientEvent"] | components["schemas"]["UtteranceStartedClientEvent"] | components["schemas"]["UtteranceDeltaClientEvent"] | components["schemas"]["UtteranceSentenceClientEvent"] | components["schemas"]["UtteranceCompletedClientEvent"] | components["schemas"]["UtteranceDiscardedClientEvent"] | components["schemas"]["ChoicesClientEvent"] | components["schemas"]["ActionCallRequestedClientEvent"] | components["schemas"]["ActionCallDoneClientEvent"] | components["schemas"]["ActionCallFailedClientEvent"] | components["schemas"]["TalkEndedClientEvent"] | components["schemas"]["AffinityChangedClientEvent"] | components["schemas"]["MoodChangedClientEvent"] | components["schemas"]["MemoryChangedClientEvent"] | components["schemas"]["TalkFailedClientEvent"] | components["schemas"]["WorldRestoredClientEvent"])[];
             /** @description the `after` with which to ask again */
             next: string;
             /** @description nothing more will be told: the conversation is over, and remembered or not */
@@ -1274,6 +1274,30 @@ export interface components {
             announcements: components["schemas"]["AnnouncementOut"][];
             /** @description date, time, weather and announcements as every prompt says them */
             circumstances: string;
+        };
+        /**
+         * @description The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
+         *     Read anew what you show; events go on from here. `conversation_id` is empty.
+         */
+        WorldRestored: Record<string, never>;
+        /**
+         * @description The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
+         *     Read anew what you show; events go on from here. `conversation_id` is empty.
+         */
+        WorldRestoredClientEvent: {
+            /** @description grows within a world; `after` asks for what is later. Null: it passes, and is not stored */
+            seq: number | null;
+            /** @description the world time at which it happened */
+            at: string;
+            /** @description of GET /conversations/{id} */
+            conversation_id: string;
+            /**
+             * @description what happened, as a word; it says what `data` is (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            kind: "world.restored";
+            /** @description what is told of an event of that kind */
+            data: components["schemas"]["WorldRestored"];
         };
         /** @description One field that is wrong. */
         FieldError: {

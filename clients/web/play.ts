@@ -160,6 +160,9 @@ function hear(talk: Talk, { kind, data }: GameEvent): void {
       tell(t("over"));
       turnOf("nobody");
       break;
+    case "world.restored": // a game would read anew what it shows
+      location.reload();
+      break;
     case "error":
       complain(data.detail);
   }

@@ -15,7 +15,7 @@ from service.api.schemas import EVENTS, EventPage
 from service.runtime.world_clock import Tick
 from service.store.commands import commands_after, line_of
 from service.store.event_kinds import IN_A_MINUTE, ActivityEnded
-from service.store.tables import EventRow
+from service.store.tables import EventRow, WorldRow
 from world.time import WorldTime, iso
 
 router = APIRouter(tags=["world"])
@@ -65,7 +65,12 @@ def page(session: Session, asked: EventQuery, *more: Any) -> EventPage:
     rows = session.exec(query.order_by(ids if asked.order == "asc" else ids.desc()).limit(asked.limit + 1)).all()
     items = [EVENTS[row.kind].model_validate(row) for row in rows[: asked.limit]]
     sign = "" if asked.order == "asc" else "-"
-    return EventPage(items=items, next=f"{sign}{items[-1].id}" if len(rows) > asked.limit else None)
+    world = session.get(WorldRow, asked.world_id)
+    return EventPage(
+        items=items,
+        next=f"{sign}{items[-1].id}" if len(rows) > asked.limit else None,
+        timeline=world.timeline if world is not None else 0,
+    )
 
 
 def page_of_step(session: Session, tick: Tick, asked: EventQuery) -> EventPage:

@@ -15,7 +15,7 @@ from service.api.dependencies import ApiDependencies
 from service.api.telling import ClientEvent, Position, Telling
 from service.conversation.stream import Mailbox
 from service.conversation.transcript import conversation_of, conversations_open
-from service.errors import NeverTold
+from service.errors import NeverTold, NotFound
 from service.store.client_event_kinds import TalkStarted
 from service.store.client_events import (
     client_events_after,
@@ -113,7 +113,10 @@ class Follower:
         world_id, seq = self._followed.world_id, self.position.seq
 
         def work(session: Session) -> tuple[bool, list[ClientEventRow]]:
-            is_over = self._followed.is_over(session)
+            try:
+                is_over = self._followed.is_over(session)
+            except NotFound:  # where the world was brought back to, it had not begun
+                is_over = True
             return is_over, client_events_after(session, world_id, seq, AT_ONCE, self._followed.events)
 
         is_over, rows = await self._deps.conversation.database.read(work)

@@ -26,7 +26,7 @@ from service.api.schemas import (
 )
 from service.conversation.action_results import Result, settle
 from service.conversation.human import Heard, Words, choose, hand_over, interrupt, keep_listening, say
-from service.conversation.stream import Discarded, Ended, Listener, Said, Stopped, Stored
+from service.conversation.stream import Discarded, Ended, Listener, Restored, Said, Stopped, Stored
 from service.store.phase import Phase, Speaker
 from service.store.tables import ConversationKey, ConversationRow, TurnRow
 
@@ -221,7 +221,7 @@ async def _answered(deps: ApiDependencies, key: ConversationKey, turn: TurnRow, 
     """Return when the turn after `turn` is said, or nothing more will be."""
     while True:
         moment = await listener.next(LOOKS_SECONDS)
-        is_open = moment is None or isinstance(moment, Discarded)  # another replica may know, or no model could answer
+        is_open = moment is None or isinstance(moment, Discarded | Restored)  # the store may know more
         if (isinstance(moment, Said) and moment.row.turn > turn.turn) or isinstance(moment, Ended | Stopped):
             return
         deps.runner.require_store(key)

@@ -548,6 +548,11 @@ class EventPage(Page):
     """Events in the order asked for."""
 
     items: list[AnyEventOut] = Field(description="the events of this page")
+    timeline: int = Field(
+        description="where it is another one than on the page before, the world was brought back to an earlier moment "
+        "meanwhile (`POST /world/restore`): read its events anew",
+        examples=[0],
+    )
 
 
 class TickOut(Page):

@@ -109,7 +109,8 @@ async def restore_world(
 ) -> RestoredOut:
     """Bring the world back to a snapshot: whatever came after it is no more, and what is still being asked of models
     can write nothing. It goes on from there by itself where it was on its way. Snapshots stay, also later ones;
-    so does what was paid. Who follows its events begins anew.
+    so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is
+    another one.
     """
     conversation = deps.conversation
     rows = await conversation.database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
@@ -121,6 +122,7 @@ async def restore_world(
     )
     await deps.runner.abandon(world_id)
     await deps.runner.forget(world_id, people)
+    conversation.stream.tell_restored(world_id)
     deps.world_runner.world(world_id).move()
     now = await deps.read(world_id, lambda _, world: world.now)
     return RestoredOut(world_id=world_id, name=body.name, now=now)

@@ -14,7 +14,7 @@ from starlette.types import Send
 from service.api import views
 from service.api.dependencies import ApiDependencies
 from service.api.schemas import TurnOut
-from service.conversation.stream import Ended, Said, Settled, Speaking, Stopped
+from service.conversation.stream import Ended, Restored, Said, Settled, Speaking, Stopped
 from service.store.phase import Phase
 from service.store.tables import ConversationKey
 
@@ -62,8 +62,14 @@ async def events_of(
     """Committed turns carry the ids 1, 2, …; a client that comes back with the last one it has misses none."""
     seen = last_event_id or 0
     ended = False
+    timeline = None
     with deps.conversation.stream.listen(ConversationKey(world_id, conversation_id)) as listener:
         while True:
+            now_on = await deps.read(world_id, lambda _, world: world.timeline)
+            if timeline not in (None, now_on):
+                yield _event("restored", {})
+                return
+            timeline = now_on
             detail = await views.read_conversation(deps, world_id, conversation_id)
             for turn in detail.turns[seen:]:
                 yield _event("turn", turn, id=str(turn.turn + 1))
@@ -83,7 +89,7 @@ async def events_of(
                 elif isinstance(moment, Ended) and not ended:
                     ended = True
                     yield _event("ended", {"reason": moment.reason})
-                elif isinstance(moment, Settled):
+                elif isinstance(moment, Settled | Restored):
                     break
                 elif isinstance(moment, Stopped):
                     return

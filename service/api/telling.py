@@ -22,6 +22,7 @@ from service.store.client_event_kinds import (
     UtteranceDiscarded,
     UtteranceSentence,
     UtteranceStarted,
+    WorldRestored,
 )
 from service.store.event_kinds import Payload, for_every_kind
 from service.store.tables import ClientEventRow, ConversationKey
@@ -126,6 +127,8 @@ class Telling:
                 yield from self._sentences(row.conversation_id, utterance, cut(done.text, is_whole=True))
         if isinstance(done, UtteranceCompleted | UtteranceDiscarded | TalkEnded):
             self._utterances.pop(row.conversation_id, None)
+        if isinstance(done, WorldRestored):
+            self._utterances.clear()
         if isinstance(done, UtteranceStarted):
             self._begin(row)
         self._seq = row.seq

@@ -71,7 +71,12 @@ class Stored:
     """Something was committed that clients are told."""
 
 
-Moment = Speaking | Discarded | Said | Ended | Settled | Stopped | Stored
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Restored:
+    """The world was brought back to an earlier moment: the store knows what holds now."""
+
+
+Moment = Speaking | Discarded | Said | Ended | Settled | Stopped | Stored | Restored
 
 QUEUE_LIMIT = 1000
 """A listener this far behind loses utterances in the making, never committed turns."""
@@ -124,6 +129,17 @@ class Stream:
         for person_id in person_ids:
             for box in self._boxes_of.get((world_id, person_id), ()):
                 box.put(None, Stored())
+
+    def tell_restored(self, world_id: str) -> None:
+        """Tell everybody who listens to, or follows, anything of the world that it was brought back to an earlier
+        moment.
+        """
+        for key in {*self._listeners, *self._words, *self._boxes}:
+            if key.world_id == world_id:
+                self.tell(key, Restored())
+        for (world, _), boxes in self._boxes_of.items():
+            for box in boxes if world == world_id else ():
+                box.put(None, Restored())
 
     def follow(self, box: "Mailbox", key: ConversationKey) -> None:
         """Put into the box what is told of the conversation from now on, and the words that are being spoken."""

@@ -47,7 +47,7 @@ LOOKS = 50
 """How often a world whose people remember outside our database is looked at until it holds still."""
 LOOK_SECONDS = 0.1
 
-_WORLDS, _OWNERS = name_of(WorldRow), name_of(MemoryOwnerRow)
+_WORLDS, _OWNERS, _COUNTS = name_of(WorldRow), name_of(MemoryOwnerRow), name_of(ClientEventCountRow)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,11 +260,10 @@ def _begin_anew(rows: Rows, before: Rows, passed: float) -> None:
             "revision": max(row["revision"], old["revision"]) + 1,
             "epoch": max(row["epoch"] + 1, old["epoch"] + 1, fresh),
         }
-    told = before.get(name_of(ClientEventCountRow), [])
-    for count in rows[name_of(ClientEventCountRow)]:
-        count["newest"] = max([count["newest"], *(one["newest"] for one in told)])
-    if not rows[name_of(ClientEventCountRow)]:
-        rows[name_of(ClientEventCountRow)] = told
+    counts = [*rows[_COUNTS], *before.get(_COUNTS, ())]
+    if before:
+        told = 1 + max((count["newest"] for count in counts), default=0)
+        rows[_COUNTS] = [{"world_id": world["id"], "newest": told, "restored": told}]
 
 
 def _leave(session: Session, group: Group, rows: Rows) -> None:

@@ -269,6 +269,14 @@ class TalkFailed(Payload):
     )
 
 
+class WorldRestored(Payload):
+    """The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
+    Read anew what you show; events go on from here. `conversation_id` is empty.
+    """
+
+    kind = "world.restored"
+
+
 CLIENT_PAYLOADS: tuple[type[Payload], ...] = (
     TalkStarted,
     NpcThinking,
@@ -286,6 +294,7 @@ CLIENT_PAYLOADS: tuple[type[Payload], ...] = (
     MoodChanged,
     MemoryChanged,
     TalkFailed,
+    WorldRestored,
 )
 """Every kind of client event, in the order in which a conversation tells them."""
 

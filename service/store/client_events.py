@@ -6,7 +6,7 @@ from sqlalchemy import update
 from sqlalchemy.sql import ColumnElement
 from sqlmodel import Session, col, func, select
 
-from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted
+from service.store.client_event_kinds import UtteranceCompleted, UtteranceDiscarded, UtteranceStarted, WorldRestored
 from service.store.event_kinds import Payload
 from service.store.events import hold_log
 from service.store.insert import insert_rows
@@ -17,6 +17,7 @@ from service.store.tables import (
     ConversationKey,
     ConversationRow,
     ParticipantRow,
+    WorldRow,
 )
 from world.time import WorldTime
 
@@ -58,9 +59,19 @@ def newest_client_event(session: Session, world_id: str) -> int:
 def client_events_after(
     session: Session, world_id: str, seq: int, limit: int, of: Sequence[ColumnElement[bool]]
 ) -> list[ClientEventRow]:
-    """Events with a number above `seq`, in order. `of`: see `of_conversation`, `of_person`."""
+    """Events with a number above `seq`, in order; the newest restore of the world is one of them. `of`: see
+    `of_conversation`, `of_person`.
+    """
     query = select(ClientEventRow).where(ClientEventRow.world_id == world_id, col(ClientEventRow.seq) > seq, *of)
-    return list(session.exec(query.order_by(col(ClientEventRow.seq)).limit(limit)))
+    rows = list(session.exec(query.order_by(col(ClientEventRow.seq)).limit(limit)))
+    count = session.get(ClientEventCountRow, world_id)
+    if count is not None and count.restored > seq:
+        at = session.get_one(WorldRow, world_id).now
+        row = ClientEventRow(
+            world_id=world_id, seq=count.restored, conversation_id="", at=at, kind=WorldRestored.kind, data={}
+        )
+        rows.append(row)
+    return sorted(rows, key=lambda row: row.seq)[:limit]
 
 
 def last_of_an_utterance(session: Session, key: ConversationKey) -> ClientEventRow | None:

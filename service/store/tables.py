@@ -928,11 +928,14 @@ class ClientEventRow(_OfWorld, table=True):
 
 
 class ClientEventCountRow(_OfWorld, table=True):
-    """The newest number that a client event of the world was given."""
+    """The newest number that a client event of the world was given, and the one that was given to the newest restore of
+    the world (0: there was none).
+    """
 
     __tablename__ = "client_event_counts"
 
     newest: int = Field(sa_type=BigInteger)
+    restored: int = Field(default=0, sa_type=BigInteger)
 
 
 class CommandRow(_OfWorld, table=True):

@@ -2,6 +2,7 @@
 
 import socket
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -412,3 +413,49 @@ def test_another_replica_tells_an_utterance_whole_when_it_is_said(
     assert of(told_far, "utterance.sentence") == of(told, "utterance.sentence")
     assert len(of(told, "utterance.delta")) > 2
     assert of(told_far, "utterance.delta") == []
+
+
+# --- a world that is restored ---
+
+
+def watched(url: str, conversation_id: str) -> Iterator[Event]:
+    """What `GET /conversations/{id}/events` tells."""
+    with httpx.stream("GET", f"{url}/conversations/{conversation_id}/events", timeout=60) as answer:
+        for line in answer.iter_lines():
+            if line.startswith("event: "):
+                yield {"kind": line.removeprefix("event: "), "seq": None}
+
+
+def test_who_follows_is_told_that_the_world_was_restored(url: str, connect: Connect, script: Noted) -> None:
+    """Over each transport: also who was away then, and who follows a conversation that is gone with it."""
+    client = connect()
+    script.enqueue(*map(replies, ("One.", "Two.", "Three.")))
+    kept = begin(client)
+    say(client, kept, HELLO)
+    client.post("/world/snapshots", json={"name": "quick"}).raise_for_status()
+    say(client, kept, THANKS)
+    client.put("/people/mika", json={"kind": "player", "name": "Mika"}).raise_for_status()
+    other = {"mode": "player", "player_id": "mika", "partner_id": "hermit"}
+    gone = client.post("/conversations/start", json=other).json()["id"]
+    paths = ("/people/ken", f"/conversations/{kept}", f"/conversations/{gone}")
+    everybody = [[Follower(follow(url, path, "0")) for path in paths] for follow in FOLLOW.values()]
+    watching = Follower(watched(url, kept))
+    watching.wait_for(bool)
+    before = everybody[0][0].wait_for(lambda heard: len(of(heard, "utterance.completed")) == 4)[-1]["seq"]
+    for followers in everybody:
+        for follower in followers:
+            follower.wait_for(bool)
+    shown = client.get("/world/events").json()["timeline"]
+    client.post("/world/restore", json={"name": "quick"}).raise_for_status()
+    assert client.get("/world/events").json()["timeline"] != shown
+    say(client, kept, "Again.")
+    back = [Follower(follow(url, "/people/ken", str(before))) for follow in FOLLOW.values()]
+    for follower in (*back, *(follower for person, talk, _ in everybody for follower in (person, talk))):
+        heard = follower.wait_for(lambda heard: "Three." in str(of(heard, "utterance.completed")))
+        numbered = [one["seq"] for one in heard if one["seq"] is not None]
+        assert numbered == sorted(set(numbered))
+        assert kinds([one for one in heard if (one["seq"] or 0) > before])[0] == "world.restored"
+    assert watching.join()[-1]["kind"] == "restored"
+    for *_, lost in everybody:
+        assert lost.join()[-1]["kind"] == "world.restored"
+    problem(client.get(f"/conversations/{gone}/updates"), 404, "not-found")

@@ -30,7 +30,7 @@ Each event is an object:
 |---|---|---|
 | `seq` | integer or null | grows within a world, with gaps; null for `utterance.delta` and `utterance.sentence` |
 | `at` | string | the world time, `YYYY-MM-DDTHH:MM` |
-| `conversation_id` | string | in which conversation |
+| `conversation_id` | string | in which conversation; empty: `world.restored` |
 | `kind` | string | one of those below; it says what `data` is. It is the name of a server-sent event |
 | `data` | object | the fields below |
 
@@ -40,6 +40,10 @@ speaks, and are not stored. Who comes back in the middle of an utterance is told
 it also says how much it has: `next` of `…/updates`, and the `id` of a server-sent event (which a browser sends by
 itself), are such positions, as `57.120.3` (after event 57, 120 characters and 3 sentences of what is being spoken).
 A number that was never told is refused (422 `never-told`), and the answer says what the newest is.
+
+**A world that is restored.** After `POST /world/restore` everybody is told `world.restored`, also who was away then:
+read anew what you show, and follow on. Numbers go on; none comes again for something else. A conversation that had not
+begun at that moment is gone: its stream ends after that event, and is 404 from then on.
 
 **Speaking.** `utterance.started` begins an attempt at a turn; what bears its `utterance_id` belongs to it.
 `utterance.delta` is for showing: put its `text` at `char_start`. `utterance.sentence` is for speech: it comes as soon

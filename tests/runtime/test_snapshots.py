@@ -55,6 +55,7 @@ def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
         "worlds": {"id", "revision", "timeline", "branched_from", "branched_at", "people_revision"},
         "memory_owners": {"revision", "epoch"},
         "conversations": {"attempts"},
+        "client_event_counts": {"newest", "restored"},
     }
     return {
         name: [{key: row[key] for key in row.keys() - {"world_id"} - apart.get(name, set())} for row in some]

@@ -143,6 +143,7 @@ function heard({ event, data }) {
   if (event === "turn") said(data);
   else if (event === "speaking") speaking(data);
   else if (event === "ended") ended(data);
+  else if (event === "restored") location.reload();
   else if (event === "closed" || event === "closing_failed") settled(data);
   return event === "closed" || event === "closing_failed";
 }

@@ -17,6 +17,7 @@ const CROWD = 60; // of more characters than that, only the chosen one's needs a
 
 const now = { world: null, budget: null, map: null, people: [], lives: [], mapId: null, chosen: null, picture: null, drawnAt: "" };
 let lastEvent = 0;
+let timeline = 0;
 let older = null; // the cursor of what happened before the events shown
 let shownConversations = "";
 
@@ -330,7 +331,9 @@ function asked(more) {
 
 /** What is new is set before the rest; the first time, only the newest are asked for: a day of many people is long. */
 async function readEvents() {
-  const { items, next } = await asked({ after: lastEvent });
+  const { items, next, timeline: now } = await asked({ after: lastEvent });
+  if (lastEvent && now !== timeline) return readEventsAnew(); // the world was restored: other things have happened
+  timeline = now;
   if (!lastEvent) {
     older = next;
     $("events").replaceChildren(...(items.length ? [] : [h("li", { class: "quiet" }, t("no_events"))]));

@@ -28,6 +28,7 @@ signal affinity_changed(data)
 signal mood_changed(data)
 signal memory_changed(data)
 signal error(data)
+signal world_restored(data)
 
 const Events = preload("res://addons/kataribe/events.gd")
 const Request = preload("res://addons/kataribe/request.gd")

@@ -41,7 +41,7 @@ func take(event: Dictionary) -> void:
 			text = ""
 		"utterance.delta":
 			text = text.substr(0, int(data["char_start"])) + data["text"]
-		"utterance.discarded":
+		"utterance.discarded", "world.restored":
 			text = ""
 
 

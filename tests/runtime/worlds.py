@@ -146,13 +146,16 @@ def _call(key: ConversationKey) -> tables.ActionCallRow:
 
 
 def play(session: Session, key: ConversationKey) -> None:
-    """The talk was a scene too, in which a writer stepped in; Taro may keep some of it, and two overheard it."""
+    """The talk was a scene too, in which a writer stepped in; Taro may keep some of it, and Aoi or Mio, whoever took no
+    part, and Hamako overheard it.
+    """
     of: dict[str, Any] = key._asdict()
     session.add(tables.SceneRow(**of, id=key.conversation_id, definition={}, at=0))
     session.add(tables.InterventionRow(**of, number=0, before_turn=1, kind="scene_situation_update", details={}, at=0))
     kept: dict[str, Any] = {"kind": "goal", "text": "To rest.", "importance": 5, "evidence": [1], "state": "proposed"}
     session.add(tables.LongTermRow(**of, person_id="npc_taro", id=key.conversation_id, **kept, at=0))
-    for person_id in ("aoi", "npc_taro"):
+    took_part = session.get_one(tables.ConversationRow, key).person_ids
+    for person_id in {"aoi", "mio", "npc_hamako"} - {*took_part}:
         session.add(tables.OverheardRow(**of, person_id=person_id, turns=[0], known_at=20, revision=1))
 
 

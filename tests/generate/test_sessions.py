@@ -74,14 +74,14 @@ class Storyteller:
         return prompt.answer.model_validate(getattr(self, prompt.name)(prompt.given))
 
     def event_graph(self, given: Any) -> dict[str, Any]:
-        name, lost = given.person.name, given.person.name == "Mei"
+        lost = given.person.name == "Mei"
         first = "lost the key to the kiln" if lost else "sold a red boat to Osaka"
         then = "painted nine fans with Hana" if lost else "bought a saw in Kobe"
         when = ("2026-04-10", "2026-05-12") if given.faults or not lost else ("2026-05-12", "2026-04-10")
         return {
             "events": [
-                {"id": f"{name}1", "date": when[0], "event": first, "caused_by": []},
-                {"id": f"{name}2", "date": when[1], "event": then, "caused_by": [f"{name}1"]},
+                {"date": when[0], "event": first, "caused_by": []},
+                {"date": when[1], "event": then, "caused_by": [1]},
             ]
         }
 

@@ -5,6 +5,7 @@ checked, and asked for once more where it cannot be.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,14 +23,13 @@ _TOKENS_EACH = 80
 
 
 class EventDraft(BaseModel):
-    """An event as the model gives it."""
+    """An event as the model gives it; `caused_by` are numbers of earlier ones, the first of all being 1."""
 
     model_config = ConfigDict(extra="forbid")
 
-    id: str = Field(min_length=1, max_length=10)
     date: str = Field(min_length=10, max_length=10)
     event: str = Field(min_length=5, max_length=140)
-    caused_by: list[str] = Field(max_length=3)
+    caused_by: list[Annotated[int, Field(ge=1, le=40)]] = Field(max_length=3)
 
 
 class EventGraphDraft(BaseModel):
@@ -68,44 +68,34 @@ class Event:
     causes: tuple[str, ...]
 
 
-async def event_graph(model: ChatModel, context: EventGraphContext, prefix: str) -> list[Event]:
-    """The events by their dates; their ids begin with the prefix.
+async def event_graph(model: ChatModel, context: EventGraphContext, prefix: str, thread: str = "") -> list[Event]:
+    """The events by their dates; their ids begin with the prefix. `thread` says of which item they are.
 
     Raises:
         Dropped: twice they could not be.
         ModelError: the model failed.
     """
     for _ in range(2):
-        draft = await ask(model, context)
-        faults = list(faults_of(draft.events, context))
+        most = 200 + _TOKENS_EACH * context.count
+        prompt = TEMPLATES.question("event_graph", "closing", context, EventGraphDraft, max_tokens=most, thread=thread)
+        events = (await model.complete(prompt)).value.events
+        faults = list(faults_of(events, context))
         if not faults:
-            return _named(draft.events, context, prefix)
+            return _named(events, context, prefix)
         context = replace(context, faults=tuple(one.of(context.language) for one in faults))
     raise Dropped("event_graph")
 
 
-async def ask(model: ChatModel, context: EventGraphContext) -> EventGraphDraft:
-    """One call. Raises: ModelError."""
-    prompt = TEMPLATES.question(
-        "event_graph", "closing", context, EventGraphDraft, max_tokens=200 + _TOKENS_EACH * context.count
-    )
-    return (await model.complete(prompt)).value
-
-
 def faults_of(events: Sequence[EventDraft], context: EventGraphContext) -> Iterator[Phrase]:
-    """What is wrong with them. A cause comes before its effect, by date or in the list: so there is no circle."""
-    places = {one.id: place for place, one in reversed([*enumerate(events)])}
-    for place, one in enumerate(events):
+    """What is wrong with them. A cause comes before its effect, in the list and by date: so there is no circle."""
+    for number, one in enumerate(events, 1):
         on = _date(one.date)
-        if places[one.id] != place:
-            yield Phrase("generate.faults.twice", id=one.id)
         if on is None or not context.first <= on <= context.last:
-            yield Phrase("generate.faults.date", id=one.id, date=one.date, first=context.first, last=context.last)
+            told = {"date": one.date, "first": context.first, "last": context.last}
+            yield Phrase("generate.faults.date", number=number, **told)
         for cause in one.caused_by:
-            if cause not in places:
-                yield Phrase("generate.faults.unknown_cause", id=one.id, cause=cause)
-            elif (events[places[cause]].date, places[cause]) >= (one.date, place):
-                yield Phrase("generate.faults.cause_later", id=one.id, cause=cause)
+            if cause >= number or events[cause - 1].date > one.date:
+                yield Phrase("generate.faults.cause_later", number=number, cause=cause)
     if len(events) < _FEWEST * context.count:
         yield Phrase("generate.faults.few", count=context.count, there=len(events))
     if not any(one.caused_by for one in events):
@@ -114,16 +104,16 @@ def faults_of(events: Sequence[EventDraft], context: EventGraphContext) -> Itera
 
 def _named(drafts: Sequence[EventDraft], context: EventGraphContext, prefix: str) -> list[Event]:
     """By date; what is more than was asked for is left out, and led to nothing that stays."""
-    ordered = sorted(drafts, key=lambda one: one.date)[: context.count]
-    ids = {one.id: f"{prefix}{place}" for place, one in enumerate(ordered, 1)}
+    ordered = sorted(enumerate(drafts, 1), key=lambda one: one[1].date)[: context.count]
+    ids = {number: f"{prefix}{place}" for place, (number, _) in enumerate(ordered, 1)}
     return [
         Event(
-            id=ids[one.id],
+            id=ids[number],
             on=date.fromisoformat(one.date),
             text=one.event.strip().rstrip(".。"),
             causes=tuple(ids[cause] for cause in dict.fromkeys(one.caused_by)),
         )
-        for one in ordered
+        for number, one in ordered
     ]
 
 

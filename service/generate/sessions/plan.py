@@ -57,7 +57,7 @@ class SessionsPlan:
         for prefix, person, partner in (("a", one, other), ("b", other, one)):
             known = tuple(event.text for event in events.get(partner.id, ()))
             context = self._life(person, partner, known, times, rng)
-            events[person.id] = await event_graph(model, context, prefix)
+            events[person.id] = await event_graph(model, context, prefix, item.id)
         two = TwoPeople(
             content=self.content,
             language=self.language,
@@ -76,7 +76,7 @@ class SessionsPlan:
                 sessions=held,
                 count=self.file.questions,
             )
-            asked, refused = await questions(model, talk)
+            asked, refused = await questions(model, talk, item.id)
             if not asked:
                 raise Dropped("no_question")
             line |= {"qa": [question.stored() for question in asked], "qa_refused": dict(sorted(refused.items()))}

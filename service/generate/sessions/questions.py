@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -49,7 +49,7 @@ class QuestionDraft(BaseModel):
     category: Asked
     question: str = Field(min_length=5, max_length=300)
     answer: str = Field(max_length=300)
-    evidence: list[str] = Field(max_length=8)
+    evidence: list[Annotated[str, Field(max_length=10)]] = Field(max_length=8)
     event: str = Field(max_length=10)
 
 
@@ -91,13 +91,15 @@ class Question:
         return {**told, **wrong, "evidence": list(self.evidence), "checked": self.checked}
 
 
-async def questions(model: ChatModel, context: TalkContext) -> tuple[list[Question], Counter[str]]:
-    """Those that may stand, and how many may not, by what is wrong with them.
+async def questions(model: ChatModel, context: TalkContext, thread: str = "") -> tuple[list[Question], Counter[str]]:
+    """Those that may stand, and how many may not, by what is wrong with them; by one call. `thread` says of which item.
 
     Raises:
         ModelError: the model failed.
     """
-    draft = await ask(model, context)
+    most = 200 + _TOKENS_EACH * context.count
+    prompt = TEMPLATES.question("questions", "closing", context, QuestionsDraft, max_tokens=most, thread=thread)
+    draft = (await model.complete(prompt)).value
     talk = _Talk(context)
     refused = Counter[str]()
     kept: dict[str, Question] = {}
@@ -110,14 +112,6 @@ async def questions(model: ChatModel, context: TalkContext) -> tuple[list[Questi
             refused["twice" if isinstance(found, Question) else found] += 1
     asked = list(kept.values())
     return [*asked, *talk.adversarial(asked)], refused
-
-
-async def ask(model: ChatModel, context: TalkContext) -> QuestionsDraft:
-    """One call. Raises: ModelError."""
-    prompt = TEMPLATES.question(
-        "questions", "closing", context, QuestionsDraft, max_tokens=200 + _TOKENS_EACH * context.count
-    )
-    return (await model.complete(prompt)).value
 
 
 class _Talk:

@@ -39,14 +39,14 @@ def live(context: EventGraphContext, rng: random.Random) -> EventGraphDraft:
     free = [name for name, life in lives.items() if life.events[0].event not in context.partners]
     chosen = rng.sample(free, k=min(-(-context.count // _EVENTS), len(lives) // 2))
     last = (context.last - context.first).days
-    events = []
+    events: list[EventDraft] = []
     for name in chosen:
         day = -1
         for step, told in enumerate(lives[name].events):
             day = min(last, rng.randint(day + 1, max(day + 1, last * (step + 1) // _EVENTS)))
             on = context.first + timedelta(days=day)
-            causes = [f"{name[:8]}{step - 1}"] if step else []
-            events.append(EventDraft(id=f"{name[:8]}{step}", date=on.isoformat(), event=told.event, caused_by=causes))
+            causes = [len(events)] if step else []
+            events.append(EventDraft(date=on.isoformat(), event=told.event, caused_by=causes))
     return EventGraphDraft(events=events[: context.count])
 
 

@@ -135,7 +135,8 @@ class PromptContext:
     with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
     word the two knew each other before the story began. `secrets` are those that the partner may be told. `heard` is
     what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
-    what it has said to the partner: no prompt tells it, but who speaks without a model repeats nothing of it.
+    what it has said to the partner, and all that was said among more than two: no prompt tells it, but who speaks
+    without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
     failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on the moment;
     `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's conversations

@@ -111,7 +111,7 @@ async def moderated(deps: ConversationDependencies, said: Transcript, seat: int,
         addressed=tuple(name for name, one in known.items() if one in (turns[-1].addressed or ())),
         own_prompts=world.cast.own_prompts,
     )
-    answer = await _ask(deps, said, "moderator", context, _choosing(tuple(known)), at)
+    answer = await _ask(deps, said, "moderator", context, choosing(tuple(known)), at)
     return seat if answer is None else row.seat_of(known[answer.next])
 
 
@@ -128,7 +128,7 @@ async def perceivers(deps: ConversationDependencies, said: Transcript, turn: Tur
         return ruled
     known = names_of(said.world, others)
     context = _modulated(said.world, row, turn, spots, known, ruled)
-    answer = await _ask(deps, said, "modulator", context, _reaching(tuple(known)), at)
+    answer = await _ask(deps, said, "modulator", context, reaching(tuple(known)), at)
     if answer is None:
         return ruled
     reach: Mapping[str, Reach] = {one: getattr(answer, f"person_{n}") for n, one in enumerate(known.values(), 1)}
@@ -160,13 +160,14 @@ def _modulated(
 
 
 @lru_cache(maxsize=256)
-def _choosing(names: tuple[str, ...]) -> type[NextSpeaker]:
+def choosing(names: tuple[str, ...]) -> type[NextSpeaker]:
+    """An answer that is one of the names."""
     one_of: Any = Literal[names]
     return create_model("NextSpeaker", __base__=NextSpeaker, next=(one_of, ...))
 
 
 @lru_cache(maxsize=256)
-def _reaching(names: tuple[str, ...]) -> type[BaseModel]:
+def reaching(names: tuple[str, ...]) -> type[BaseModel]:
     """An answer with a `Reach` for each of the names, by number: a name is no key in every language."""
     fields: dict[str, Any] = {f"person_{n}": (Reach, Field(description=name)) for n, name in enumerate(names, 1)}
     return create_model("Reaches", __config__=ConfigDict(extra="forbid"), **fields)

@@ -178,6 +178,7 @@ def _context_now(
     }
     if is_shared(row, len(turns)) or context.others:
         context = among(context, said.world, row, turns)
+        said_since["said_today"] = (*context.said_today, *(turn.text for turn in turns))
         said_since["happened"] = happened(said.world, row, context.speaker.id, turns, interventions)
     if row.clock_policy != ClockPolicy.NONE or not turns:
         return replace(context, **said_since)
@@ -197,11 +198,11 @@ async def _attempt(
     deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
 ) -> tuple[Answer[Any], str]:
     """See `_ask`. It is streamed where somebody listens; and where a client lets two models talk, for it can only begin
-    to listen when they have begun.
+    to listen when they have begun. In a scene a human is not told words before it is known who hears them.
     """
     may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
     await speech.begin()
-    is_heard = may_come or deps.stream.has_listener(row.key)
+    is_heard = may_come or (deps.stream.has_listener(row.key) and not (row.has_human and row.form == TurnForm.SCENE))
     found = await _ask(deps, row, record, context, speech if is_heard else None)
     await speech.settle()
     return found

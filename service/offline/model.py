@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
+from service.conversation.directing import ModeratorContext, ModulatorContext
 from service.conversation.writing import WriteContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
@@ -20,7 +21,8 @@ from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
 from service.offline.closing import close, judge, reflect
 from service.offline.decider import decide, plan_day
-from service.offline.speaker import speak, write_aside
+from service.offline.scene import answer, choose_next, modulate
+from service.offline.speaker import write_aside
 from service.offline.writing import write
 from service.usage import Usage
 
@@ -31,7 +33,9 @@ Handler = Callable[[Any, random.Random], BaseModel]
 """Answers one kind of `Prompt.given`. All its chance comes from the generator it is handed."""
 
 HANDLERS: Mapping[type, Handler] = {
-    PromptContext: speak,
+    PromptContext: answer,
+    ModeratorContext: choose_next,
+    ModulatorContext: modulate,
     AttitudeContext: judge,
     AsideContext: write_aside,
     WriteContext: write,

@@ -114,6 +114,12 @@ class Speaker:
         text = self._spoken(best.text)
         return self.say("fact", fact=text) if best.is_fact else text
 
+    def hello(self) -> str:
+        """A greeting that fits the hour; by day in the author's words."""
+        hour = int(found[1]) if (found := re.search(r"(\d{1,2}):\d{2}", self.context.now)) else 12
+        own = self.line("greeting") if 9 <= hour < 18 else ""
+        return own or self.say(f"hello_{'morning' if 4 <= hour < 11 else 'day' if 11 <= hour < 18 else 'evening'}")
+
     @property
     def emotion(self) -> Emotion:
         if self.context.mood == "angry":
@@ -258,13 +264,7 @@ class _Opener(Speaker):
     def _begin(self) -> list[str]:
         """A greeting, who I am or what I remember of last time, and what the goal is about."""
         known = (self.recalled(self._query) or self.say("again")) if self.has_met else self.say("introduce")
-        return [self._hello(), known, *self._ask()]
-
-    def _hello(self) -> str:
-        """A greeting that fits the hour; by day in the author's words."""
-        hour = int(found[1]) if (found := re.search(r"(\d{1,2}):\d{2}", self.context.now)) else 12
-        own = self.line("greeting") if 9 <= hour < 18 else ""
-        return own or self.say(f"hello_{'morning' if 4 <= hour < 11 else 'day' if 11 <= hour < 18 else 'evening'}")
+        return [self.hello(), known, *self._ask()]
 
     def _ask(self) -> list[str]:
         """A word of one's own that bears on the goal, and a question."""

@@ -491,7 +491,7 @@ export interface components {
         FailureOut: {
             /** @description the last part of the problem's type, such as model-timeout */
             type: string;
-            /** @description whose call failed: character, npc, closing, decision */
+            /** @description whose call failed: character, npc, closing, decision, moderator, modulator */
             role: string;
             /** @description what happened, as a sentence in the world's language */
             detail: string;
@@ -559,6 +559,11 @@ export interface components {
             /** @description of a player: nobody speaks to it first */
             busy: boolean;
         };
+        /**
+         * @description How loud a turn's words are.
+         * @enum {string}
+         */
+        Loudness: "normal" | "loud" | "whisper" | "aside";
         /** @description All maps of the world. */
         MapOut: {
             /** @description each map's name by its id */
@@ -1046,6 +1051,18 @@ export interface components {
             duration_ms: number;
             /** @description lines that were suggested for the answer: one of them can be chosen until something else is said */
             choices: components["schemas"]["SuggestionOut"][];
+            /** @description what its speaker thinks, in a scene; nobody perceives it */
+            think?: string;
+            /** @description what its speaker does, in a scene */
+            act?: string;
+            /** @description ids of those to whom it is said; left out: to all */
+            addressed?: string[] | null;
+            /** @description how loud it is said; left out: as people talk */
+            loudness?: components["schemas"]["Loudness"];
+            /** @description ids of those who see the act; left out: all who are there */
+            seen_by?: string[] | null;
+            /** @description ids of those who hear the words; left out: all there */
+            heard_by?: string[] | null;
         };
         /** @description What happened since, oldest first. */
         Updates: {
@@ -1080,6 +1097,14 @@ export interface components {
             interrupted: boolean;
             /** @description the client's own name for what a human said; null: none was given */
             message_id: string | null;
+            /** @description what the speaker does, in a scene */
+            act?: string | null;
+            /** @description ids of those to whom it is said; left out: to all */
+            addressed?: string[] | null;
+            /** @description how loud it is said; left out: as people talk */
+            loudness?: components["schemas"]["Loudness"] | null;
+            /** @description ids of those who hear it; left out: all who are there */
+            heard_by?: string[] | null;
         };
         /**
          * @description An utterance is said, by whomever, and stands in the transcript. It comes once more, `interrupted`, where only a

@@ -1,7 +1,7 @@
 """Owns what travels over HTTP. Times are world times, ``YYYY-MM-DDTHH:MM`` without a zone."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal, Self, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
 
 from pydantic import BeforeValidator, Field, JsonValue, computed_field, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,7 +15,7 @@ from service.conversation.human import WORDS_MAX
 from service.locales import Language
 from service.memory.extraction import Mode
 from service.store.event_kinds import Payload, RejectionReason, for_every_kind
-from service.store.phase import CallState, EndReason, Phase
+from service.store.phase import CallState, EndReason, Loudness, Phase
 
 Summary = Annotated[str, Field(description="the conversation in a few sentences")]
 Topics = Annotated[list[str], Field(description="what was talked about, a few words each")]
@@ -219,6 +219,13 @@ def _known(emotion: object) -> object:
     return emotion if emotion in get_args(Emotion) else "neutral"
 
 
+def _usually(value: Any, description: str, example: object) -> Any:
+    """A field that is left out where it has its usual value."""
+    return Field(
+        default=value, exclude_if=lambda given: bool(given == value), description=description, examples=[example]
+    )
+
+
 class TurnOut(Out):
     """One utterance."""
 
@@ -238,13 +245,19 @@ class TurnOut(Out):
         validation_alias="suggestions",
         description="lines that were suggested for the answer: one of them can be chosen until something else is said",
     )
+    think: str = _usually("", "what its speaker thinks, in a scene; nobody perceives it", "She knows.")
+    act: str = _usually("", "what its speaker does, in a scene", "puts down the lamp")
+    addressed: list[str] | None = _usually(None, "ids of those to whom it is said; left out: to all", ["mio"])
+    loudness: Loudness = _usually(Loudness.NORMAL, "how loud it is said; left out: as people talk", "whisper")
+    seen_by: list[str] | None = _usually(None, "ids of those who see the act; left out: all who are there", ["mio"])
+    heard_by: list[str] | None = _usually(None, "ids of those who hear the words; left out: all there", ["mio"])
 
 
 class FailureOut(Out):
     """What went wrong: the problem's type, whose model call it was, and a sentence in the world's language."""
 
     type: str = Field(description="the last part of the problem's type, such as model-timeout")
-    role: str = Field(description="whose call failed: character, npc, closing, decision")
+    role: str = Field(description="whose call failed: character, npc, closing, decision, moderator, modulator")
     detail: str = Field(description="what happened, as a sentence in the world's language")
 
 

@@ -83,8 +83,13 @@ class TurnWhyOut(AnswerCostOut):
     speaker_id: str = Field(description="id of the person who said it")
     speaker_name: str = Field(description="name of the person who said it")
     text: str = Field(description="what was said")
+    think: str = Field(description="what its speaker thought, in a scene; empty: nothing")
+    act: str = Field(description="what its speaker did, in a scene; empty: nothing")
+    perceived: list[str] = Field(description="what it was shown of what was said and done since its last turn")
     words: Words
-    goal: str | None = Field(description="what its speaker wanted of the talk; null: it did not begin it")
+    goal: str | None = Field(
+        description="what its speaker wanted of the talk, or of the scene; null: it did not begin it, or nothing"
+    )
     towards: TowardsOut | None = Field(description="how it stood to the other; null: nothing is recorded")
     mood: Mood | None = Field(description="how it felt; null: nothing is recorded")
     memories: list[RememberedOut] = Field(description="what stood in its prompt of its memory, when the two met")
@@ -170,7 +175,8 @@ async def why_said(
     return TurnWhyOut.of(
         why.turn,
         words=turns.in_words(world, why),
-        goal=why.goal.goal if why.goal else None,
+        goal=why.goal.goal if why.goal else why.wanted or None,
+        perceived=list(why.perceived),
         towards=TowardsOut.of(knew, partner_id=why.partner_id) if knew else None,
         mood=knew.mood if knew else None,
         memories=_remembered(why.memories),

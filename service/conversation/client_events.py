@@ -8,6 +8,7 @@ from typing import Any
 from sqlmodel import Session
 
 from service.content.profile import Profile
+from service.conversation.perception import hears, sees
 from service.people.worlds import WorldView
 from service.store.client_event_kinds import (
     ActionCallDone,
@@ -29,7 +30,7 @@ from service.store.client_event_kinds import (
 )
 from service.store.client_events import last_of_an_utterance, tell_clients
 from service.store.event_kinds import Payload
-from service.store.phase import CallState, EndReason, Phase, Speaker
+from service.store.phase import CallState, EndReason, Loudness, Phase, Speaker
 from service.store.tables import ActionCallRow, ConversationRow, Suggestion, TurnRow
 
 
@@ -93,8 +94,15 @@ def tell_unheard(session: Session, row: ConversationRow, world: WorldView) -> No
 def tell_said(
     session: Session, row: ConversationRow, world: WorldView, turn: TurnRow, *, cut_short: bool = False
 ) -> None:
-    """A turn was said; `cut_short`: only a part of it was heard, whether it was being said or was said last."""
+    """A turn was said; `cut_short`: only a part of it was heard, whether it was being said or was said last. Of what no
+    human perceived nothing is told; nobody's thoughts are.
+    """
     if not row.has_human:
+        return
+    humans = [one for one in row.participants if one.speaker == Speaker.HUMAN]
+    heard, seen = (any(perceive(turn, one) for one in humans) for perceive in (hears, sees))
+    if not (heard or (seen and turn.act)):
+        drop_utterance(session, row, world, 0)
         return
     last = last_of_an_utterance(session, row.key)
     is_it = (
@@ -110,10 +118,14 @@ def tell_said(
             turn=turn.turn,
             speaker_id=turn.speaker_id,
             speaker_name=turn.speaker_name,
-            text=turn.text,
+            text=turn.text if heard else "",
             emotion=turn.emotion,
             interrupted=cut_short,
             message_id=turn.message_id,
+            act=turn.act if seen and turn.act else None,
+            addressed=None if turn.addressed is None else tuple(turn.addressed),
+            loudness=None if turn.loudness == Loudness.NORMAL else Loudness(turn.loudness),
+            heard_by=None if turn.heard_by is None else tuple(turn.heard_by),
         ),
     )
 

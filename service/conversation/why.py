@@ -5,6 +5,7 @@ The text of a prompt may be gone; what it held is kept beside it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from sqlmodel import Session
 
@@ -12,9 +13,11 @@ from service.conversation.attitude import judged_until
 from service.conversation.context import Goal
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
+from service.conversation.gather import met_by
+from service.conversation.hearing import is_shared
 from service.conversation.knowledge import Knowledge
 from service.conversation.prompt import Record
-from service.conversation.transcript import conversation_of, goal_of, prompt_messages, turn_of, turns_of
+from service.conversation.transcript import conversation_of, goal_of, lines_for, prompt_messages, turn_of, turns_of
 from service.llm.chat import Message
 from service.memory.refs import Remembered, look_up, remembered_line
 from service.people.attitude import stance
@@ -22,17 +25,24 @@ from service.people.worlds import WorldView
 from service.store.tables import ConversationRow, PromptRow, TurnRow
 from world.time import WorldTime
 
+_Shown = tuple[tuple[str, ...], tuple[Message, ...] | None]
+"""What a speaker perceived since its last turn, and what its model was sent (None: that was not kept)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TurnWhy:
-    """Why a turn was said. `goal` is the opener's own (None: its speaker did not open). `knew` is None where nothing is
-    recorded: the conversation was read in. `told` is what the game had said was going on, up to then. `messages` are
-    None where they were not kept.
+    """Why a turn was said. `goal` is the opener's own (None: its speaker did not open), `wanted` what its speaker
+    wanted of a scene ("": it is none, or nothing). `is_shared`: it is of a scene, or of more than two. `perceived` is
+    what its speaker was shown since its last turn. `knew` is None where nothing is recorded: the conversation was read
+    in. `told` is what the game had said was going on, up to then. `messages` are None where they were not kept.
     """
 
     turn: TurnRow
     partner_id: str
     goal: Goal | None
+    wanted: str
+    is_shared: bool
+    perceived: tuple[str, ...]
     knew: Knowledge | None
     memories: tuple[Remembered, ...]
     reminded: tuple[Remembered, ...]
@@ -50,7 +60,7 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
 
     def work(
         session: Session,
-    ) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[str, ...], tuple[Message, ...] | None]:
+    ) -> tuple[ConversationRow, TurnRow, Knowledge | None, tuple[str, ...], _Shown]:
         row = conversation_of(session, world.id, conversation_id)
         turn = turn_of(session, row, index)
         kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
@@ -58,18 +68,27 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         knew = Knowledge.model_validate(kept.knew) if kept else None
         if knew and (judged := stance(judged_until(session, row, turn), world.language)):
             knew = knew.model_copy(update={"stance": judged})
-        said = [row.told, *(one.told for one in turns_of(session, row.key)[: turn.turn])]
-        told = tuple(line for lines in said for line in lines or ())
-        return row, turn, knew, told, prompt_messages(session, world, row, turn, record) if record else None
+        before = turns_of(session, row.key)[: turn.turn]
+        told = tuple(line for lines in (row.told, *(one.told for one in before)) for line in lines or ())
+        shown = takewhile(
+            lambda line: line.speaker_id != turn.speaker_id,
+            reversed(lines_for(world, row, turn.speaker_id, before)),
+        )
+        perceived = tuple(line.shown for line in shown)[::-1]
+        sent = prompt_messages(session, world, row, turn, record) if record else None
+        return row, turn, knew, told, (perceived, sent)
 
-    row, turn, knew, told, messages = await deps.database.read(work)
+    row, turn, knew, told, (perceived, messages) = await deps.database.read(work)
     refs = [*(knew.memories if knew else ()), *turn.reminded]
     found = await look_up(deps.database, deps.memory, world, turn.speaker_id, refs)
     known = len(refs) - len(turn.reminded)
     return TurnWhy(
         turn=turn,
-        partner_id=next(one for one in row.person_ids if one != turn.speaker_id),
+        partner_id=met_by(row, row.seat_of(turn.speaker_id))[0][0],
         goal=goal_of(row) if row.seat_of(turn.speaker_id) == OPENER else None,
+        wanted=row.participants[row.seat_of(turn.speaker_id)].goal,
+        is_shared=is_shared(row, turn.turn),
+        perceived=perceived,
         knew=knew,
         memories=found[:known],
         reminded=found[known:],
@@ -88,8 +107,15 @@ def _sentences(world: WorldView, why: TurnWhy) -> Iterator[str]:
     name, partner = turn.speaker_name, world.name_of(why.partner_id)
     if why.goal is not None:
         yield world.say("why.goal", name=name, goal=why.goal.goal, criteria=why.goal.success_criteria)
-    else:
+    elif not why.is_shared:
         yield world.say("why.spoken_to", name=name, partner=partner)
+    if why.wanted:
+        yield world.say("why.wanted", name=name, goal=why.wanted)
+    if turn.think:
+        yield world.say("why.thought", name=name, thought=turn.think)
+    if why.is_shared:
+        yield world.say("why.perceived" if why.perceived else "why.perceived_nothing", name=name)
+        yield from why.perceived
     if why.knew is None:
         yield world.say("why.unrecorded")
     else:

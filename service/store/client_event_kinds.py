@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from service.content.profile import Emotion, Mood
-from service.store.event_kinds import Payload
-from service.store.phase import EndReason, OpenedFor
+from service.store.event_kinds import Payload, left_out
+from service.store.phase import EndReason, Loudness, OpenedFor
 
 UtteranceId = Annotated[
     str,
@@ -139,6 +139,10 @@ class UtteranceCompleted(Payload):
     message_id: str | None = Field(
         description="the client's own name for what a human said; null: none was given", examples=["m-17"]
     )
+    act: str | None = left_out("what the speaker does, in a scene", "puts down the lamp")
+    addressed: tuple[str, ...] | None = left_out("ids of those to whom it is said; left out: to all", ["mio"])
+    loudness: Loudness | None = left_out("how loud it is said; left out: as people talk", "whisper")
+    heard_by: tuple[str, ...] | None = left_out("ids of those who hear it; left out: all who are there", ["mio"])
 
 
 class UtteranceDiscarded(Payload):

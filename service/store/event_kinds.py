@@ -48,7 +48,7 @@ def _is_none(value: object) -> bool:
     return value is None
 
 
-def _left_out(description: str, example: object) -> Any:
+def left_out(description: str, example: object) -> Any:
     """A field that is left out of the JSON where it has no value."""
     return Field(default=None, exclude_if=_is_none, description=description, examples=[example])
 
@@ -112,8 +112,8 @@ class _OfCommitment(Payload):
         description="in which it was promised", examples=['Mio said: "I will come to the pier tomorrow at five."']
     )
     place: str = Field(description="where, as it was said; empty: no place was", examples=["the pier"])
-    node_id: str | None = _left_out("where, if that is on the map", "pier")
-    due_at: str | None = _left_out("when: a minute, or the end of the day that was said", "2026-04-02T17:00")
+    node_id: str | None = left_out("where, if that is on the map", "pier")
+    due_at: str | None = left_out("when: a minute, or the end of the day that was said", "2026-04-02T17:00")
 
 
 class CommitmentDue(_OfCommitment):
@@ -151,7 +151,7 @@ class ActivityEnded(Payload):
         "came (alarm); an author, a client or the clock stopped it (roused)",
         examples=["done"],
     )
-    facility_id: str | None = _left_out("where, if it was in a facility", "inn")
+    facility_id: str | None = left_out("where, if it was in a facility", "inn")
 
 
 class OfConversation(Payload):
@@ -189,12 +189,12 @@ class ConversationClosed(_OfTwo):
     """Both remember the conversation. The person opened it."""
 
     kind = "conversation_closed"
-    attitudes: dict[str, dict[str, int]] | None = _left_out(
+    attitudes: dict[str, dict[str, int]] | None = left_out(
         "of two: how each stands to the other from now on, by person id: `affinity` -100..100; `power`, `intimacy` and "
         "`task_oriented` -3..3, where they were judged",
         {"aoi": {"affinity": 12, "power": -1, "intimacy": 2, "task_oriented": 0}},
     )
-    towards: dict[str, dict[str, dict[str, int]]] | None = _left_out(
+    towards: dict[str, dict[str, dict[str, int]]] | None = left_out(
         "of more than two: the same by the id of who stands so, and then by the id of to whom",
         {"aoi": {"npc_taro": {"affinity": 12}, "ken": {"affinity": -3, "power": 1, "intimacy": 0, "task_oriented": 1}}},
     )
@@ -248,16 +248,16 @@ class Decided(Payload):
     kind = "decided"
     action_id: ActionId
     node_id: str = Field(description="where it will do it", examples=["quay"])
-    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
-    target_id: str | None = _left_out("whom it will speak to", "npc_taro")
-    by: DecidedBy | None = _left_out(
+    facility_id: str | None = left_out("where, if it is in a facility", "inn")
+    target_id: str | None = left_out("whom it will speak to", "npc_taro")
+    by: DecidedBy | None = left_out(
         "who decided: its model, its plan or routine with which it goes on unasked, a client, or the routine as a "
         "fallback because the model failed",
         "model",
     )
-    thought: str | None = _left_out("what it thought, empty where no model was asked", "The tide is low.")
-    failure: str | None = _left_out("the `type` of the problem that `failed_call` met", "model-timeout")
-    failed_call: FailedCall | None = _left_out(
+    thought: str | None = left_out("what it thought, empty where no model was asked", "The tide is low.")
+    failure: str | None = left_out("the `type` of the problem that `failed_call` met", "model-timeout")
+    failed_call: FailedCall | None = left_out(
         "which call of the model failed: the one for this decision (the routine decided, as a fallback), or the one "
         "for its plan of the day (the routine stands in for the plan; `by` says who decided)",
         "plan",
@@ -279,8 +279,8 @@ class ActionFailed(Payload):
     kind = "action_failed"
     action_id: ActionId
     reason: Reason = Field(description="why it could not", examples=["busy"])
-    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
-    target_id: str | None = _left_out("whom it wanted to speak to", "npc_taro")
+    facility_id: str | None = left_out("where, if it is in a facility", "inn")
+    target_id: str | None = left_out("whom it wanted to speak to", "npc_taro")
 
 
 class ActivityStarted(Payload):
@@ -292,7 +292,7 @@ class ActivityStarted(Payload):
     until: str = Field(
         description="the world time at which it is done, if nothing cuts it", examples=["2026-04-01T12:00"]
     )
-    facility_id: str | None = _left_out("where, if it is in a facility", "inn")
+    facility_id: str | None = left_out("where, if it is in a facility", "inn")
 
 
 class Slept(Payload):
@@ -313,10 +313,10 @@ class Changed(Payload):
     """An author has changed the person: what is left out stayed as it was."""
 
     kind = "changed"
-    node_id: str | None = _left_out("a character stands there now", "quay")
-    needs: str | None = _left_out("ids of a character's needs that were set, with commas between", "energy, hunger")
-    mood: Mood | None = _left_out("an NPC's mood from now on", "happy")
-    affinity: dict[str, int] | None = _left_out("an NPC's affinity by character id, -100..100", {"aoi": 20})
+    node_id: str | None = left_out("a character stands there now", "quay")
+    needs: str | None = left_out("ids of a character's needs that were set, with commas between", "energy, hunger")
+    mood: Mood | None = left_out("an NPC's mood from now on", "happy")
+    affinity: dict[str, int] | None = left_out("an NPC's affinity by character id, -100..100", {"aoi": 20})
 
 
 class Announced(Payload):
@@ -340,8 +340,8 @@ class Observed(Payload):
     kind = "observed"
     text: str = Field(description="what was to be seen", examples=["The boathouse burns."])
     seen_by: tuple[str, ...] = Field(description="ids of those who saw it", examples=[["aoi", "npc_taro"]])
-    node_id: str | None = _left_out("where, if it was told of a node", "quay")
-    map_id: str | None = _left_out("where, if it was told of a whole map", "harbour")
+    node_id: str | None = left_out("where, if it was told of a node", "quay")
+    map_id: str | None = left_out("where, if it was told of a whole map", "harbour")
 
 
 class FlagValue(BaseModel):
@@ -393,7 +393,7 @@ class PersonPlaced(Payload):
     """A client has put a player somewhere: it stands there, without having walked."""
 
     kind = "person_placed"
-    node_id: str | None = _left_out("the node where it stands; left out: nowhere, and nobody sees it", "quay")
+    node_id: str | None = left_out("the node where it stands; left out: nowhere, and nobody sees it", "quay")
 
 
 class PersonRemoved(_OfMade):

@@ -1,21 +1,30 @@
 """Owns the tests of scenes and of conversations of more than two: who is there, who is next, who perceives what."""
 
 import asyncio
+import random
+from functools import partial
+from itertools import pairwise
 from typing import Any
+
+import pytest
 
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.scenes import ScenePerson, SceneStart, go_on, join, leave, start_scene
 from service.conversation.transcript import held
+from service.conversation.why import in_words, why_said
+from service.errors import ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
-from service.store.phase import EndReason, Phase
-from service.store.tables import ConversationRow
+from service.store.phase import EndReason, Loudness, Modulator, Phase, TurnPolicy
+from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
+from service.store.usage import usage_rows
 from tests.conversation.talks import talk, turns
 from tests.store.conversations import main
 
 CAST = ("aoi", "npc_taro", "mio", "npc_hamako")
+FOLK = (*CAST, "npc_eisaku", "npc_genzo")
 
 
 def acts(talk: str = "", *, think: str = "", act: str = "", leaves: bool = False, **more: Any) -> dict[str, Any]:
@@ -97,3 +106,193 @@ def test_of_more_than_two_who_says_goodbye_leaves_and_the_last_goodbye_ends_it(
     assert [turn.speaker_id for turn in turns(room, scene_id)] == ["aoi", "npc_taro", "mio"]
     assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.WANTS_TO_END)
     assert [one.left_turn for one in row.participants] == [1, None, None]
+
+
+@pytest.mark.parametrize("modulator", [Modulator.PLACE, Modulator.MODEL])
+def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
+    room: ConversationDependencies, script: ScriptedModel, modulator: Modulator
+) -> None:
+    rng = random.Random(14)
+    seen, heard, unheard = 0, 0, 0
+    for number in range(6):
+        people = rng.sample(FOLK, rng.randint(2, 6))
+        cast = [ScenePerson(person_id=one, spot=rng.choice(["door", "table"])) for one in people]
+        scene_id = begin_scene(room, *cast, modulator=modulator, turn_policy=rng.choice(list(TurnPolicy)))
+        script.history.clear()
+        script.enqueue(*[partial(_random_answer, rng, f"{number}.{turn}") for turn in range(40)])
+        play(room, scene_id, 4)
+        row = talk(room, scene_id)
+        if row.phase == Phase.RUNNING and len(people) < 6:
+            newcomer = next(one for one in FOLK if one not in people)
+            room.database.write_now(lambda s, i=scene_id, who=newcomer: join(s, *held(s, room.worlds, main(i)), who))  # type: ignore[misc]
+        if row.phase == Phase.RUNNING:
+            row = play(room, scene_id, 5)
+        said = turns(room, scene_id)
+        for prompt in script.history:
+            if prompt.name != "speaker":
+                continue
+            own, text = speaker_of(prompt), shown(prompt)
+            person = row.participants[row.seat_of(own)]
+            for turn in said:
+                is_own = turn.speaker_id == own
+                assert is_own or turn.think not in text
+                hears = is_own or _reaches(person, turn, turn.heard_by)
+                sees = is_own or _reaches(person, turn, turn.seen_by)
+                assert hears or turn.text not in text, "words that it did not hear"
+                assert sees or turn.act not in text, "an act that it did not see"
+                seen, heard, unheard = seen + (turn.act in text), heard + (turn.text in text), unheard + (not hears)
+    assert min(seen, heard, unheard) > 20, "the scenes show what they are to show"
+
+
+def _reaches(person: ParticipantRow, turn: TurnRow, by: list[str] | None) -> bool:
+    there = person.joined_turn <= turn.turn and (person.left_turn is None or turn.turn < person.left_turn)
+    return there if by is None else person.person_id in by
+
+
+def _random_answer(rng: random.Random, number: str, prompt: Prompt[Any]) -> Any:
+    """What a speaker, a moderator or a modulator answers, with marks that are found again."""
+    form = prompt.answer.model_json_schema()["properties"]
+    if prompt.name == "moderator":
+        return prompt.answer.model_validate({"next": rng.choice(form["next"]["enum"])})
+    if prompt.name == "modulator":
+        return prompt.answer.model_validate(
+            {name: {"sees": rng.randint(0, 10), "hears": rng.randint(0, 10)} for name in form}
+        )
+    fields = acts(f"words<{number}>", think=f"thought<{number}>", act=f"act<{number}>", leaves=rng.random() < 0.05)
+    if "to" in form:
+        to = rng.sample(form["to"]["items"]["enum"], rng.randint(0, 1))
+        fields |= {"to": to, "loudness": rng.choice(list(Loudness)).value}
+    if "urgency" in form:
+        fields["urgency"] = rng.randint(0, 10)
+    return prompt.answer.model_validate(fields)
+
+
+def test_words_are_told_with_who_says_them_to_whom_and_how(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3], modulator=Modulator.PLACE, turn_policy=TurnPolicy.ADDRESSED)
+    whisper = acts("The lamp is mine.", think="Nobody else may know.", act="leans over", to=["Mio"], loudness="whisper")
+    script.enqueue(whisper, acts("Is it?", to=["Taro"], loudness="normal"), acts("Is what?", to=[], loudness="loud"))
+    play(room, scene_id, 3)
+    assert [(turn.speaker_id, turn.addressed, turn.heard_by, turn.seen_by) for turn in turns(room, scene_id)] == [
+        ("aoi", ["mio"], ["mio"], None),
+        ("mio", ["npc_taro"], None, None),
+        ("npc_taro", None, None, None),
+    ]
+    of_mio, of_taro = shown(script.history[1]), shown(script.history[2])
+    assert "Aoi (whispers to you): (leans over) The lamp is mine." in of_mio
+    assert "Aoi: (leans over)\n\nMio (to you): Is it?" in of_taro
+    assert all(words not in of_mio + of_taro for words in ("Nobody else may know.",))
+    assert "lamp" not in of_taro
+
+
+def test_what_a_thought_was_weighed_from_is_what_its_thinker_had_perceived(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    cast = (
+        ScenePerson(person_id="aoi"),
+        ScenePerson(person_id="mio", goal="Find the lamp"),
+        ScenePerson(person_id="npc_taro"),
+    )
+    scene_id = begin_scene(room, *cast, modulator=Modulator.PLACE)
+    script.enqueue(acts("The lamp is mine.", think="Mine alone.", act="sits down", to=["Taro"], loudness="whisper"))
+    script.enqueue(acts("Who has it?", think="She hides something.", to=[], loudness="normal"))
+    play(room, scene_id, 2)
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    why = asyncio.run(why_said(room, world, scene_id, 1))
+    assert (why.wanted, why.perceived, why.goal) == ("Find the lamp", ("Aoi: (sits down)",), None)
+    assert why.messages == script.history[1].messages
+    words = in_words(world, why)
+    assert "Mio thought: She hides something." in words
+    assert words[words.index("Mio had perceived this since its last turn:") + 1] == "Aoi: (sits down)"
+    assert not any("mine" in line for line in words)
+
+
+def test_before_its_turn_a_speaker_is_shown_the_newest_it_perceived_and_its_prompts_begin_alike(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST, "npc_eisaku", perceptions=2)
+    script.enqueue(*[acts(f"Line {number}.") for number in range(11)])
+    play(room, scene_id, 11)
+    of_aoi = [prompt.messages for prompt in script.history if speaker_of(prompt) == "aoi"]
+    assert of_aoi[1][-1].content == "Hamako: Line 3.\n\nEisaku: Line 4."
+    assert all(later[: len(before)] == before for before, later in pairwise(of_aoi))
+
+
+def test_who_wants_to_most_is_next_and_who_has_not_spoken_yet_wants_to_most(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3], turn_policy=TurnPolicy.URGENCY)
+    for number, urgency in enumerate((2, 9, 5, 0, 1)):
+        script.enqueue(acts(f"Line {number}.", urgency=urgency))
+    play(room, scene_id, 5)
+    assert [turn.speaker_id for turn in turns(room, scene_id)] == ["aoi", "npc_taro", "mio", "npc_taro", "mio"]
+
+
+def test_a_moderator_names_the_next_and_where_it_fails_it_goes_in_order(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3], turn_policy=TurnPolicy.MODERATOR)
+    script.enqueue(acts("One."), acts("Two."), acts("Three."), role="character")
+    script.enqueue(acts("Four."), role="npc")
+    script.enqueue({"next": "Mio"}, ModelTimeout(model="m", seconds=1), {"next": "Taro"}, role="moderator")
+    play(room, scene_id, 4)
+    assert [turn.speaker_id for turn in turns(room, scene_id)] == ["aoi", "mio", "aoi", "npc_taro"]
+    counted = {one.role: (one.calls, one.failures) for one in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert counted["moderator"] == (3, 1)
+
+
+def test_where_a_modulator_fails_the_rule_of_place_decides_and_the_failure_is_counted(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    cast = [
+        ScenePerson(person_id=one, spot=spot) for one, spot in zip(CAST[:3], ("door", "door", "table"), strict=True)
+    ]
+    scene_id = begin_scene(room, *cast, modulator=Modulator.MODEL)
+    script.enqueue(acts("One.", to=[], loudness="normal"), acts("Two.", to=[], loudness="normal"), role="character")
+    script.enqueue(acts("Three.", to=[], loudness="loud"), role="npc")
+    reach = {"person_1": {"sees": 9, "hears": 1}, "person_2": {"sees": 0, "hears": 7}}
+    script.enqueue(ModelTimeout(model="m", seconds=1), reach, reach, role="modulator")
+    play(room, scene_id, 2)
+    first, second = turns(room, scene_id)
+    assert (first.heard_by, first.seen_by) == (["npc_taro"], ["npc_taro"])
+    assert (second.heard_by, second.seen_by) == (["mio"], ["aoi"])
+    counted = {one.role: (one.calls, one.failures) for one in room.database.read_now(lambda s: usage_rows(s, "main"))}
+    assert counted["modulator"] == (2, 1)
+
+
+def test_an_empty_turn_is_asked_again_and_twice_ends_the_scene(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3])
+    script.enqueue(acts("Good evening."), acts(), acts(act="sits down by the window"), acts(), acts())
+    row = play(room, scene_id)
+    assert [turn.act for turn in turns(room, scene_id)] == ["", "sits down by the window"]
+    assert "or nothing" in shown(script.history[2])
+    assert row.end_reason == EndReason.STALLED
+
+
+def test_what_a_writer_lets_happen_is_told_all_who_are_there_and_a_revelation_its_target_alone(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3])
+    script.enqueue(*[acts(f"Line {number}.") for number in range(5)])
+    play(room, scene_id, 1)
+    done = [
+        ("scene_situation_update", None, {"situation": "The lights go out."}),
+        ("add_event", None, {"event": "Glass breaks."}),
+        ("revelation", "mio", {"content": "The key is in your own pocket."}),
+    ]
+    room.database.write_now(
+        lambda s: s.add_all(
+            InterventionRow(
+                world_id="main", conversation_id=scene_id, number=n, before_turn=1, kind=k, target_id=t, details=d, at=0
+            )
+            for n, (k, t, d) in enumerate(done)
+        )
+    )
+    play(room, scene_id, 4)
+    notes = {turn.turn: turn.note for turn in turns(room, scene_id)}
+    assert "The lights go out." in notes[1]
+    assert [number for number, note in notes.items() if "own pocket" in note] == [2]
+    assert [number for number, note in notes.items() if "Glass" in note] == [1, 2, 3]

@@ -67,24 +67,24 @@ def _as_perceived(
 
 def told_of(world: WorldView, turn: TurnRow, words: str, act: str, to_id: str = "") -> str:
     """The words and the act of a turn as they are told somebody: "Aoi (whispers to you): (leans over) I know."."""
-    done = world.say("conversation.act", act=act) if act else ""
+    done = world.say("among.act", act=act) if act else ""
     said = " ".join(" ".join(filter(None, (done, words))).split())
     manner = _manner(world, turn, to_id) if words else ""
     name = world.say("common.aside", what=turn.speaker_name, inside=manner) if manner else turn.speaker_name
-    return world.say("conversation.line", name=name, said=said)
+    return world.say("among.line", name=name, said=said)
 
 
 def _manner(world: WorldView, turn: TurnRow, to_id: str) -> str:
     """To whom it is said, and how loud; "": to all, as people talk."""
     addressed = turn.addressed or []
     if turn.loudness == Loudness.ASIDE:
-        return world.say("conversation.aside")
+        return world.say("among.aside")
     if to_id in addressed:
-        return world.say(f"conversation.{turn.loudness}_to_you")
+        return world.say(f"among.{turn.loudness}_to_you")
     names = world.say("common.comma").join(map(world.name_of, addressed))
     if names:
-        return world.say(f"conversation.{turn.loudness}_to", names=names)
-    return "" if turn.loudness == Loudness.NORMAL else world.say(f"conversation.{turn.loudness}")
+        return world.say(f"among.{turn.loudness}_to", names=names)
+    return "" if turn.loudness == Loudness.NORMAL else world.say(f"among.{turn.loudness}")
 
 
 def happened(
@@ -104,7 +104,7 @@ def happened(
     for one in interventions:
         is_new = since < one.before_turn <= now or (not own and one.before_turn == since)
         is_meant = one.target_id in (None, person_id)
-        key = f"conversation.{one.kind}"
+        key = f"among.{one.kind}"
         if is_new and is_meant and one.kind in _TOLD:
             told.append(world.say(key, what=" ".join(str(one.details[_TOLD[one.kind]]).split())))
     return tuple(told)
@@ -119,9 +119,9 @@ def _moves(world: WorldView, row: ConversationRow, person_id: str, since: int, n
         if one.person_id == person_id:
             continue
         if one.left_turn is not None and since < one.left_turn <= now:
-            yield world.say("conversation.left", name=world.name_of(one.person_id))
+            yield world.say("among.left", name=world.name_of(one.person_id))
         elif since < one.joined_turn <= now:
-            yield world.say("conversation.joined", name=world.name_of(one.person_id))
+            yield world.say("among.joined", name=world.name_of(one.person_id))
 
 
 def interventions_in(session: Session, key: ConversationKey) -> list[InterventionRow]:

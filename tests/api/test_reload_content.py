@@ -43,7 +43,7 @@ def write(file: Path, values: Any) -> None:
 def test_changed_files_are_taken_in_while_the_world_lives(client: TestClient, tmp_path: Path) -> None:
     game = tmp_path / "game"
     assert client.put("/people/ken", json={"kind": "player", "name": "Ken"}).status_code == 201
-    client.post("/world/tick", json={"ticks": 60})
+    client.post("/world/tick", json={"ticks": 600, "wait": False})
     write(game / "characters" / "niko.yaml", NIKO)
     assert look(client) == []
     assert client.get("/characters/niko").json()["name"] == "Niko"

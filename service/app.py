@@ -156,7 +156,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with opened_database(settings) as database:
-            store = memory(database) if memory else choose_memory(settings, database, worlds)
+            store = memory(database) if memory else choose_memory(settings, database, worlds, cassette)
             budget = DailyBudget(database, settings.llm)
             speaking = models or choose_models(settings, offline, budget, cassette)
             conversation = ConversationDependencies(

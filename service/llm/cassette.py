@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
@@ -31,11 +32,13 @@ _LIKELY = 8
 """So many recorded requests, the nearest by their lines, are compared letter by letter."""
 
 
-class _Kept(BaseModel):
+class Kept(BaseModel):
+    """What a file of a cassette holds."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-K = TypeVar("K", bound=_Kept)
+K = TypeVar("K", bound=Kept)
 
 ERRORS: Mapping[str, type[ModelError]] = {kind.slug: kind for kind in ModelError.__subclasses__()}
 """What may have come instead of an answer, by its slug."""
@@ -46,7 +49,7 @@ else:
     Slug = Literal[tuple(ERRORS)]  # pydantic refuses any other
 
 
-class Voice(_Kept):
+class Voice(Kept):
     """Whom a role asks: the model as it is set (None: the server's first), and its name for people."""
 
     name: str
@@ -54,22 +57,23 @@ class Voice(_Kept):
     temperature: float | None
 
 
-class Header(_Kept):
-    """What the cassette is, and whom each role asked when it was last recorded."""
+class Header(Kept):
+    """What the cassette is; whom each role asked when it was last recorded, and which model embedded (None: none)."""
 
     type: Literal["cassette"] = "cassette"
     version: Literal[1] = 1
     roles: dict[Role, Voice] = {}
+    embedder: str | None = None
 
 
-class Words(_Kept):
+class Words(Kept):
     """One message, line by line: so a person can read it, and compare two of them."""
 
     role: Literal["system", "user", "assistant"]
     content: list[str]
 
 
-class Request(_Kept):
+class Request(Kept):
     """All that an answer depends on, and nothing that changes from run to run. `answer` is the form that is asked for:
     its name and the hash of its schema.
     """
@@ -93,14 +97,14 @@ class Request(_Kept):
         return (*(f"{name}: {value}" for name, value in settings.items()), *said)
 
 
-class Failure(_Kept):
+class Failure(Kept):
     """A ModelError: its slug and its facts."""
 
     slug: Slug
     facts: dict[str, Any]
 
 
-class Call(_Kept):
+class Call(Kept):
     """One file: who asked (`prompt`, `thread`) what, who answered (`by`), and what it cost. Either `answer` or
     `failure` is there.
     """
@@ -190,9 +194,11 @@ class Cassette:
 
     def voiced(self, roles: dict[Role, Voice]) -> None:
         """These are asked from now on; it is written down for who replays it without them."""
-        if not self.replays and (known := self.header.roles | roles) != self.header.roles:
-            self.header = self.header.model_copy(update={"roles": known})
-            _write_header(self.directory, self.header)
+        self._note(self.header.model_copy(update={"roles": self.header.roles | roles}))
+
+    def embedded_by(self, name: str | None) -> None:
+        """The same of the embedding model."""
+        self._note(self.header.model_copy(update={"embedder": name}))
 
     def rewind(self, world_id: str) -> None:
         """The world was brought back to an earlier moment: what it asked from there on, it asks for the first time."""
@@ -233,6 +239,11 @@ class Cassette:
         for file in lane.failed:
             file.unlink(missing_ok=True)
         lane.failed.clear()
+
+    def _note(self, header: Header) -> None:
+        if not self.replays and header != self.header:
+            self.header = header
+            write_whole(self.directory / HEADER, header)
 
     def _load(self, number: int, file: Path, call: Call) -> None:
         key = call.request.key
@@ -293,34 +304,52 @@ def _read_header(directory: Path, mode: CassetteMode) -> Header:
     try:
         if file.exists():
             return _read(Header, file, file.read_text(encoding="utf-8"))
-        if mode == "replay" or (directory.exists() and any(directory.iterdir())):
+        others = (one for one in directory.glob("*") if one.name != CALLS and not one.name.startswith(HEADER))
+        if mode == "replay" or any(others):
             raise Misconfigured(setting=SETTING, reason=Phrase("recording.none", directory=directory, header=HEADER))
         (directory / CALLS).mkdir(parents=True, exist_ok=True)
-        header = Header()
-        _write_header(directory, header)
-        return header
     except OSError as exc:
         raise _unusable(directory, exc) from exc
+    write_whole(file, header := Header())
+    return header
 
 
-def _write_header(directory: Path, header: Header) -> None:
-    """Whole or not at all: another process may read it meanwhile, or this one be killed."""
-    draft = directory / f"{HEADER}.new"
-    draft.write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    draft.replace(directory / HEADER)
+def read_kept(kind: type[K], file: Path) -> K | None:
+    """What the file holds; None where its writer was killed over it, which is logged.
+
+    Raises:
+        CassetteUnusable: it holds something else.
+        OSError: it is not there, or cannot be read.
+    """
+    text = file.read_text(encoding="utf-8")
+    if not text.endswith("\n}\n"):
+        _log.warning("%s was not written to its end, and is passed over", file)
+        return None
+    return _read(kind, file, text)
+
+
+def write_whole(file: Path, kept: Kept) -> None:
+    """Write the file, or write it anew: another process that reads it meanwhile finds it whole.
+
+    Raises:
+        Misconfigured: it cannot be written.
+    """
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        draft.write_text(kept.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        draft.replace(file)
+    except OSError as exc:
+        raise _unusable(file.parent, exc) from exc
 
 
 def _read_calls(directory: Path) -> Iterator[tuple[int, Path, Call]]:
     try:
         for file in (directory / CALLS).glob("*.json"):
-            text = file.read_text(encoding="utf-8")
-            if not text.endswith("\n}\n"):
-                _log.warning("%s was not written to its end, and is passed over", file)
-                continue
             number = file.stem.rpartition("-")[2]
             if not number.isdecimal():
                 raise CassetteUnusable(file=str(file), reason=Phrase("recording.file_name"))
-            yield int(number), file, _read(Call, file, text)
+            if (call := read_kept(Call, file)) is not None:
+                yield int(number), file, call
     except OSError as exc:
         raise _unusable(directory, exc) from exc
 

@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 from service.errors import Misconfigured
+from service.llm.cassette import Cassette
 from service.locales import Phrase
-from service.memory.embedding.choose import choose_embedder
+from service.memory.embedding.choose import choose_embedder, recorded_embedder
+from service.memory.embedding.embedder import Embedder
 from service.memory.fading import Fading
 from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
@@ -21,29 +23,34 @@ if TYPE_CHECKING:
 # Imported where it is asked for: graphiti-core and neo4j take seconds, and who keeps memories in SQL needs neither.
 
 
-def choose_memory(settings: Settings, database: Database, worlds: WorldRepository) -> MemoryStore:
-    """The memory store the settings name. `worlds` say who is a character, and what its author wrote.
+def choose_memory(
+    settings: Settings, database: Database, worlds: WorldRepository, cassette: Cassette | None = None
+) -> MemoryStore:
+    """The memory store the settings name. `worlds` say who is a character, and what its author wrote; `cassette` keeps
+    the vectors that a server makes.
 
     Raises:
         Misconfigured: the embedder or the extraction model it needs is not configured.
     """
     if settings.memory.backend == "sql":
-        return choose_sql(settings, database)
+        return choose_sql(settings, database, cassette)
     if settings.memory.ingestion == "direct":
-        return choose_graphiti(settings, database)
+        return choose_graphiti(settings, database, cassette)
+    if cassette is not None:
+        raise Misconfigured(setting="KATARIBE_MEMORY__INGESTION", reason=Phrase("recording.episode"))
     return _episode(settings, database, worlds)
 
 
-def choose_sql(settings: Settings, database: Database) -> SqlMemory:
+def choose_sql(settings: Settings, database: Database, cassette: Cassette | None = None) -> SqlMemory:
     """The memory in the service's own database.
 
     Raises:
         Misconfigured: the embedder is not configured.
     """
-    return SqlMemory(database, choose_embedder(settings), fading=_fading(settings))
+    return SqlMemory(database, _embedder(settings, cassette), fading=_fading(settings))
 
 
-def choose_graphiti(settings: Settings, database: Database) -> "GraphitiMemory":
+def choose_graphiti(settings: Settings, database: Database, cassette: Cassette | None = None) -> "GraphitiMemory":
     """The memory on Neo4j, written directly.
 
     Raises:
@@ -54,7 +61,7 @@ def choose_graphiti(settings: Settings, database: Database) -> "GraphitiMemory":
     return GraphitiMemory(
         database,
         _connection(settings.memory),
-        choose_embedder(settings),
+        _embedder(settings, cassette),
         installation=database.write_now(installation_id),
         prefix=settings.memory.group_prefix,
         fading=_fading(settings),
@@ -84,6 +91,10 @@ def _episode(settings: Settings, database: Database, worlds: WorldRepository) ->
         prefix=settings.memory.group_prefix,
         fading=_fading(settings),
     )
+
+
+def _embedder(settings: Settings, cassette: Cassette | None) -> Embedder | None:
+    return choose_embedder(settings) if cassette is None else recorded_embedder(settings, cassette)
 
 
 def _fading(settings: Settings) -> Fading:

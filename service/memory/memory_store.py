@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from sqlmodel import Session
 
-from service.errors import EmbedderChanged, KataribeError
+from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
 from service.memory.fading import NEVER, WHOLE, Fading
 from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, key_of, text_of
@@ -353,7 +353,7 @@ class MemoryStore(ABC):
             return Embedded()
         try:
             vectors = await self._embedder.passages(wanted)
-        except KataribeError as exc:
+        except GraphUnavailable as exc:
             log.warning("%d texts are remembered without a vector for now: %s", len(wanted), exc)
             return Embedded()
         return Embedded(model=self._model, vectors=dict(zip(wanted, vectors, strict=True)))
@@ -382,7 +382,7 @@ class MemoryStore(ABC):
     async def _embed_query(self, embedder: Embedder, query: str) -> Vectors | None:
         try:
             vector: Vectors = (await embedder.query(query))[0]
-        except KataribeError as exc:
+        except GraphUnavailable as exc:
             log.warning("recall by words alone: %s", exc)
             return None
         self._asked[query] = vector

@@ -5,7 +5,7 @@ import logging
 from collections import defaultdict
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import KataribeError
+from service.errors import CassetteMiss, KataribeError
 from service.memory.revision import have_vectors, vectors_due
 from service.memory.store import Group
 
@@ -53,6 +53,8 @@ class VectorFiller:
             async with self._locks[group]:
                 try:
                     await self._fill_one(group, due)
+                except CassetteMiss:
+                    raise
                 except KataribeError as exc:
                     _log.warning("what %s remembers has no vectors for now: %s", group.id, exc)
 

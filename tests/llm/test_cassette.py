@@ -138,6 +138,7 @@ def test_a_world_that_is_brought_back_asks_for_the_first_time_again(tmp_path: Pa
     [
         (asked("Speak!"), False),
         (replace(asked(), messages=asked().messages[::-1]), False),
+        (replace(asked(), messages=(ask().messages[0], asked().messages[1])), False),
         (asked(max_tokens=601), False),
         (replace(asked(), answer=NpcTurn), False),  # type: ignore[arg-type]
         (asked(thread="main/x"), True),

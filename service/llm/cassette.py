@@ -121,11 +121,13 @@ class Call(Kept):
 @dataclass(kw_only=True, slots=True)
 class _Lane:
     """The calls of one request by one asker, by the number in which they were asked. `failed` are files of failures
-    after which nothing more was asked: whoever asks again now puts its answer in their place.
+    after which nothing more was asked: whoever asks again now puts its answer in their place. `earlier`: another run
+    has recorded it.
     """
 
     calls: list[tuple[int, Call]] = field(default_factory=list)
     failed: list[Path] = field(default_factory=list)
+    earlier: bool = False
 
 
 @dataclass(kw_only=True, slots=True)
@@ -169,10 +171,9 @@ def _words(message: Message) -> Words:
 class Cassette:
     """The calls that were recorded, and where everybody who asks is among them.
 
-    The same request may have been asked several times. Its answers are kept apart by asker, the prompt's `thread`
-    without the world's id, and given in the order of asking: so it does not matter in which order calls that run side
-    by side come. An asker that the recording does not know, for its conversation has an id made at random, takes the
-    first one that nobody of its world has taken. Other processes may record into the same directory.
+    The same request may have been asked several times. Its answers are kept apart by asker, the prompt's `thread`, and
+    given in the order of asking: so it does not matter in which order calls that run side by side come. Other processes
+    may record into the same directory.
     """
 
     def __init__(self, directory: Path, mode: CassetteMode) -> None:
@@ -210,12 +211,12 @@ class Cassette:
         Raises:
             CassetteMiss: it is not recorded, and nobody is to be asked.
         """
-        world_id, _, asker = prompt.thread.partition("/")
+        world_id = prompt.thread.partition("/")[0]
         lanes = self._lanes.setdefault(request.key, {})
         places = self._places.setdefault(world_id, {}).setdefault(request.key, {})
-        if asker not in places:
-            places[asker] = _Place(lane=_lane_for(asker, lanes, places.values()))
-        place = places[asker]
+        if prompt.thread not in places:
+            places[prompt.thread] = _Place(lane=_lane_for(prompt.thread, lanes, places.values()))
+        place = places[prompt.thread]
         calls = lanes[place.lane].calls if place.lane in lanes else []
         number, call = calls[place.next] if place.next < len(calls) else (self._numbers.get(request.key, 0), None)
         if call is None:
@@ -248,7 +249,7 @@ class Cassette:
     def _load(self, number: int, file: Path, call: Call) -> None:
         key = call.request.key
         self._numbers[key] = max(number + 1, self._numbers.get(key, 0))
-        lane = self._lanes.setdefault(key, {}).setdefault(call.thread, _Lane())
+        lane = self._lanes.setdefault(key, {}).setdefault(call.thread, _Lane(earlier=True))
         if call.failure is not None and not self.replays:  # who may ask again does
             lane.failed.append(file)
             return
@@ -287,12 +288,18 @@ def open_cassette(llm: LlmSettings) -> Cassette | None:
     return Cassette(llm.cassette, llm.cassette_mode)
 
 
-def _lane_for(asker: str, lanes: dict[str, _Lane], taken: Iterable[_Place]) -> str:
-    """The asker's own lane, else the first that nobody has, else a new one."""
-    if asker in lanes:
-        return asker
+def _lane_for(thread: str, lanes: Mapping[str, _Lane], taken: Iterable[_Place]) -> str:
+    """The asker's own lane, else the first of its world that nobody has. A world that no earlier run has recorded, such
+    as a branch, takes those of others: of the asker with the same id, else the first.
+    """
+    if thread in lanes:
+        return thread
+    world_id, _, asker = thread.partition("/")
+    own = [name for name in lanes if name.partition("/")[0] == world_id]
+    earlier = (name for name, lane in lanes.items() if lane.earlier)
     others = {place.lane for place in taken}
-    return next((name for name in lanes if name not in others), asker)
+    free = own or sorted(earlier, key=lambda name: name.partition("/")[2] != asker)
+    return next((name for name in free if name not in others), thread)
 
 
 def _likeness(one: Any, other: Any) -> float:

@@ -13,6 +13,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import (
     answer,
+    cassette,
     closing,
     footprint,
     offline,
@@ -44,6 +45,7 @@ SMALLEST: Mapping[str, Run] = {
     "recall": lambda: recall.run(FEW_FACTS, backends=("sqlite",), embedder=recall.TableEmbedder()),
     "world": lambda: world.run(SHORT_LIVES),
     "offline": lambda: offline.run(offline.Scale(minutes=90, languages=("ja",))),
+    "cassette": lambda: cassette.run(minutes=20),
     "size": size.run,
     "answer": answer.run,
     "rush": lambda: rush.run(worlds=1, begin_seconds=0.1, model_seconds=0.1),

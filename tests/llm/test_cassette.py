@@ -99,8 +99,16 @@ def test_the_same_request_is_answered_to_each_asker_in_its_own_order_whoever_com
     b, a, a2, b2 = (asked(thread=f"main/{who}") for who in ("b", "a", "a", "b"))
     replayed = taped(tmp_path / "c", "replay")
     assert words_of(replayed, b, a, a2, b2) == ["b1", "a1", "a2", "b2"]
-    strangers = [asked(thread=f"branch/{who}") for who in ("x", "y", "x")]
-    assert words_of(replayed, *strangers) == ["a1", "b1", "a2"]
+    branch = [asked(thread=f"branch/{who}") for who in ("b", "x", "b")]
+    assert words_of(replayed, *branch) == ["b1", "a1", "b2"]
+    strangers = [asked(thread=f"main/{who}") for who in ("x", "y", "x")]
+    assert words_of(taped(tmp_path / "c", "replay"), *strangers) == ["a1", "b1", "a2"]
+
+
+def test_two_worlds_that_ask_the_same_while_they_are_recorded_are_both_asked(tmp_path: Path) -> None:
+    twice = [asked(thread="one/a"), asked(thread="two/a")]
+    assert words_of(taped(tmp_path / "c", "record", said("1"), said("2")), *twice) == ["1", "2"]
+    assert words_of(taped(tmp_path / "c", "replay"), *reversed(twice)) == ["2", "1"]
 
 
 def test_who_asks_at_once_is_answered_in_the_order_of_asking_not_of_answering(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import reduce
 
 from service.content.fields import MARKUP
 from service.llm.chat import estimate_tokens
@@ -34,6 +35,17 @@ _USER = r"(?:\{\{user\}\}|<user>)(?:さん|様|くん|君|ちゃん)?"
 _CALLED_LAST = re.compile(rf"[,、，]\s{{0,3}}{_USER}(?=\s{{0,3}}(?:[!！?？.。…~〜\"”」]|$))", re.IGNORECASE)
 _CALLED_FIRST = re.compile(rf"(?<![^\s\"“「*]){_USER}[,、，]\s{{0,3}}", re.IGNORECASE)
 _OWNED = re.compile(rf"{_USER}['’]s\b", re.IGNORECASE)
+_ORDER = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\b[\w\s,']{0,40}\b(?:instructions?|prompts?)\b"
+    r"|\bsystem (?:note|prompt|message)\b|\bjailbreak|\bOOC\b"
+    r"|\byou are (?:now |not )?(?:an? |the )?(?:AI\b|language model|chatbot|ChatGPT|DAN\b)"
+    r"|\b(?:write|generate|continue|respond|reply)\b[\w\s,']{0,40}\b(?:next (?:reply|response|message)|role-?play)\b"
+    r"|\b(?:never|not|avoid) (?:speak|talk|act|writ)(?:e|ing)? (?:for|as) (?:the visitor|the user|you)\b"
+    r"|(?:指示|命令|プロンプト)[はを](?:すべて|全て|全部)?(?:無視|忘れ)|システムプロンプト|(?:AI|言語モデル)として(?:答|応|振)"
+    r"|忽略[^。]{0,10}(?:指令|指示|提示)",
+    re.IGNORECASE,
+)
+"""What is said to a model, and not of a person."""
 _ROUNDS = 8
 """What is taken out may leave markup behind: so often that is looked for."""
 
@@ -60,6 +72,17 @@ def plain(text: str, name: str, *, user: str = "exchange.visitor") -> str:
         text = re.sub(r"[<>{}]", "", text)
     text = "".join(filter(_is_seen, _PAIRS.sub(_listed, _STRONG.sub("", text)).replace("\t", " ")))
     return "\n".join(filter(None, map(_line, text.splitlines())))
+
+
+def has_orders(text: str) -> bool:
+    """Whether something in it is said to a model."""
+    return _ORDER.search(text) is not None
+
+
+def without_orders(text: str) -> str:
+    """The text without the sentences that are said to a model."""
+    lines = ([one for one in sentences(line) if not has_orders(one)] for line in text.splitlines())
+    return "\n".join(reduce(_joined, line) for line in lines if line)
 
 
 def spoken(text: str, name: str) -> str:

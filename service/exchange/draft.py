@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from service.content.made import LONGEST_NAME
 from service.content.problem import Key, problem, quote
-from service.exchange.clean import chunks, language_of, plain, spoken
+from service.exchange.clean import chunks, has_orders, language_of, plain, spoken, without_orders
 from service.exchange.refused import ImportRefused, Report
 from service.llm.chat import estimate_tokens
 from service.locales import sentence
@@ -60,7 +60,7 @@ class Draft:
 
     def text(self, key: Key, raw: str) -> str:
         """The text as sentences, line by line, bounded."""
-        return plain(self.bounded(key, raw), self.name)
+        return self._about(key, plain(self.bounded(key, raw), self.name))
 
     def short(self, key: Key, raw: str) -> str:
         """The beginning of the text, as long as one thing to know; the rest comes to mind."""
@@ -115,7 +115,7 @@ class Draft:
 
     def say(self, key: Key, raw: str) -> None:
         """A line in its own voice, where the text says one."""
-        said = spoken(self.bounded(key, raw), self.name)
+        said = self._about(key, spoken(self.bounded(key, raw), self.name))
         if not said:
             if raw.strip():
                 self.note(key, "nothing_said")
@@ -168,6 +168,13 @@ class Draft:
         self._taken += estimate_tokens(said)
         self.facts.append(said)
         return True
+
+    def _about(self, key: Key, text: str) -> str:
+        """The text without what is said to a model instead of about the person."""
+        if not has_orders(text):
+            return text
+        self.note(key, "to_model")
+        return without_orders(text)
 
     def bounded(self, key: Key, raw: str) -> str:
         """So much of a text as is read."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, bindparam, update
+from sqlalchemy import ColumnElement, Executable, bindparam, case, update
 from sqlalchemy.orm.attributes import set_committed_value
 from sqlmodel import Session, col, func, select
 
@@ -26,6 +26,7 @@ from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded
 from service.store.insert import insert_rows
+from service.store.perceived import LATER_MINUTES, perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnPolicy
 from service.store.publish import publish
 from service.store.tables import (
@@ -97,11 +98,12 @@ def turns_of(session: Session, key: ConversationKey) -> list[TurnRow]:
 
 
 def said_between(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
-    """What the two have said to each other in conversations that were over by the moment of `world`, oldest first: of
-    the last `SAID_MINUTES`.
+    """What both of the two have heard in conversations that were over by the moment of `world`, oldest first: of the
+    last `SAID_MINUTES`. Who left one before its end knows so later.
     """
+    late = case((col(_ONE.left_turn).is_(None) & col(_OTHER.left_turn).is_(None), 0), else_=LATER_MINUTES)
     query = (
-        select(TurnRow)
+        select(TurnRow, _ONE, _OTHER)
         .join(ConversationRow, col(ConversationRow.id) == TurnRow.conversation_id)
         .join(_ONE, col(_ONE.conversation_id) == ConversationRow.id)
         .join(_OTHER, col(_OTHER.conversation_id) == ConversationRow.id)
@@ -109,11 +111,16 @@ def said_between(session: Session, world: WorldView, one_id: str, other_id: str)
             *(table.world_id == world.id for table in (TurnRow, ConversationRow, _ONE, _OTHER)),
             _ONE.person_id == one_id,
             _OTHER.person_id == other_id,
-            col(ConversationRow.ended_at) <= world.now,
+            col(ConversationRow.ended_at) + late <= world.now,
             col(ConversationRow.ended_at) > world.now - SAID_MINUTES,
         )
     )
-    return list(session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn))))
+    found = session.exec(query.order_by(col(TurnRow.at), col(TurnRow.conversation_id), col(TurnRow.turn)))
+    return [
+        turn
+        for turn, *both in found
+        if turn.text and all(perceives(one, turn.turn, turn.speaker_id, turn.heard_by) for one in both)
+    ]
 
 
 def prompt_of(

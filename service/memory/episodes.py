@@ -47,7 +47,9 @@ def read_turns(session: Session, group: Group, faded: Faded, *, after: int = -1)
     since, but for faded ones.
     """
     corrected = read_corrections(session, group)
-    heard = _perceived(session, group, faded, after) + _overheard(session, group, faded, after)
+    heard = _perceived(session, group, faded, after)
+    took_part = {one.key for one in heard}
+    heard += [one for one in _overheard(session, group, faded, after) if one.key not in took_part]
     if corrected:
         heard = [_corrected(one, corrected) for one in heard]
     past = PastTurnRow
@@ -157,6 +159,7 @@ def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list
     heard = []
     for *turn, act, heard_by, seen_by, partner_id, others, known_at in session.execute(query):
         key, number, speaker_id, _, text, _ = turn
+        everybody = (partner_id, *others)
         company = people.get(key, ())
         own = next((one for one in company if one.person_id == group.person_id), one_of_two)
         hears, sees = (perceives(own, number, speaker_id, only) for only in (heard_by, seen_by))
@@ -167,10 +170,9 @@ def _perceived(session: Session, group: Group, faded: Faded, after: int) -> list
             )
             partner_id = speaker_id if speaker_id != group.person_id else next(with_it, "")
         if said:
+            more = everybody if company else ()
             late = None if own.left_turn is None else WorldTime(known_at)
-            heard += [
-                replace(one, text=said, others=tuple(others), later=late) for one in _turns([(*turn, partner_id)])
-            ]
+            heard += [replace(one, text=said, others=more, later=late) for one in _turns([(*turn, partner_id)])]
     return heard
 
 

@@ -8,9 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
-import sqlalchemy as sa
 from sqlalchemy import Executable
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 
 from service.memory.store import Fact, Group, Insight, Item, Kind
 from service.store.tables import (
@@ -18,6 +17,7 @@ from service.store.tables import (
     DecisionRow,
     InsightRow,
     MemoryAuditRow,
+    OverheardRow,
     ParticipantRow,
     PromptRow,
     SeedRow,
@@ -188,16 +188,16 @@ def _changed(session: Session, group: Group) -> Mapping[str, set[str]]:
 
 
 def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict[str, int], set[str]]:
-    """Those before `since`, and when they were; and those of them that are the last before `until` with a partner: they
-    are told when the two meet again.
+    """Those before `since`, overheard ones too, and when they were; and those of them that are the last before `until`
+    with somebody: they are told when the two meet again.
     """
-    row = SummaryRow
-    newest = func.max(col(row.at)).over(partition_by=col(row.partner_id)).label("newest")
-    mine = select(row.conversation_id, row.partner_id, row.at, newest).where(*group.owns(row), row.at < until)
-    known = mine.subquery()
-    found = session.execute(sa.select(known).where(known.c.at < since).order_by(known.c.conversation_id)).all()
-    last = {partner_id: one for one, partner_id, at, newest_at in found if at == newest_at}
-    return {one: at for one, _, at, _ in found}, set(last.values())
+    row, heard = SummaryRow, OverheardRow
+    mine = select(row.conversation_id, row.at, row.partner_id, row.others).where(*group.owns(row), row.at < until)
+    found = session.exec(mine.order_by(col(row.at), col(row.conversation_id))).all()
+    last = {other_id: one for one, _, partner_id, others in found for other_id in (partner_id, *others)}
+    overheard = select(heard.conversation_id, heard.known_at).where(*group.owns(heard), heard.known_at < since)
+    talks = dict(session.exec(overheard).all()) | {one: at for one, at, *_ in found if at < since}
+    return talks, set(last.values()) & talks.keys()
 
 
 def _insights(session: Session, group: Group, since: int) -> dict[str, int]:

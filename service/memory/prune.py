@@ -12,6 +12,7 @@ from service.store.tables import (
     ConversationRow,
     InsightRow,
     MemoryOwnerRow,
+    OverheardRow,
     SelfFactRow,
     SummaryRow,
 )
@@ -49,8 +50,10 @@ def prune(
         if kind is Kind.INSIGHT:
             session.delete(session.get_one(InsightRow, group.key(key)))
     for talk in sorted(talks_of(faded)):
-        row = session.get_one(SummaryRow, group.key(talk))
-        if talk in remembered:
+        row = session.get(SummaryRow, group.key(talk))
+        if row is None:
+            session.delete(session.get_one(OverheardRow, group.key(talk)))
+        elif talk in remembered:
             row.summary, row.topics = "", []
         else:
             session.delete(row)
@@ -71,7 +74,7 @@ def prune_talks(session: Session, world_id: str, talks: Collection[str]) -> int:
     for talk in sorted(talks):
         came = (
             exists().where(col(row.world_id) == world_id, col(row.conversation_id) == talk)
-            for row in (SummaryRow, SelfFactRow, CommitmentRow)
+            for row in (SummaryRow, SelfFactRow, CommitmentRow, OverheardRow)
         )
         found = session.get(ConversationRow, (world_id, talk))
         if found is not None and not any(session.execute(select(one)).scalar() for one in came):

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ScalarSelect, or_
+from sqlalchemy import ScalarSelect, String, cast, or_
 from sqlmodel import Session, col, select
 
 from service.errors import GraphUnavailable
@@ -18,6 +18,7 @@ from service.memory.store import FACTS, Episode, Fact, Group, HeardTurn, Insight
 from service.people.attitude import STRANGERS, Attitude, attitudes_among
 from service.people.person import night_of, person_rows
 from service.people.worlds import WorldView
+from service.store.perceived import perceives
 from service.store.session import Database
 from service.store.tables import (
     ConversationRow,
@@ -26,6 +27,7 @@ from service.store.tables import (
     PersonRow,
     SummaryRow,
     TurnRow,
+    said_in,
     shared_alias,
 )
 from world.time import WorldTime
@@ -271,7 +273,8 @@ def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> Scal
     query = select(_LAST.conversation_id).where(
         _LAST.world_id == world.id,
         _LAST.person_id == person_id,
-        _LAST.partner_id == partner_id,
+        (col(_LAST.partner_id) == partner_id)
+        | cast(col(_LAST.others), String).contains(f'"{partner_id}"', autoescape=True),
         _LAST.at <= world.now,
         _LAST.summary != "",
     )
@@ -279,7 +282,7 @@ def _last_with(world: WorldView, person_id: str, partner_id: str | None) -> Scal
 
 
 def _is_of(row: SummaryRow, person_id: str, partner_id: str | None) -> bool:
-    return (row.person_id, row.partner_id) == (person_id, partner_id)
+    return row.person_id == person_id and partner_id in (row.partner_id, *row.others)
 
 
 def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
@@ -287,20 +290,29 @@ def _is_todays(row: SummaryRow, world: WorldView, person: PersonRow) -> bool:
 
 
 def _unsettled(session: Session, world: WorldView, one_id: str, other_id: str) -> list[TurnRow]:
-    """The last lines of the last talk of the two that has ended and is not remembered yet."""
+    """The last lines of the last talk of the two that has ended and is not remembered yet: those that both heard. Who
+    left before the end is reminded of none.
+    """
     last = (
-        select(ConversationRow.id)
+        select(ConversationRow)
         .where(
             *(table.world_id == world.id for table in (ConversationRow, _ONE, _OTHER)),
             _ONE.conversation_id == ConversationRow.id,
             _ONE.person_id == one_id,
             _OTHER.conversation_id == ConversationRow.id,
             _OTHER.person_id == other_id,
+            col(_ONE.left_turn).is_(None),
+            col(_OTHER.left_turn).is_(None),
             col(ConversationRow.phase).in_(("closing", "closing_failed")),
             col(ConversationRow.ended_at) <= world.now,
         )
         .order_by(col(ConversationRow.ended_at).desc(), col(ConversationRow.id).desc())
         .limit(1)
     )
-    turns = select(TurnRow).where(TurnRow.world_id == world.id, TurnRow.conversation_id == last.scalar_subquery())
-    return list(reversed(session.exec(turns.order_by(col(TurnRow.turn).desc()).limit(UNSETTLED_LINES)).all()))
+    talk = session.exec(last).unique().first()
+    if talk is None:
+        return []
+    both = [talk.participants[talk.seat_of(person_id)] for person_id in (one_id, other_id)]
+    turns = session.exec(select(TurnRow).where(*said_in(talk.key)).order_by(col(TurnRow.turn)))
+    heard = [t for t in turns if t.text and all(perceives(one, t.turn, t.speaker_id, t.heard_by) for one in both)]
+    return heard[-UNSETTLED_LINES:]

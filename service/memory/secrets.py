@@ -12,8 +12,8 @@ from service.content.profile import Profile
 from service.memory.claim import share, words
 from service.memory.comparison import squeezed
 from service.memory.recall import RecentMemory, told_of
-from service.memory.store import Recalled
-from service.store.tables import SelfFactRow
+from service.memory.store import Episode, Item, Recalled
+from service.store.tables import SelfFactRow, SummaryRow
 
 GIVEN_AWAY = 0.5
 """Share of a secret's telling words from which a text gives it away."""
@@ -32,8 +32,10 @@ class Discretion:
         return not any(_gives_away(text, secret, telling) for secret, telling in self._telling)
 
     def known(self, found: Iterable[Recalled]) -> list[Recalled]:
-        """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself."""
-        return [one for one in found if one.item.partner_id == self.partner_id or self.lets(told_of(one.item))]
+        """What of the found memories may stand in a prompt. What the partner said, or was told, it knows itself; of the
+        summary of a talk with more nobody knows that.
+        """
+        return [one for one in found if self._is_shared(one.item) or self.lets(told_of(one.item))]
 
     def lets_told(self, row: SelfFactRow) -> bool:
         """The same of what the person told about itself."""
@@ -46,8 +48,16 @@ class Discretion:
             mid_term=tuple(
                 row for row in recent.mid_term if row.partner_id == self.partner_id or self.lets(row.content)
             ),
-            today=tuple(row for row in recent.today if row.partner_id == self.partner_id or self.lets(row.summary)),
+            today=tuple(row for row in recent.today if self._is_shared(row) or self.lets(row.summary)),
+            last_summary=recent.last_summary if self._may_tell(recent.last_summary) else None,
         )
+
+    def _is_shared(self, one: Item | SummaryRow) -> bool:
+        """Whether the partner knows it itself."""
+        return one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
+
+    def _may_tell(self, last: SummaryRow | None) -> bool:
+        return last is None or not last.others or self.lets(last.summary)
 
     @cached_property
     def _telling(self) -> list[tuple[str, frozenset[str]]]:

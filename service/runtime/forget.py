@@ -11,7 +11,8 @@ from service.decision.agent_state import AgentState
 from service.errors import WorldInUse
 from service.memory.authoring import delete_memories
 from service.memory.memory_store import MemoryStore
-from service.memory.store import Group, Item
+from service.memory.revision import read_anew
+from service.memory.store import Group, Item, Kind
 from service.people.worlds import WorldView
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
@@ -224,6 +225,7 @@ def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id:
         )
         for other_id in session.exec(select(table.person_id).where(*of_it).distinct()).all():
             memory.forget(session, Group(world_id=world_id, person_id=other_id), person_id)
+    _forget_company(session, memory, world_id, person_id, others)
     for own in (SummaryRow, MidTermRow):
         of_them = (col(own.world_id) == world_id, col(own.person_id).in_(others))
         session.execute(delete(own).where(*of_them, col(own.partner_id) == person_id))
@@ -237,18 +239,41 @@ def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id:
     _forget_attitudes(session, world_id, person_id, others)
 
 
+def _forget_company(
+    session: Session, memory: MemoryStore, world_id: str, person_id: str, others: Collection[str]
+) -> None:
+    """These others remember nothing any more of talks of more than two in which the person was, nor of what they
+    overheard of it.
+    """
+    talks = select(ConversationRow.id).where(ConversationRow.world_id == world_id, takes_part(person_id))
+    company = col(SummaryRow.partner_id) != person_id, col(SummaryRow.conversation_id).in_(talks)
+    whose = (SummaryRow.world_id == world_id, col(SummaryRow.person_id).in_(others))
+    for row in session.exec(select(SummaryRow).where(*whose, *company)).all():
+        group = Group(world_id=world_id, person_id=row.person_id)
+        memory.forget(session, group, person_id)
+        memory.remove(session, group, Kind.SUMMARY, row.conversation_id)
+        session.delete(row)
+    overheard = (OverheardRow.world_id == world_id, col(OverheardRow.person_id).in_(others))
+    for heard in session.exec(select(OverheardRow).where(*overheard, col(OverheardRow.conversation_id).in_(talks))):
+        read_anew(session, Group(world_id=world_id, person_id=heard.person_id))
+        session.delete(heard)
+    session.flush()
+
+
 def _forget_talks(session: Session, world_id: str, person_id: str) -> None:
     """Those that nobody else remembers."""
     session.flush()
-    remembered = exists().where(
-        col(SummaryRow.world_id) == col(ConversationRow.world_id),
-        col(SummaryRow.conversation_id) == col(ConversationRow.id),
+    remembered = (
+        exists().where(
+            col(row.world_id) == col(ConversationRow.world_id), col(row.conversation_id) == col(ConversationRow.id)
+        )
+        for row in (SummaryRow, OverheardRow)
     )
     session.execute(
         delete(ConversationRow).where(
             col(ConversationRow.world_id) == world_id,
             takes_part(person_id),
-            ~remembered,
+            *(~one for one in remembered),
         )
     )
 

@@ -2,18 +2,24 @@
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import pytest
-from sqlmodel import SQLModel, col, select
+from sqlmodel import Session, SQLModel, col, select
 
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.llm.scripted import ScriptedModel
 from service.locales import Language, languages
-from service.memory.recall import recall
-from service.memory.store import Group, HeardTurn, Kind
-from service.people.attitude import attitudes_of
+from service.memory.authoring import Author, Change, change_memory, memory_id
+from service.memory.episodes import overhear
+from service.memory.recall import PersonMemory, recall, remembered_as
+from service.memory.secrets import Discretion
+from service.memory.self_facts import self_facts
+from service.memory.store import Group, HeardTurn, Kind, Recalled
+from service.people.attitude import attitudes_of, mood_changes
+from service.runtime.forget import forget_everywhere, forget_person
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,
@@ -25,8 +31,19 @@ from service.store.tables import (
     SummaryRow,
 )
 from tests.conversation.talks import talk
-from tests.memory.whispers import FIVE, KNOWING, OTHERS, Whisper, tells_everybody, whispered
+from tests.memory.whispers import (
+    FIVE,
+    KNOWING,
+    NET,
+    OTHERS,
+    Whisper,
+    left_early,
+    tells_everybody,
+    tells_of_the_net,
+    whispered,
+)
 from tests.store.conversations import main
+from world.time import WorldTime
 
 MEMORY: tuple[type[SQLModel], ...] = (SummaryRow, FactRow, MidTermRow, SelfFactRow)
 
@@ -86,7 +103,32 @@ def test_what_was_done_is_remembered_by_who_saw_it(
 
 async def items(room: ConversationDependencies, person_id: str) -> list[Any]:
     world = await room.database.read(lambda s: room.worlds.open(s, "main"))
-    return list(await room.memory.items(Group(world_id="main", person_id=person_id), world.now))
+    return sorted(await room.memory.items(Group(world_id="main", person_id=person_id), world.now), key=memory_id)
+
+
+async def remembered_of(
+    room: ConversationDependencies, person_id: str, partner_id: str | None, query: str, at: WorldTime | None = None
+) -> PersonMemory:
+    world = await room.database.read(lambda s: room.worlds.open(s, "main"))
+    world = world if at is None else world.at(at)
+    return await recall(room.database, room.memory, world, person_id, partner_id, query=query, limit=50)
+
+
+NOTHING_KNOWN: tuple[Any, ...] = ((), (), (), (), {}, [], [])
+
+
+async def knows(room: ConversationDependencies, person_id: str, at: WorldTime) -> tuple[Any, ...]:
+    """What of the talk by the quay the person has at that time."""
+    memory = await remembered_of(room, person_id, None, NET, at)
+
+    def work(session: Session) -> tuple[Any, ...]:
+        world = room.worlds.open(session, "main").at(at)
+        told = [one for one in self_facts(session, "main", person_id) if one.valid_at <= at]
+        felt = mood_changes(session, world, [person_id], 6)
+        return attitudes_of(session, "main", [person_id], at)[person_id], told, felt
+
+    own = await room.database.read(work)
+    return memory.facts, memory.turns, memory.recent.today, memory.recent.mid_term, *own
 
 
 def test_each_keeps_what_it_perceived_of_the_whole(room: ConversationDependencies, script: ScriptedModel) -> None:
@@ -141,3 +183,89 @@ def test_the_prompt_marks_what_not_all_perceived(room: ConversationDependencies,
     assert f"(does, seen by d: {told.act})" in asked_with
     assert prompt.max_tokens == 6000
     assert "Aoi likes b: 0; c: 0; d: 0; e: 0. Mood:" in asked_with
+
+
+def test_a_talk_of_five_is_one_with_each_of_them(room: ConversationDependencies, script: ScriptedModel) -> None:
+    told = closed(room, script, "en")
+    for partner_id in FIVE[1:]:
+        memory = asyncio.run(remembered_of(room, "aoi", partner_id, told.lines[0]))
+        last = memory.recent.last_summary
+        assert last is not None
+        assert last.conversation_id == "table"
+        assert 0 in [one.turn.turn for one in memory.turns]
+
+
+def test_what_is_whispered_is_not_told_to_another_who_was_there(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    told = closed(room, script, "en")
+    memory = asyncio.run(remembered_of(room, "aoi", "mio", told.asked))
+    keeps = Discretion(partner_id="mio", kept=(told.told,))
+    kept = keeps.recent(memory.recent)
+    assert kept.last_summary is None
+    assert kept.today == ()
+    turns = [one.item for one in keeps.known(memory.turns)]
+    assert not [one for one in turns if told.telling[1] in str(one)]
+
+
+def test_who_left_before_the_end_knows_of_it_later(room: ConversationDependencies, script: ScriptedModel) -> None:
+    """21 minutes after the end: until then all that came of it is as if it had not been."""
+    ended = room.database.write_now(lambda s: left_early(s, room))
+    script.enqueue(tells_of_the_net)
+    asyncio.run(close(room, main("quay")))
+    for person_id, since in (("aoi", ended), ("mio", ended), ("ren", WorldTime(ended + 21))):
+        assert asyncio.run(knows(room, person_id, WorldTime(since - 1))) == NOTHING_KNOWN
+        assert asyncio.run(knows(room, person_id, since)) != NOTHING_KNOWN
+    (promise,) = room.database.read_now(lambda s: s.exec(select(CommitmentRow)).all())
+    assert (promise.by_id, promise.to_id, promise.made_at) == ("ren", "aoi", ended + 21)
+    turns = [one.turn for one in asyncio.run(items(room, "ren")) if isinstance(one, HeardTurn)]
+    assert sorted(turns) == [0, 1]
+
+
+def test_what_was_overheard_is_found_as_such_from_then_on(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    ended = room.database.write_now(lambda s: left_early(s, room))
+    later = WorldTime(ended + 21)
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    room.database.write_now(lambda s: overhear(s, world, main("quay"), "npc_taro", [1, 2], later))
+    taro = Group(world_id="main", person_id="npc_taro")
+
+    def found(at: WorldTime) -> list[Any]:
+        return [one.item for one in asyncio.run(room.memory.recall(taro, NET, at=at, kinds={Kind.TURN}))]
+
+    assert found(WorldTime(later - 1)) == []
+    net, *_ = found(later)
+    assert (net.turn, net.text, net.partner_id, net.overheard) == (1, NET, "ren", True)
+    assert remembered_as(world.at(later), Recalled(item=net, score=1)).endswith(f"Overheard: Ren: {NET}")
+    author, name = Author(name="mika"), "turn.quay.0001"
+    asyncio.run(change_memory(room.database, room.worlds, room.memory, taro, name, Change(text="A rope?"), author))
+    assert [one.text for one in asyncio.run(items(room, "npc_taro"))][:1] == ["A rope?"]
+    asyncio.run(change_memory(room.database, room.worlds, room.memory, taro, name, None, author))
+    assert [one.turn for one in asyncio.run(items(room, "npc_taro"))] == [2]
+
+
+def test_a_talk_that_only_somebody_overheard_is_kept_for_it(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    ended = room.database.write_now(lambda s: left_early(s, room))
+    script.enqueue(tells_of_the_net)
+    asyncio.run(close(room, main("quay")))
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    room.database.write_now(lambda s: overhear(s, world, main("quay"), "npc_taro", [1], ended))
+    for person_id in ("aoi", "mio", "ren"):
+        room.database.write_now(partial(forget_person, memory=room.memory, world=world, person_id=person_id))
+    assert [one.text for one in asyncio.run(items(room, "npc_taro"))] == [NET]
+
+
+def test_who_is_forgotten_by_all_is_forgotten_with_the_talks_of_more_than_two(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    ended = room.database.write_now(lambda s: left_early(s, room))
+    script.enqueue(tells_of_the_net)
+    asyncio.run(close(room, main("quay")))
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    room.database.write_now(lambda s: overhear(s, world, main("quay"), "npc_taro", [1, 2], ended))
+    assert all(asyncio.run(items(room, one)) for one in ("aoi", "mio", "npc_taro"))
+    room.database.write_now(lambda s: forget_everywhere(s, room.memory, world, "ren", {}))
+    assert not any(asyncio.run(items(room, one)) for one in ("aoi", "mio", "npc_taro"))

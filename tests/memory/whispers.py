@@ -164,6 +164,38 @@ def tells_everybody(prompt: Prompt[Any]) -> BaseModel:
     return answer.model_validate({"summary": summary, "topics": topics, "people": people, "kept": []})
 
 
-def later(world: WorldView, minutes: int) -> WorldTime:
-    """So many minutes on."""
-    return WorldTime(world.now + minutes)
+NET = "I will bring the net tomorrow."
+
+
+def left_early(session: Session, room: ConversationDependencies) -> WorldTime:
+    """Three talk in the living world, and Ren leaves before the third turn. Answers when it ended."""
+    room.worlds.open(session, "main", lock=True)
+    world = room.worlds.open(session, "main")
+    turns = [
+        {"speaker_id": "aoi", "text": "Will you bring the net tomorrow?"},
+        {"speaker_id": "ren", "text": NET},
+        {"speaker_id": "mio", "text": "He is gone. I have painted my boat green."},
+    ]
+    stays = {"ren": {"left_turn": 2}}
+    seat(session, world, turns, ("aoi", "ren", "mio"), id="quay", stays=stays, clock_policy="minute", talk_id="t1")
+    return world.now
+
+
+def tells_of_the_net(prompt: Prompt[Any]) -> BaseModel:
+    """A model that tells everybody of the net, and of Ren's promise."""
+    given = prompt.given
+    assert isinstance(given, ClosingContext)
+    entry: dict[str, Any] = {"mood": "happy", "mid_term": [], "self_facts": [], "commitments": []}
+    people: dict[str, Any] = {
+        one.ref: {
+            **entry,
+            "towards": {other.ref: stands.affinity + 3 for other, stands in given.others_of(one)},
+            "facts": [claim("Ren brings the net tomorrow", 1, subject="Ren")],
+        }
+        for one in given.participants
+    }
+    promise = commitment("bring the net tomorrow", 1, to="a", mode="asserted")
+    people["b"] |= {"self_facts": [self_claim("Ren brings the net tomorrow", 1)], "commitments": [promise]}
+    summary = [{"text": "Ren said that he will bring the net tomorrow.", "turns": [1]}]
+    answer: type[BaseModel] = prompt.answer
+    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})

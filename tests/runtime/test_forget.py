@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlmodel import col, delete
 
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -13,7 +14,7 @@ from service.llm.scripted import ScriptedModel
 from service.runtime.forget import forget_character, forget_world
 from service.runtime.made_people import place_person, remove_person
 from service.store.phase import Phase
-from service.store.tables import ConversationRow
+from service.store.tables import ConversationRow, OverheardRow
 from tests.conversation.talks import rows, talk
 from tests.memory.remote import RemoteMemory
 from tests.runtime.worlds import command, converse_silently, fill, of_world, snapshot
@@ -42,6 +43,8 @@ def test_a_character_forgets_all_it_lived_through_and_others_nothing(
     room: ConversationDependencies, script: ScriptedModel
 ) -> None:
     fill(room, script)
+    overheard = delete(OverheardRow).where(col(OverheardRow.person_id) == "mio")  # it would remember what Aoi said
+    room.database.write_now(lambda s: s.execute(overheard))
     before = snapshot(room)
     command(room, lambda s, world_session: forget_character(s, room.memory, world_session, "aoi"))
     after = snapshot(room)

@@ -47,7 +47,7 @@ def _joined(own: M, others: Sequence[ContentModel]) -> M:
             every = [one for some in said for one in some]
             found[name] = tuple(one for place, one in enumerate(every) if one not in every[:place])
         else:
-            found[name] = _joined(said[0], said[1:]) if _has_keys(said[0]) else said[0]
+            found[name] = _joined(said[0], list(filter(_has_keys, said[1:]))) if _has_keys(said[0]) else said[0]
     return own.model_copy(update=found)
 
 
@@ -79,7 +79,7 @@ def _differences(
         said = {file: getattr(one, name) for file, one in used.items() if name in one.model_fields_set}
         is_own = own is not None and name in own.model_fields_set
         key = (*above, str(field.alias))
-        if said and all(map(_has_keys, said.values())):
+        if said and all(map(_has_keys, (*said.values(), getattr(own, name)) if is_own else said.values())):
             yield from _differences(getattr(own, name) if is_own else None, said, key)
         elif not is_own and not any(isinstance(value, tuple) for value in said.values()):
             first, *more = said.items() or [("", None)]

@@ -72,6 +72,17 @@ def test_two_fragments_that_differ_are_named_with_the_key_unless_the_person_deci
     assert examine(made.write(tmp_path / "decided")).problems == []
 
 
+def test_a_key_that_a_file_leaves_empty_on_purpose_is_empty(tmp_path: Path) -> None:
+    made = village("nobody", "sailor", nobody={"occupation": None}, sailor=SAILOR)
+    (wrong,) = examine(made.write(tmp_path / "differ")).problems
+    assert wrong.key_path == "occupation"
+    made.baker["occupation"] = {"title": "baker"}
+    baker = load_content(made.write(tmp_path / "own")).cast("en").npcs["baker"]
+    assert baker.identity[1] == "occupation: baker (the harbour)"
+    made.baker["occupation"] = None
+    assert "harbour" not in str(load_content(made.write(tmp_path / "none")).cast("en").npcs["baker"].identity)
+
+
 @pytest.mark.parametrize(
     ("fragments", "used", "file", "path", "words"),
     [

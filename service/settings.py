@@ -174,7 +174,7 @@ class WorldSettings(BaseModel):
     openings_per_day: int = Field(default=3, ge=0)
     opening_cooldown_minutes: int = Field(default=240, ge=0)
     daily_snapshots: int = Field(default=3, ge=0, le=1000)
-    table: int = Field(default=2, ge=2, le=8)
+    table: int = Field(default=4, ge=2, le=8)
 
 
 class _WrittenByPeople(PydanticBaseSettingsSource):

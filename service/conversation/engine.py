@@ -6,6 +6,7 @@ turn. What is asked for twice, because somebody stopped in between, is answered 
 
 import logging
 from collections import Counter
+from dataclasses import dataclass
 
 from sqlalchemy.exc import OperationalError
 
@@ -30,6 +31,16 @@ TRIES = 3
 
 MOST_GATHERED = 1000
 """Of so many conversations at once it is kept in memory what their people know."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came of a turn. `is_over`: nothing more will be said, and the conversation has ended; else `left` may have
+    gone with it, while the others go on.
+    """
+
+    is_over: bool = False
+    left: str | None = None
 
 
 class Engine:
@@ -57,9 +68,8 @@ class Engine:
                 self._gathered.pop(key, None)
         return not waits
 
-    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> bool:
-        """Speak turn `index` at world time `at` (None: what the clock shows when it is said). True: nothing more will
-        be said, and the conversation has ended.
+    async def turn(self, key: ConversationKey, index: int, at: WorldTime | None) -> Outcome:
+        """Speak turn `index` at world time `at` (None: what the clock shows when it is said).
 
         A turn that is committed already is not spoken again. A model's failure, or a client, may have ended it.
 
@@ -75,8 +85,9 @@ class Engine:
             said = await self._speak(said, at)
         if said is None or said.row.phase != Phase.RUNNING:
             self._gathered.pop(key, None)
-            return True
-        return False
+            return Outcome(is_over=True)
+        gone = (one.person_id for one in said.row.participants if one.left_turn == index + 1)
+        return Outcome(left=next(gone, None))
 
     async def close(self, key: ConversationKey) -> None:
         """Remember it, by one model call.

@@ -13,9 +13,11 @@ from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldRepository, WorldView
 from service.store.commands import log_in
+from service.store.event_kinds import ConversationJoined, ConversationLeft
 from service.store.ids import new_id
 from service.store.perceived import is_there
 from service.store.phase import ClockPolicy, EndReason, Modulator, Phase, TurnForm, TurnPolicy
+from service.store.publish import publish
 from service.store.tables import ConversationKey, ConversationRow, ParticipantRow, TurnRow, said_in
 
 MOST = 8
@@ -132,6 +134,7 @@ def join(session: Session, row: ConversationRow, world: WorldView, person_id: st
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, row.key, world.now, "joined", person_id=person_id, spot=spot)
     session.flush()
+    publish(session, row, world.now, ConversationJoined(conversation_id=row.id), person_id)
     return again
 
 
@@ -151,6 +154,7 @@ def leave(session: Session, row: ConversationRow, world: WorldView, person_id: s
     there[person_id].left_turn = turn
     if row.clock_policy == ClockPolicy.NONE:
         log_in(session, row.key, world.now, "left", person_id=person_id)
+    publish(session, row, world.now, ConversationLeft(conversation_id=row.id), person_id)
     if len(there) - 1 < FEWEST:
         end_row(session, row, world, EndReason.WANTS_TO_END, said=turn)
     session.flush()

@@ -301,15 +301,21 @@ def _require_actions(world: WorldView, actions: Collection[str] | None) -> None:
             raise Invalid(field="actions", reason=Phrase("answers.invalid_fields.no_such_action", **facts))
 
 
-def release(session: Session, conversation: ConversationRow) -> None:
-    """Both are free again."""
+def release(session: Session, conversation: ConversationRow, person_ids: Collection[str] | None = None) -> None:
+    """These who take part are free again; None: all of them."""
     session.execute(
         delete(EngagementRow).where(
             col(EngagementRow.world_id) == conversation.world_id,
-            col(EngagementRow.person_id).in_(conversation.person_ids),
+            col(EngagementRow.person_id).in_(conversation.person_ids if person_ids is None else person_ids),
             col(EngagementRow.conversation_id) == conversation.id,
         )
     )
+
+
+def engage(session: Session, conversation: ConversationRow, person_id: str) -> None:
+    """Who takes part talks now; whoever talks elsewhere already stays engaged there."""
+    if session.get(EngagementRow, (conversation.world_id, person_id)) is None:
+        session.add(EngagementRow(world_id=conversation.world_id, person_id=person_id, conversation_id=conversation.id))
 
 
 def require_free(session: Session, world: WorldView, *person_ids: str) -> None:

@@ -24,7 +24,7 @@ from service.llm.chat import Message, Role
 from service.locales import languages
 from service.people.worlds import WorldRepository, WorldView, is_up
 from service.store.commands import log_in
-from service.store.event_kinds import ConversationEnded
+from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
 from service.store.perceived import LATER_MINUTES, perceives
 from service.store.phase import ClockPolicy, EndReason, Phase, TurnPolicy
@@ -347,19 +347,29 @@ def _go_on(
     """
     tell_said(session, row, world, now_said.turns[-1], cut_short=cut_short)
     last = now_said.turns[-1]
-    if last.wants_to_end and len(those_there(row, last.turn)) > FEWEST:
-        row.participants[row.seat_of(last.speaker_id)].left_turn = last.turn + 1
     if act is not None:
-        ask_game(session, now_said.world, row, now_said.turns[-1], act)
+        ask_game(session, now_said.world, row, last, act)
     step = now_said.next_step
     if isinstance(step, EndReason):
         end_row(session, row, world, step, said=len(now_said.turns))
     else:
+        if last.wants_to_end and len(those_there(row, last.turn)) > FEWEST:
+            _take_leave(session, row, now_said.world, last)
         let_speak(row, step, world)
         tell_next(session, row, world, step)
         if row.awaits is not None:
             tell_choices(session, row, world, now_said.turns[-1].suggestions)
     return now_said
+
+
+def _take_leave(session: Session, row: ConversationRow, then: WorldView, last: TurnRow) -> None:
+    """Who spoke last goes, no earlier than any talk may end where turns take world time; the others go on."""
+    row.participants[row.seat_of(last.speaker_id)].left_turn = last.turn + 1
+    at = then.now
+    if row.clock_policy == ClockPolicy.MINUTE:
+        at = WorldTime(max(at + 1, row.started_at + then.setting.rules.talk_min))
+    release(session, row, [last.speaker_id])
+    publish(session, row, at, ConversationLeft(conversation_id=row.id), last.speaker_id)
 
 
 def count_failure(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from service.decision.agent_state import Failed
 from service.decision.descriptions import action_name, clock_of, failed_line
-from service.locales import Phrase
+from service.locales import Listed, Phrase
 from service.locales.time import clock_label
 from service.people.worlds import WorldView
 from service.run.show import one_line
@@ -24,6 +24,8 @@ from service.store.event_kinds import (
     CommitmentMade,
     ConversationClosed,
     ConversationEnded,
+    ConversationJoined,
+    ConversationLeft,
     ConversationStarted,
     DayBegan,
     Decided,
@@ -83,6 +85,10 @@ class Feed:
             case ConversationStarted():
                 partner, place = self._name(payload.partner_id), self._place(payload.node_id)
                 return self._say("run.conversation_started", happened, partner=partner, place=place)
+            case ConversationJoined():
+                return self._say("run.conversation_joined", happened, people=self._table(happened))
+            case ConversationLeft():
+                return self._say("run.conversation_left", happened)
             case ConversationClosed():
                 return self._remembered(happened)
             case ClosingFailed():
@@ -149,7 +155,9 @@ class Feed:
     def _dialogue(self, happened: StoryEvent, ended: ConversationEnded) -> list[str]:
         say, talk = self._world.say, happened.conversation
         goal = say("run.goal", goal=one_line(talk.goal)) if talk is not None and talk.goal else ""
-        head = self._say("run.conversation_ended", happened, partner=self._name(ended.partner_id), goal=goal)
+        others = talk.person_ids[1:] if talk is not None else (ended.partner_id,)
+        partner = Listed(map(self._name, others)).of(self._world.language)
+        head = self._say("run.conversation_ended", happened, partner=partner, goal=goal)
         turns = [say("run.turn", name=turn.speaker_name, text=one_line(turn.text)) for turn in happened.turns]
         reason = say(f"ends.{ended.reason}")
         if talk is not None and talk.failure is not None:
@@ -160,6 +168,11 @@ class Feed:
         found = {row.person_id: row.summary for row in happened.summaries}
         summary = found.get(happened.event.person_id or "")
         return self._say("run.conversation_closed", happened, summary=one_line(summary)) if summary else None
+
+    def _table(self, happened: StoryEvent) -> str:
+        """Those who began the talk."""
+        people = happened.conversation.person_ids[:2] if happened.conversation else ()
+        return Listed(map(self._name, people)).of(self._world.language)
 
     def _what(self, done: Decided | ActivityStarted | ActivityEnded) -> str:
         name, place = action_name(self._world, done.action_id), ""

@@ -4,12 +4,19 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from service.store.event_kinds import ClosingFailed, ConversationClosed, ConversationEnded, ConversationStarted, Payload
+from service.store.event_kinds import (
+    ClosingFailed,
+    ConversationClosed,
+    ConversationEnded,
+    ConversationJoined,
+    ConversationStarted,
+    Payload,
+)
 from service.store.events import events_after, payload_in
 from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, said_in
 
 PAGE = 300
-_Talk = ConversationStarted | ConversationEnded | ConversationClosed | ClosingFailed
+_Talk = ConversationStarted | ConversationJoined | ConversationEnded | ConversationClosed | ClosingFailed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.engine import Engine
+from service.conversation.engine import Engine, Outcome
 from service.conversation.transcript import end
 from service.decision.choose import Chosen, choose
 from service.decision.dependencies import DecisionDependencies
@@ -42,10 +42,10 @@ class WorldDependencies:
         agenda = world_session.agendas.get(snapshot.person_id, ())
         return await choose(self.decision, world_session.world.at(snapshot.time), snapshot, agent_state, agenda)
 
-    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> bool | None:
-        """Speak the turn at `at` (None: when the answer comes), and say whether it was the last; or close the talk:
-        None. What was promised in it then stands in the agendas of those who took part, and a store outside our
-        database has been handed what is remembered.
+    async def talk_on(self, world_session: WorldSession, call: Call, at: WorldTime | None) -> Outcome | None:
+        """Speak the turn at `at` (None: when the answer comes), and say what came of it; or close the talk: None. What
+        was promised in it then stands in the agendas of those who took part, and a store outside our database has been
+        handed what is remembered.
         """
         key = world_session.key_of(str(call.talk_id))
         if call.ask is Ask.TURN:

@@ -185,8 +185,8 @@ class ExactRun:
             chosen = await self._decide(call)
             return lambda: self._window.decided(call, chosen)
         at = max(call.time, self._window.begins)  # it is late where the clock did not wait for it before
-        last = await self._deps.talk_on(self.world_session, call, at)
-        return lambda: self._window.talked(call, last=last)
+        spoken = await self._deps.talk_on(self.world_session, call, at)
+        return lambda: self._window.talked(call, spoken)
 
     async def _decide(self, call: Call) -> Chosen:
         world_session, snapshot = self.world_session, self._window.ahead.snapshot(call)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from service.conversation.engine import Outcome
 from service.decision.agent_state import AgentState
 from service.decision.choose import Chosen
 from service.people.commitments import Commitment
@@ -36,7 +37,7 @@ class Calls:
     """
 
     thoughts: dict[str, Thought] = field(default_factory=dict)
-    talks: dict[str, asyncio.Task[bool | None]] = field(default_factory=dict)
+    talks: dict[str, asyncio.Task[Outcome | None]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

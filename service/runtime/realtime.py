@@ -135,7 +135,7 @@ class RealtimeStep:
             self._late.append(call)
             return
         del self._calls.talks[call.id]
-        self._window.talked(call, last=task.result())
+        self._window.talked(call, task.result())
 
     def _extend_talk(self) -> bool:
         """Talks of which a word, or what is remembered, is missing last until the clock; False: there were none."""

@@ -1,23 +1,31 @@
 """Owns a span of a world's time while it is lived: what is decided in it, and how that is written and told."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from sqlmodel import Session
 
 from service.conversation.context import Goal
-from service.conversation.start import Start, start_talk
+from service.conversation.engine import Outcome
+from service.conversation.scenes import join
+from service.conversation.start import Start, engage, start_talk
 from service.decision.agent_state import Failed
 from service.decision.choose import Chosen
 from service.decision.routine import by_routine
+from service.memory.episodes import overhear
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.publish import Why, keep_basis, publish
 from service.runtime.world_clock import advance_clock
 from service.runtime.world_session import WorldSession, save
-from service.store.tables import WorldRow
+from service.store.perceived import LATER_MINUTES
+from service.store.phase import Phase
+from service.store.tables import ConversationRow, WorldRow
 from service.store.usage import count
 from service.usage import Usage
 from world.causality import Causality
 from world.events import Event, Kind
+from world.hearing import overheard
 from world.life import Talk
 from world.scheduler import Ask, Call, Scheduler
 from world.time import WorldTime, day_of
@@ -102,12 +110,12 @@ class RunWindow:
         self.spend(call.time, chosen.usage, chosen.failures)
         self.ahead.decided(call, chosen.option, wake_at=chosen.wake_at)
 
-    def talked(self, call: Call, *, last: bool | None) -> None:
+    def talked(self, call: Call, spoken: Outcome | None) -> None:
         """A turn was spoken, perhaps the last one; or the talk is closed and remembered: None."""
-        if last is None:
+        if spoken is None:
             self.ahead.closed(call)
         else:
-            self.ahead.turned(call, last=last)
+            self.ahead.turned(call, last=spoken.is_over, left=spoken.left)
 
     def spend(self, t: WorldTime, usage: Usage, failures: int) -> None:
         """Count calls made for a decision at `t`, whatever came of them."""
@@ -159,8 +167,11 @@ class RunWindow:
         publish(session, world_session, events, self._why)
         settled = self._settles(last=last)
         keep_basis(session, world.id, self._why, keep_prompts=self._deps.conversation.settings.keep_prompts)
-        for talk in [t for t in world_session.core.talks.values() if t.id not in world_session.stored]:
-            self._begin(session, talk)
+        for talk in world_session.core.talks.values():
+            if talk.id not in world_session.stored:
+                self._begin(session, talk)
+            self._seat(session, talk, talk.joined[world_session.stored.get(talk.id, 0) :])
+        self._overhear(session, settled)
         for t, usage, failures in self._spent:
             day = day_of(t, day_starts=world.settings.day_starts_minutes)
             count(session, world.id, day, "decision", usage, failures=failures)
@@ -191,6 +202,27 @@ class RunWindow:
             self.world_session.core.people[talk.person_id].node_id,
             deps.models.names(),
         )
+
+    def _seat(self, session: Session, talk: Talk, joined: Sequence[tuple[str, int]]) -> None:
+        """They take part from those turns on."""
+        for person_id, turn in joined:
+            row = session.get_one(ConversationRow, self.world_session.key_of(talk.id))
+            if row.phase == Phase.RUNNING:  # else it came too late, where the clock does not wait
+                world = self.world_session.world.at(WorldTime(talk.start + turn))
+                join(session, row, world, person_id).goal = self.world_session.agent_state(person_id).goal or ""
+                engage(session, row, person_id)
+
+    def _overhear(self, session: Session, settled: WorldTime) -> None:
+        """Of talks that were over before `settled`, and not before all was settled last, it is known now who overheard
+        them.
+        """
+        core, world = self.world_session.core, self.world_session.world
+        over = [talk for talk in core.talks.values() if talk.closed and self._settled <= talk.end < settled]
+        heard = [(person_id, talk, turns) for talk in over for person_id, turns in overheard(core, talk).items()]
+        for person_id, talk, turns in sorted(heard, key=itemgetter(0)):  # memories are locked in one order
+            if person_id not in world.cast.players:
+                known_at = WorldTime(talk.end + LATER_MINUTES)
+                overhear(session, world, self.world_session.key_of(talk.id), person_id, turns, known_at)
 
 
 def _text(value: str | int | None) -> str | None:

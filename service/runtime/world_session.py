@@ -65,8 +65,8 @@ class WorldSession:
     """
     reflecting: dict[ReflectionKey, WorldTime] = field(default_factory=dict)
     """Reflections that are to be made, and from when on what comes of them is known."""
-    stored: set[str] = field(default_factory=set)
-    """Talks that the store has a row of."""
+    stored: dict[str, int] = field(default_factory=dict)
+    """Talks that the store has a row of, and how many have joined each by then."""
     dropped: tuple[str, ...] = ()
     """Conversations that cannot go on: the author has taken away who held them, or where."""
 
@@ -124,7 +124,7 @@ class WorldSession:
 
     def saved(self, revision: int) -> None:
         """Take note that all changes are committed."""
-        self.stored = set(self.core.talks)
+        self.stored = {talk.id: len(talk.joined) for talk in self.core.talks.values()}
         self.conversations = {i: c for i, c in self.conversations.items() if i in self.core.talks}
         self.core.changed_people.clear()
         self.core.changed_talks.clear()
@@ -166,7 +166,7 @@ def load(session: Session, worlds: WorldRepository, world_id: str, *, models_mis
         conversations={row.talk_id: row.conversation_id for row in rows},
         revision=row.revision if row else 0,
         reached=_reached(session, row),
-        stored=set(talks),
+        stored={talk.id: len(talk.joined) for talk in talks.values()},
         dropped=tuple(row.conversation_id for row in rows if row.talk_id not in held),
     )
     world_session.core.changed_people -= lasting.keys()
@@ -228,7 +228,7 @@ def save(session: Session, world_session: WorldSession) -> int:
         session.execute(upsert(LifeRow, dialect, ("person", "agent_state")), lives)
     if talks:
         session.execute(upsert(TalkRow, dialect, ("talk",)), talks)
-    gone = world_session.stored - core.talks.keys()
+    gone = world_session.stored.keys() - core.talks.keys()
     if gone:
         session.execute(delete(TalkRow).where(col(TalkRow.world_id) == world_id, col(TalkRow.talk_id).in_(gone)))
     left = core.changed_people - core.people.keys()

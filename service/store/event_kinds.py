@@ -185,6 +185,12 @@ class ConversationEnded(_OfTwo):
     goal_achieved: bool = Field(description="what the person wanted of it has been reached", examples=[True])
 
 
+class ConversationLeft(OfConversation):
+    """The person goes from a conversation of more than two, which goes on without it."""
+
+    kind = "conversation_left"
+
+
 class ConversationClosed(_OfTwo):
     """Both remember the conversation. The person opened it."""
 
@@ -309,6 +315,12 @@ class ConversationStarted(_OfTwo):
     node_id: str = Field(description="where the person stands", examples=["quay"])
 
 
+class ConversationJoined(OfConversation):
+    """The person takes part in a conversation that others have begun."""
+
+    kind = "conversation_joined"
+
+
 class Changed(Payload):
     """An author has changed the person: what is left out stayed as it was."""
 
@@ -420,6 +432,7 @@ IN_A_MINUTE: tuple[type[Payload], ...] = (
     CommitmentBroken,
     Arrived,
     ActivityEnded,
+    ConversationLeft,
     ConversationEnded,
     ConversationClosed,
     ClosingFailed,
@@ -432,6 +445,7 @@ IN_A_MINUTE: tuple[type[Payload], ...] = (
     ActivityStarted,
     Slept,
     ConversationStarted,
+    ConversationJoined,
     Changed,
 )
 """The order in which a story tells what happens in one minute."""

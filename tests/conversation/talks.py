@@ -242,7 +242,7 @@ def begin_living(
 
 async def hold_living(engine: Engine, starts: WorldTime, conversation_id: str = "c1", *, index: int = 0) -> int:
     """Ask for turn after turn, as the clock's driver does; the answer is how many were asked for."""
-    while not await engine.turn(main(conversation_id), index, WorldTime(starts + index)):
+    while not (await engine.turn(main(conversation_id), index, WorldTime(starts + index))).is_over:
         index += 1
     return index + 1
 

@@ -291,7 +291,7 @@ def test_a_turn_that_is_committed_is_not_spoken_again(
         again = Engine(room)
         assert await again.turn(main("c1"), killed_at, WorldTime(starts + killed_at)) == answers[-1]
         assert len(script.history) == killed_at + 1
-        if not answers[-1]:
+        if not answers[-1].is_over:
             await hold_living(again, starts, index=killed_at + 1)
 
     asyncio.run(run())
@@ -311,7 +311,7 @@ def test_a_last_turn_whose_end_was_not_written_ends_the_talk(
         await engine.turn(main("c1"), 0, starts)
         await engine.turn(main("c1"), 1, WorldTime(starts + 1))
         room.database.write_now(_as_if_it_ran)
-        return await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))
+        return (await Engine(room).turn(main("c1"), 1, WorldTime(starts + 1))).is_over
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -354,7 +354,7 @@ def test_a_model_failure_before_the_first_word_leaves_nothing_to_close(
 
     async def run() -> None:
         engine = Engine(room)
-        assert await engine.turn(main("c1"), 0, starts)
+        assert (await engine.turn(main("c1"), 0, starts)).is_over
         await engine.close(main("c1"))
 
     asyncio.run(run())
@@ -371,7 +371,7 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
         await engine.turn(main("c1"), 0, starts)
         await engine.turn(main("c1"), 1, WorldTime(starts + 1))
         room.database.write_now(lambda s: end(s, room.worlds, "main", "c1", EndReason.ENDED_BY_CLIENT))
-        return await engine.turn(main("c1"), 2, WorldTime(starts + 2))
+        return (await engine.turn(main("c1"), 2, WorldTime(starts + 2))).is_over
 
     assert asyncio.run(run())
     row = talk(room, "c1")
@@ -381,7 +381,7 @@ def test_a_client_ends_a_living_talk_between_its_turns(room: ConversationDepende
 
 def test_what_is_forgotten_meanwhile_is_over(room: ConversationDependencies) -> None:
     engine = Engine(room)
-    assert asyncio.run(engine.turn(main("gone"), 0, room.worlds.start))
+    assert asyncio.run(engine.turn(main("gone"), 0, room.worlds.start)).is_over
     asyncio.run(engine.close(main("gone")))
 
 

@@ -36,6 +36,7 @@ from service.store.tables import (
     MidTermRow,
     MoodRow,
     MovementRow,
+    OverheardRow,
     ParticipantRow,
     SummaryRow,
     TurnRow,
@@ -117,6 +118,7 @@ class House:
                 AttitudeChangeRow, AttitudeChangeRow.owner_id, AttitudeChangeRow.other_id, AttitudeChangeRow.id
             ),
             "moods": rows(MoodRow, MoodRow.person_id, MoodRow.id),
+            "overheard": rows(OverheardRow, OverheardRow.conversation_id, OverheardRow.person_id),
             "mid_term": rows(MidTermRow, MidTermRow.id),
             "movements": rows(MovementRow, MovementRow.character_id, MovementRow.starts_at),
             "usage": rows(UsageRow, UsageRow.day, UsageRow.role),

@@ -4,15 +4,45 @@ stops.
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from service.content.load import Content
-from tests.runtime.lives import Slow, hamlet, house, rehearsal
+from service.conversation.context import PromptContext
+from service.conversation.prompt import CharacterTurn, NpcTurn
+from service.decision.context import Decision, DecisionContext
+from service.llm.chat import Answer, Prompt, T, TextListener
+from service.offline.model import OfflineModel
+from tests.runtime.lives import Slow, hamlet, house
+from tests.world.simulation import draw
 
 MORNING = 6 * 60
+
+
+class Sociable(OfflineModel):
+    """The model that is none, but whoever decides joins a talk in sight; and talks last: who is at a table of more than
+    two leaves now and then. All depends on what is asked alone.
+    """
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        answer = await super().complete(prompt, on_text)
+        given, value = prompt.given, answer.value
+        update: dict[str, Any] = {}
+        if isinstance(given, DecisionContext) and isinstance(value, Decision):
+            joins = next((offer for offer in given.offers if offer.option.talk_id), None)
+            if joins is not None:
+                what = {"target": joins.partner_name, "goal": "hear the news", "success_criteria": "somebody tells"}
+                update = {"choice": joins.number, **what}
+        elif isinstance(given, PromptContext) and isinstance(value, CharacterTurn | NpcTurn):
+            leaves = bool(given.others) and draw(given.speaker.id, len(given.lines), given.now) < 0.7
+            update = {"wants_to_end": leaves, "goal_achieved": False} if isinstance(value, CharacterTurn) else {}
+            update |= {"wants_to_end": leaves}
+        assert isinstance(value, BaseModel)
+        return replace(answer, value=value.model_copy(update=update))
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +56,7 @@ def told_in_order(village: Content, tmp_path_factory: pytest.TempPathFactory) ->
     """A morning, one call at a time, all answers at once."""
 
     async def live() -> dict[str, list[Any]]:
-        async with house(village, tmp_path_factory.mktemp("in-order"), rehearsal(), at_once=1) as home:
+        async with house(village, tmp_path_factory.mktemp("in-order"), Sociable(seed=7), at_once=1) as home:
             await home.live(MORNING)
             return home.story()
 
@@ -39,6 +69,14 @@ def test_people_decide_talk_and_remember(told_in_order: dict[str, list[Any]]) ->
     closed = [talk for talk in told_in_order["conversations"] if talk["phase"] == "closed"]
     assert closed
     assert {row["conversation_id"] for row in told_in_order["summaries"]} == {talk["id"] for talk in closed}
+
+
+def test_people_join_leave_and_overhear(told_in_order: dict[str, list[Any]]) -> None:
+    """What the next tests hold equal has tables of more than two in it."""
+    kinds = {event["kind"] for event in told_in_order["events"]}
+    assert {"conversation_joined", "conversation_left"} <= kinds
+    assert any(one["seat"] > 1 for one in told_in_order["participants"])
+    assert told_in_order["overheard"]
 
 
 def test_events_are_told_in_order_of_world_time(told_in_order: dict[str, list[Any]]) -> None:
@@ -58,7 +96,7 @@ def test_latencies_and_ticks_do_not_change_the_story(
 ) -> None:
     async def live() -> dict[str, list[Any]]:
         rng = random.Random(1)
-        model = Slow(rehearsal(), seed=1, longest_seconds=0.02)
+        model = Slow(Sociable(seed=7), seed=1, longest_seconds=0.02)
         async with house(village, tmp_path, model, at_once=rng.choice((2, 5, 16))) as home:
             left = MORNING
             while left:
@@ -81,7 +119,7 @@ def test_a_stop_in_the_middle_does_not_change_the_story(
         rng = random.Random(1)
         stops = 0
         while True:
-            model = Slow(rehearsal(), seed=1, longest_seconds=0.005, fail_at=rng.randint(5, 60))
+            model = Slow(Sociable(seed=7), seed=1, longest_seconds=0.005, fail_at=rng.randint(5, 60))
             async with house(village, tmp_path, model) as home:
                 try:
                     if not stops:

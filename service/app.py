@@ -26,6 +26,7 @@ from service.api import (
     people,
     player,
     problem,
+    scenes,
     snapshots,
     why,
     world,
@@ -100,6 +101,7 @@ ROUTES = tuple(
     _named(route)
     for router in (
         conversations.router,
+        scenes.router,
         player.router,
         client_events.router,
         world.router,

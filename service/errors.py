@@ -181,6 +181,10 @@ class ProfileWrong(LinesWrong):
     """`found` are the keys. Facts: `count`."""
 
 
+class SceneWrong(LinesWrong):
+    """`found` are the keys. Facts: `count`."""
+
+
 class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
 
@@ -223,6 +227,14 @@ class Closed(Conflict):
 
 class WrongPhase(Conflict):
     """Facts: `conversation_id`, `phase`, `wanted`."""
+
+
+class SceneOver(Conflict):
+    """Facts: `turns`."""
+
+
+class TurnPassed(Conflict):
+    """Facts: `turn`, `said`."""
 
 
 class NotYourTurn(Conflict):

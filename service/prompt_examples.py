@@ -16,6 +16,7 @@ from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import Outcome, PromptContext
 from service.conversation.directing import ModeratorContext, ModulatorContext
+from service.conversation.long_term import LongTermContext
 from service.conversation.writing import Form, WriteContext
 from service.decision.context import DecisionContext, Offer, Other, PastTalk, PlanContext
 from service.memory.extraction import ClosingContext, OpenPromise, Participant, SpokenLine
@@ -100,6 +101,7 @@ CLOSING = tuple(
     for mood in get_args(Mood)
     for is_player in (True, False)
 )
+LONG_TERM = (full(LongTermContext), bare(LongTermContext))
 REFLECTION = (full(ReflectionContext), bare(ReflectionContext))
 DECIDE = (
     full(DecisionContext, today=6 * (full(PastTalk),)),

@@ -8,7 +8,7 @@ from pydantic import Field
 from sqlmodel import Session
 
 from service.api import views
-from service.api.dependencies import Serving, WorldId
+from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import In, Out, Slug, Whole, WorldTimeText
 from service.api.problem import describe
 from service.errors import Invalid, WorldExists
@@ -16,6 +16,7 @@ from service.locales import Phrase
 from service.runtime import snapshots
 from service.runtime.rewind import Moment
 from service.store.tables import WorldRow
+from service.store.world_rows import Rows
 
 router = APIRouter(prefix="/world", tags=["world"])
 
@@ -112,20 +113,25 @@ async def restore_world(
     so does what was paid. Who follows conversations is told `world.restored`, and `timeline` of `GET /world/events` is
     another one.
     """
-    conversation = deps.conversation
-    rows = await conversation.database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
-    made_at = await conversation.database.read(lambda s: snapshots.made_at(s, world_id, body.name))
+    database = deps.conversation.database
+    rows = await database.read(lambda s: snapshots.read_snapshot(s, world_id, body.name))
+    made_at = await database.read(lambda s: snapshots.made_at(s, world_id, body.name))
+    await bring_back(deps, world_id, rows, made_at)
+    now = await deps.read(world_id, lambda _, world: world.now)
+    return RestoredOut(world_id=world_id, name=body.name, now=now)
+
+
+async def bring_back(deps: ApiDependencies, world_id: str, rows: Rows, made_at: float) -> None:
+    """Make the world what the rows say, as they were read at `made_at` (machine time); it goes on from there."""
     await deps.clock_scheduler.forget(world_id)
     await deps.runner.abandon(world_id)
     people = await deps.world_runner.rewrite(
-        world_id, lambda s: snapshots.restore(s, conversation, world_id, rows, made_at)
+        world_id, lambda s: snapshots.restore(s, deps.conversation, world_id, rows, made_at)
     )
     await deps.runner.abandon(world_id)
     await deps.runner.forget(world_id, people)
-    conversation.stream.tell_restored(world_id)
+    deps.conversation.stream.tell_restored(world_id)
     deps.world_runner.world(world_id).move()
-    now = await deps.read(world_id, lambda _, world: world.now)
-    return RestoredOut(world_id=world_id, name=body.name, now=now)
 
 
 @router.post("/branch", response_model=BranchOut, status_code=201, responses=describe(400, 404, 409))
@@ -139,18 +145,28 @@ async def branch_world(
     there. What is not written down minute by minute begins anew in it: what characters were doing, needed and had
     planned; whoever was talking then goes on with its talk, as one that a client has started.
     """
-    moment = _moment(body)
-    await deps.conversation.database.read(lambda s: _require_new(s, body.to_world))
-    rows = await snapshots.rows_of(deps.conversation, deps.runner.outbox, world_id, body.snapshot, moment)
-    made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, body.snapshot))
-    people = await deps.conversation.database.write(
-        lambda s: snapshots.branch(s, deps.conversation, world_id, rows, made_at, body.to_world)
-    )
-    await deps.runner.forget(body.to_world, people)
-    deps.vectors.wake()
-    deps.world_runner.world(body.to_world).move()
+    await branch_to(deps, world_id, body.to_world, body.snapshot, _moment(body))
     now = await deps.read(body.to_world, lambda _, world: world.now)
     return BranchOut(world_id=body.to_world, branched_from=world_id, branched_at=now)
+
+
+async def branch_to(
+    deps: ApiDependencies, world_id: str, to_world: str, snapshot: str | None, moment: Moment | None
+) -> None:
+    """Begin another world that is this one, as it is or was kept, up to that moment.
+
+    Raises:
+        WorldExists, NotFound, Invalid, SnapshotUnusable, GraphUnavailable: as `snapshots.rows_of` and `branch`.
+    """
+    await deps.conversation.database.read(lambda s: _require_new(s, to_world))
+    rows = await snapshots.rows_of(deps.conversation, deps.runner.outbox, world_id, snapshot, moment)
+    made_at = await deps.conversation.database.read(lambda s: snapshots.made_at(s, world_id, snapshot))
+    people = await deps.conversation.database.write(
+        lambda s: snapshots.branch(s, deps.conversation, world_id, rows, made_at, to_world)
+    )
+    await deps.runner.forget(to_world, people)
+    deps.vectors.wake()
+    deps.world_runner.world(to_world).move()
 
 
 def _moment(body: BranchIn) -> Moment | None:

@@ -2,11 +2,11 @@
 
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -16,9 +16,18 @@ from service.content.files import Unreadable, read_json
 from service.content.fragments import Fragments, check_fragments, with_fragments
 from service.content.load import Cast
 from service.content.maps import MapEntry, MapsFile, PostEntry
+from service.content.persona import persona_line
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
 from service.content.problem import ContentProblem, Key, found, problem, quote
-from service.content.profile import CharacterProfile, NpcProfile, PersonKind, PlayerProfile
+from service.content.profile import (
+    SMALL,
+    CharacterProfile,
+    LifeGoal,
+    NpcProfile,
+    PersonKind,
+    PlayerProfile,
+    importance_word,
+)
 from service.content.references import check_named
 from service.content.schema_errors import schema_errors
 from service.errors import ProfileWrong, WrongLine
@@ -56,6 +65,16 @@ class Made:
     removed: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lasting:
+    """An experience or a goal that came to stay with a person at run time; `weight` from 1 to 10."""
+
+    person_id: str
+    kind: Literal["experience", "goal"]
+    text: str
+    weight: int
+
+
 def read_made(person_id: str, body: bytes) -> Made:
     """The person whose kind and profile a client has given.
 
@@ -73,7 +92,7 @@ def read_made(person_id: str, body: bytes) -> Made:
     if not isinstance(given, dict):
         expected = Phrase("content.expected.dict_type")
         raise _refused([problem("", (), "content.mismatch", found=found(given), expected=expected)])
-    wrong = [*_wrong_kind(given), *_wrong_id(given, person_id), *_wrong_texts((), given)]
+    wrong = [*_wrong_kind(given), *_wrong_id(given, person_id), *wrong_texts((), given)]
     if wrong:
         raise _refused(wrong)
     made = Made(id=person_id, kind=given["kind"], profile=_profile(given))
@@ -100,9 +119,9 @@ def check_made(content: CheckedContent, others: Iterable[Made], made: Made) -> N
         raise _refused(one if not one.file else replace(one, key_path="node_id") for one in wrong)
 
 
-def with_made(cast: Cast, language: Language, people: Iterable[Made]) -> Cast:
-    """The cast and who was made beside it. Left out is who has an id of the content, for what the author wrote wins,
-    and who has a place that is not on the map any more.
+def with_made(cast: Cast, language: Language, people: Iterable[Made], lasting: Sequence[Lasting] = ()) -> Cast:
+    """The cast and who was made beside it, with what came to stay with any of them. Left out is who has an id of the
+    content, for what the author wrote wins, and who has a place that is not on the map any more.
     """
     removed: dict[str, str] = {}
     found: dict[PersonKind, dict[str, Any]] = {"player": {}, "character": {}, "npc": {}}
@@ -118,11 +137,35 @@ def with_made(cast: Cast, language: Language, people: Iterable[Made]) -> Cast:
     return replace(
         cast,
         world_map=replace(cast.world_map, posts=posts) if found["npc"] else cast.world_map,
-        npcs={**cast.npcs, **found["npc"]},
-        characters={**cast.characters, **found["character"]},
+        npcs=_lasting({**cast.npcs, **found["npc"]}, lasting, language),
+        characters=_lasting({**cast.characters, **found["character"]}, lasting, language),
         players=found["player"],
         removed=removed,
     )
+
+
+def _lasting(people: Mapping[str, Any], lasting: Sequence[Lasting], language: Language) -> dict[str, Any]:
+    return dict(people) | {
+        one.person_id: _with(people[one.person_id], [it for it in lasting if it.person_id == one.person_id], language)
+        for one in lasting
+        if one.person_id in people
+    }
+
+
+def _with(person: Any, lasting: Sequence[Lasting], language: Language) -> Any:
+    """Beside what its author wrote; a small goal is told when there is talk of it, as an author's is."""
+    kinds = {"experience": "experience", "goal": "wish"}
+    lines = [
+        persona_line(kinds[one.kind], one.text, language, weight=one.weight)
+        for one in lasting
+        if one.kind == "experience" or one.weight <= SMALL
+    ]
+    goals = [
+        LifeGoal(goal=one.text, importance=importance_word(one.weight), weight=one.weight)
+        for one in lasting
+        if one.kind == "goal"
+    ]
+    return person.model_copy(update={"persona": (*person.persona, *lines), "goals": (*person.goals, *goals)})
 
 
 def place_of(made: Made) -> str | None:
@@ -176,7 +219,7 @@ def _wrong_id(given: Mapping[str, Any], person_id: str) -> Iterator[ContentProbl
         yield problem("", ("id",), "content.mismatch", found=found(given["id"]), expected=quote(person_id))
 
 
-def _wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
+def wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
     """Texts that are too long, and letters that no text has: a file of content cannot have them either. A player may
     choose its name: no markup stands in one.
     """
@@ -192,10 +235,10 @@ def _wrong_texts(key: Key, value: object) -> Iterator[ContentProblem]:
             yield problem("", key, "content.control_character", code=f"U+{ord(strange[0]):04X}")
     elif isinstance(value, dict):
         for name, inside in value.items():
-            yield from _wrong_texts((*key, name), inside)
+            yield from wrong_texts((*key, name), inside)
     elif isinstance(value, list):
         for i, inside in enumerate(value):
-            yield from _wrong_texts((*key, i), inside)
+            yield from wrong_texts((*key, i), inside)
 
 
 def _is_control(letter: str, *, in_name: bool) -> bool:

@@ -237,16 +237,17 @@ def _persona(person: PersonaFile, language: Language) -> Iterator[PersonaLine]:
         ("like", cares.likes),
         ("dislike", cares.dislikes),
     ):
-        yield from (_line(kind, text.of(language), language) for text in texts if text is not UNWRITTEN)
+        yield from (persona_line(kind, text.of(language), language) for text in texts if text is not UNWRITTEN)
     for one in person.experiences:
-        yield _line("experience", one.event.of(language), language, weight=one.importance)
+        yield persona_line("experience", one.event.of(language), language, weight=one.importance)
     for wish in person.goals:
         if wish.importance <= SMALL:
-            yield _line("wish", wish.goal.of(language), language, weight=wish.importance)
+            yield persona_line("wish", wish.goal.of(language), language, weight=wish.importance)
     for other in person.relationships:
         text = other.description.of(language)
         yield PersonaLine(text=text, told=text, person=other.person)
 
 
-def _line(kind: str, text: str, language: Language, **more: int) -> PersonaLine:
+def persona_line(kind: str, text: str, language: Language, **more: int) -> PersonaLine:
+    """What a model is told of such a thing."""
     return PersonaLine(text=text, told=sentence(language, f"persona.{kind}", text=text), **more)

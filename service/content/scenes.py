@@ -30,7 +30,7 @@ from world.ids import is_slug
 from world.places import Hours
 
 LEAST_PEOPLE, MOST_PEOPLE = 2, 8
-MOST_TURNS = 200
+MOST_TURNS = 99
 """The most turns of a scene."""
 
 TurnPolicyName = Literal["in_order", "addressed", "urgency", "moderator"]

@@ -14,12 +14,13 @@ from service.conversation.closing import close, fail
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.directing import moderated
 from service.conversation.gather import Gathered, gather
+from service.conversation.interventions import step_in
 from service.conversation.speaking import finish, speak
 from service.conversation.stream import Settled
 from service.conversation.transcript import Transcript, failure_of, read_transcript
 from service.errors import KataribeError, NotFound, Unexpected
 from service.llm.chat import Role
-from service.store.phase import EndReason, Phase, Speaker
+from service.store.phase import EndReason, Phase, Speaker, TurnForm
 from service.store.tables import ConversationKey, ParticipantRow
 from world.time import WorldTime
 
@@ -122,6 +123,11 @@ class Engine:
 
     async def _speak(self, said: Transcript, at: WorldTime | None) -> Transcript | None:
         """The transcript with the next turn; None: there was none, and the conversation has ended."""
+        if said.row.form == TurnForm.SCENE and await step_in(self._deps, said.row.key):
+            now = await self._read(said.row.key)
+            if now is None:
+                return None
+            said = now
         if said.row.phase != Phase.RUNNING:
             return None
         seat = said.next_step

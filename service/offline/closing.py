@@ -7,6 +7,7 @@ from typing import Any
 
 from service.content.profile import Mood
 from service.conversation.attitude import AttitudeContext, Questions
+from service.conversation.long_term import LongTermContext, LongTermDraft, LongTermUpdate
 from service.locales import sentence
 from service.memory.extraction import (
     MOST_SENTENCES,
@@ -68,6 +69,23 @@ def close(context: ClosingContext, rng: random.Random) -> ClosingExtraction:
 def reflect(context: ReflectionContext, rng: random.Random) -> Reflection:
     """Nothing: who only repeats what was said draws no conclusion from it."""
     return Reflection(insights=[])
+
+
+def propose(context: LongTermContext, rng: random.Random) -> LongTermUpdate:
+    """The longest line that somebody else was heard to say, as a memory: in the words that were said."""
+    heard = [line for line in context.lines if line.speaker_name != context.name]
+    if not heard:
+        return LongTermUpdate(experiences=[], goals=[], memories=[])
+    longest = max(heard, key=lambda line: len(line.text))
+    told = sentence(
+        context.language,
+        "remembered.said",
+        name=longest.speaker_name,
+        said=clip(longest.text, _LONGEST, phrases(context.language)),
+    )
+    return LongTermUpdate(
+        experiences=[], goals=[], memories=[LongTermDraft(text=told, importance=5, turns=[longest.turn])]
+    )
 
 
 def judge(context: AttitudeContext, rng: random.Random) -> Questions | AttitudeDraft:

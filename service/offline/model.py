@@ -13,13 +13,14 @@ from service.conversation.aside import AsideContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.conversation.directing import ModeratorContext, ModulatorContext
+from service.conversation.long_term import LongTermContext
 from service.conversation.writing import WriteContext
 from service.decision.context import DecisionContext, PlanContext
 from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
-from service.offline.closing import close, judge, reflect
+from service.offline.closing import close, judge, propose, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.scene import answer, choose_next, modulate
 from service.offline.speaker import write_aside
@@ -41,6 +42,7 @@ HANDLERS: Mapping[type, Handler] = {
     WriteContext: write,
     ClosingContext: close,
     ReflectionContext: reflect,
+    LongTermContext: propose,
     DecisionContext: decide,
     PlanContext: plan_day,
 }

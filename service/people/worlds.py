@@ -4,18 +4,20 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
 from service.content.fields import Flag
 from service.content.load import Cast, Content
-from service.content.made import Made, with_made
+from service.content.made import Lasting, Made, with_made
 from service.content.profile import CharacterProfile, Decides, NpcProfile
 from service.locales import Language, languages, sentence
 from service.locales.time import clock_label
 from service.settings import WorldSettings
-from service.store.tables import MadePersonRow, NoticeRow, WorldRow
+from service.store.phase import ProposalState
+from service.store.tables import LongTermRow, MadePersonRow, NoticeRow, WorldRow
 from world.places import WorldMap
 from world.routes import Routes
 from world.setting import Rules, Setting
@@ -44,9 +46,11 @@ class Casts:
             self._settings[language] = Setting(cast.world_map, cast.catalogue, self._rules)
         return cast, self._settings[language]
 
-    def with_made(self, people: list[Made], before: "Casts") -> "Casts":
-        """And these. Where NPCs stand as they stood `before`, or here, the setting is the same."""
-        casts = {language: with_made(cast, language, people) for language, cast in self._casts.items()}
+    def with_made(self, people: list[Made], lasting: list[Lasting], before: "Casts") -> "Casts":
+        """And these, with what came to stay with anybody. Where NPCs stand as they stood `before`, or here, the setting
+        is the same.
+        """
+        casts = {language: with_made(cast, language, people, lasting) for language, cast in self._casts.items()}
         made = Casts(casts, self._rules)
         same = next((known for known in (self, before) if known.posts == made.posts), made)
         return Casts(casts, self._rules, same._settings)
@@ -231,7 +235,7 @@ class WorldRepository:
             return played.authored
         revision, casts = played.composed.get(row.id, (0, played.authored))
         if revision != row.people_revision:
-            casts = played.authored.with_made(made_people(session, row.id), casts)
+            casts = played.authored.with_made(made_people(session, row.id), _lasting(session, row.id), casts)
             played.composed[row.id] = row.people_revision, casts
             played.composed.move_to_end(row.id)
             if len(played.composed) > MOST_CASTS:
@@ -247,9 +251,27 @@ def made_people(session: Session, world_id: str) -> list[Made]:
     return [Made(id=row.person_id, kind=row.kind, profile=row.profile, removed=row.removed) for row in rows]
 
 
+def _lasting(session: Session, world_id: str) -> list[Lasting]:
+    """The experiences and goals that a writer accepted, in the order in which that happened."""
+    rows = session.exec(
+        select(LongTermRow)
+        .where(
+            LongTermRow.world_id == world_id,
+            LongTermRow.state == ProposalState.ACCEPTED,
+            col(LongTermRow.kind).in_(("experience", "goal")),
+        )
+        .order_by(col(LongTermRow.at), col(LongTermRow.id))
+    )
+    kinds: dict[str, Literal["experience", "goal"]] = {"experience": "experience", "goal": "goal"}
+    return [
+        Lasting(person_id=row.person_id, kind=kinds[row.kind], text=row.text, weight=row.importance) for row in rows
+    ]
+
+
 def count_people_revision(session: Session, world_id: str) -> None:
-    """People of the world were made, changed or removed: everybody composes its cast anew. Microseconds of machine
-    time, so that no two casts of a world bear the same, also where it was removed and begun again.
+    """People of the world were made, changed or removed, or something stays with one: everybody composes its cast
+    anew. Microseconds of machine time, so that no two casts of a world bear the same, also where it was removed and
+    begun again.
     """
     session.flush()
     row = session.get_one(WorldRow, world_id)

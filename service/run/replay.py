@@ -18,6 +18,7 @@ from service.conversation.chat import lengthen
 from service.conversation.closing import reopen
 from service.conversation.engine import Engine
 from service.conversation.human import Heard, cut_back, give_word, hand_over, leave_unanswered, take_back_answer
+from service.conversation.interventions import write_down
 from service.conversation.scenes import SceneStart, join, leave, start_scene
 from service.conversation.start import PlayerStart, Start, start_with_player
 from service.conversation.transcript import Transcript, commit_words, end, held, turns_of
@@ -242,6 +243,10 @@ def _leave(session: Session, worlds: WorldRepository, key: ConversationKey, pers
     leave(session, *held(session, worlds, key), person_id)
 
 
+def _intervene(session: Session, worlds: WorldRepository, key: ConversationKey, done: dict[str, Any]) -> None:
+    write_down(session, *held(session, worlds, key), done)
+
+
 def _reopen(session: Session, worlds: WorldRepository, key: ConversationKey) -> None:
     reopen(session, session.get_one(ConversationRow, key))
 
@@ -268,5 +273,6 @@ _DOES: Mapping[str, Callable[..., None]] = {
     "ended": _end,
     "reopened": _reopen,
     "joined": _join,
+    "intervened": _intervene,
     "left": _leave,
 }

@@ -13,7 +13,7 @@ from service.memory.authoring import delete_memories
 from service.memory.memory_store import MemoryStore
 from service.memory.revision import read_anew
 from service.memory.store import Group, Item, Kind
-from service.people.worlds import WorldView
+from service.people.worlds import WorldView, count_people_revision
 from service.runtime.availability import require_free
 from service.runtime.world_session import WorldSession
 from service.store.commands import Asked
@@ -213,6 +213,9 @@ def _forget_own(session: Session, memory: MemoryStore, world_id: str, person_id:
     by = (col(CommitmentRow.world_id) == world_id, col(CommitmentRow.by_id) == person_id)
     session.execute(delete(CommitmentRow).where(*by))
     memory.forget(session, Group(world_id=world_id, person_id=person_id))
+    world = session.get(WorldRow, world_id)
+    if world is not None and world.people_revision:  # what came to stay with it is in a cast that is held in memory
+        count_people_revision(session, world_id)
 
 
 def _let_forget(session: Session, memory: MemoryStore, world_id: str, person_id: str, others: Collection[str]) -> None:

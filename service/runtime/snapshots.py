@@ -136,7 +136,13 @@ async def rows_of(
         rows = await picture(deps, outbox, world_id)
     else:
         rows = await deps.database.read(lambda s: read_snapshot(s, world_id, name))
-    return rows if moment is None else await asyncio.to_thread(rewound, rows, moment)
+    if moment is None:
+        return rows
+    then = await asyncio.to_thread(rewound, rows, moment)
+    (world,) = then[_WORLDS]
+    if world["people_revision"]:  # its people are those of an earlier moment
+        world["people_revision"] = max(world["people_revision"] + 1, time.time_ns() // 1000)
+    return then
 
 
 async def picture(deps: ConversationDependencies, outbox: OutboxRelay, world_id: str) -> Rows:

@@ -33,10 +33,11 @@ Command = Literal[
     "opened",
     "joined",
     "left",
+    "intervened",
 ]
 """What a client has asked of the living world; in a conversation that clients began, what was said by whom, or taken
-back, who joined or left, and when it was remembered; `looked`: those who live have found out who is free and what is
-promised; `opened`: they have spoken to players first.
+back, who joined or left, what a writer did to it, and when it was remembered; `looked`: those who live have found out
+who is free and what is promised; `opened`: they have spoken to players first.
 """
 
 

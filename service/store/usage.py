@@ -11,8 +11,10 @@ from service.llm.chat import Role
 from service.store.tables import UsageRow
 from service.usage import Usage
 
-Purpose = Role | Literal["attitude"]
-"""What calls are counted for: a role, or the attitude that is judged before a turn, by its speaker's model."""
+Purpose = Role | Literal["attitude", "long_term"]
+"""What calls are counted for: a role, the attitude that is judged before a turn, by its speaker's model, or what is
+proposed of a scene, by the closing's.
+"""
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")
 

@@ -1,0 +1,407 @@
+"""Owns the endpoints of scenes: they are begun, go on, are interfered with, end, and are brought back to a turn."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query, Response
+from fastapi.openapi.models import Example
+from sqlmodel import Session
+
+from service.api import views
+from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
+from service.api.fields import Slug
+from service.api.problem import describe
+from service.api.scene_schemas import (
+    AuthoredSceneOut,
+    InterventionIn,
+    InterventionOut,
+    ProposalIn,
+    ProposalOut,
+    RewoundOut,
+    SceneDetail,
+    SceneId,
+    SceneIn,
+    SceneOut,
+    SceneRewindIn,
+    ScenesOut,
+    SceneTurnOut,
+    TurnsIn,
+)
+from service.api.schemas import FailureOut
+from service.api.snapshots import branch_to, bring_back
+from service.content.scenes import Effect, Scene
+from service.conversation.hearing import interventions_in
+from service.conversation.interventions import intervene
+from service.conversation.long_term import judge, proposals_of, propose
+from service.conversation.scenes import go_on, turns_said
+from service.conversation.staging import begin, read_scene, scenes_of, staged
+from service.conversation.transcript import turns_of
+from service.errors import Invalid, ModelNotConfigured, NotFound, SceneOver
+from service.locales import Phrase
+from service.offline.model import REHEARSAL
+from service.people.worlds import WorldView
+from service.runtime import snapshots
+from service.runtime.rewind import Moment
+from service.store.idempotency import once
+from service.store.perceived import perceives
+from service.store.phase import Phase, ProposalState
+from service.store.tables import (
+    ConversationKey,
+    ConversationRow,
+    InterventionRow,
+    LongTermRow,
+    SceneRow,
+    TurnRow,
+)
+
+router = APIRouter(prefix="/scenes", tags=["conversations"])
+
+Wait = Annotated[bool, Query(description="Answer when the turns are spoken, not at once")]
+_WAITED: dict[int | str, dict[str, Any]] = {
+    200: {"model": SceneDetail, "description": "With wait=true: as it stands after its turns"}
+}
+_SCENES: dict[str, Example] = {
+    "of the game's files": {"value": {"scene_id": "S001"}},
+    "a whole scene": {
+        "value": {
+            "scene": {
+                "sceneId": "S009",
+                "location": "A classroom",
+                "time": "After school",
+                "situation": "The evening sun falls in.",
+                "participants": [{"id": "aoi", "goal": "Say sorry"}, "npc_taro"],
+                "maxTurns": 12,
+                "interventions": [{"id": "rain", "when": {"turn": 3}, "do": {"addEvent": "It begins to rain."}}],
+            }
+        }
+    },
+}
+_TURNS: dict[str, Example] = {"the next one": {"value": {"count": 1}}, "five": {"value": {"count": 5}}}
+_REWINDS: dict[str, Example] = {
+    "go on otherwise": {"value": {"turn": 3}},
+    "in another world, and keep this one": {"value": {"turn": 3, "to_world": "what-if"}},
+}
+_INTERVENTIONS: dict[str, Example] = {
+    "how things stand": {"value": {"kind": "scene_situation_update", "text": "It suddenly begins to rain."}},
+    "something happens": {"value": {"kind": "add_event", "text": "A bell rings."}},
+    "somebody comes in": {"value": {"kind": "add_person", "person_id": "npc_harue", "spot": "at the door"}},
+    "somebody leaves": {"value": {"kind": "remove_person", "person_id": "npc_taro"}},
+    "a revelation to one": {"value": {"kind": "revelation", "person_id": "aoi", "text": "You may be simulated."}},
+    "what is to stay": {"value": {"kind": "long_term_update_request", "person_id": "aoi"}},
+    "the end": {"value": {"kind": "end_scene"}},
+}
+_PROPOSALS: dict[str, Example] = {
+    "accept": {"value": {"state": "accepted"}},
+    "accept in other words": {"value": {"state": "accepted", "text": "Taro had a brother.", "importance": 8}},
+    "refuse": {"value": {"state": "refused"}},
+}
+
+
+@router.post("", response_model=SceneDetail, status_code=201, responses=describe(400, 404, 409))
+async def begin_scene(
+    body: Annotated[SceneIn, Body(openapi_examples=_SCENES)],
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    key: IdempotencyKey,
+) -> SceneDetail:
+    """Begin a scene: one of the game's files, or a whole one. It stands before its first turn; nobody in it is kept
+    from living meanwhile.
+    """
+    if (body.scene_id is None) == (body.scene is None):
+        raise Invalid(field="body.scene_id", reason=Phrase("answers.invalid_fields.one_scene"))
+    require_models(deps)
+    conversation = deps.conversation
+    request = once_of(world_id, key, "scene", body.model_dump())
+
+    def work(session: Session) -> str:
+        world = conversation.worlds.open(session, world_id, lock=True)
+        scene = _authored(world, body.scene_id) if body.scene is None else read_scene(session, world, body.scene)
+
+        def insert() -> dict[str, Any]:
+            conversation.budget.require_talk(session)
+            return {"id": begin(session, world, scene, conversation.models.names()).id}
+
+        return str(once(session, request, insert)["id"])
+
+    scene_id = await conversation.database.write(work)
+    response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
+    return await read(deps, world_id, scene_id)
+
+
+@router.get("", response_model=ScenesOut, responses=describe())
+async def list_scenes(deps: Serving, world_id: WorldId) -> ScenesOut:
+    """The scenes that were begun in this world, and those of the game's files."""
+
+    def work(session: Session, world: WorldView) -> ScenesOut:
+        return ScenesOut(
+            items=[
+                SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in scenes_of(session, world_id)
+            ],
+            authored=[
+                AuthoredSceneOut.of(one, people={who.id: world.name_of(who.id) for who in one.participants})
+                for one in world.cast.scenes.values()
+            ],
+        )
+
+    return await deps.read(world_id, work)
+
+
+@router.get("/{scene_id}", response_model=SceneDetail, responses=describe(404))
+async def read_scene_of_world(scene_id: SceneId, deps: Serving, world_id: WorldId) -> SceneDetail:
+    """A scene with its turns, what was done to it, and what may stay with its people for long."""
+    return await read(deps, world_id, scene_id)
+
+
+@router.post(
+    "/{scene_id}/turns", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(400, 404, 409)
+)
+async def speak_turns(
+    scene_id: SceneId,
+    body: Annotated[TurnsIn, Body(openapi_examples=_TURNS)],
+    response: Response,
+    deps: Serving,
+    world_id: WorldId,
+    wait: Wait = False,
+) -> SceneDetail:
+    """Let the scene go on for so many turns; then it stands again. The answer comes at once (202), or, with
+    `wait=true`, when they are spoken (200).
+    """
+    require_models(deps)
+    conversation = deps.conversation
+
+    def work(session: Session) -> ConversationKey:
+        _, row = _running(session, world_id, scene_id)
+        go_on(session, conversation.worlds, row.key, body.count)
+        return row.key
+
+    await _carry_on(deps, await conversation.database.write(work), wait=wait)
+    response.status_code = 200 if wait else 202
+    response.headers["Location"] = views.address(world_id, f"/scenes/{scene_id}")
+    return await read(deps, world_id, scene_id)
+
+
+@router.post(
+    "/{scene_id}/interventions",
+    response_model=InterventionOut,
+    status_code=201,
+    responses=describe(400, 404, 409, 502),
+)
+async def intervene_in_scene(
+    scene_id: SceneId,
+    body: Annotated[InterventionIn, Body(openapi_examples=_INTERVENTIONS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> InterventionOut:
+    """Do something to the scene; it holds from its next turn on. A turn that is being spoken is spoken anew.
+
+    `revelation` enters the next thought of one person alone. `long_term_update_request` is answered by one model call,
+    also when the scene has ended: see `GET /scenes/{id}/proposals`.
+    """
+    conversation = deps.conversation
+    effect = _effect(body)
+    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
+    await deps.runner.drop(key)
+    try:
+        number = await conversation.database.write(
+            lambda s: intervene(s, conversation.worlds, key, effect, body.before_turn).number
+        )
+    finally:
+        deps.runner.submit(key)
+    if body.kind == "long_term_update_request":
+        require_models(deps)
+        await propose(conversation, key, number)
+
+    def told(session: Session, world: WorldView) -> InterventionOut:
+        return _intervention(world, session.get_one(InterventionRow, (*key, number)))
+
+    return await deps.read(world_id, told)
+
+
+@router.post("/{scene_id}/end", response_model=SceneDetail, status_code=202, responses=_WAITED | describe(404, 409))
+async def end_scene(
+    scene_id: SceneId, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
+) -> SceneDetail:
+    """End the scene. Its people remember it as any conversation: each what it perceived."""
+    await intervene_in_scene(scene_id, InterventionIn(kind="end_scene"), deps, world_id)
+    key = await deps.conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
+    await _carry_on(deps, key, wait=wait)
+    response.status_code = 200 if wait else 202
+    return await read(deps, world_id, scene_id)
+
+
+@router.post("/{scene_id}/rewind", response_model=RewoundOut, responses=describe(400, 404, 409))
+async def rewind_scene(
+    scene_id: SceneId, body: Annotated[SceneRewindIn, Body(openapi_examples=_REWINDS)], deps: Serving, world_id: WorldId
+) -> RewoundOut:
+    """Bring the scene back to before a turn, to go on otherwise. The whole world goes back to that moment: what was
+    learned, felt or promised after it is no more. As it was it is kept in a snapshot; with `to_world` it goes on as it
+    was, and another world begins there.
+    """
+    conversation, outbox = deps.conversation, deps.runner.outbox
+    key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
+    moment = Moment(conversation_id=key.conversation_id, turn=body.turn)
+    if body.to_world is not None:
+        await branch_to(deps, world_id, body.to_world, None, moment)
+        scene = await read(deps, body.to_world, scene_id)
+        return RewoundOut(world_id=body.to_world, snapshot=None, scene=scene)
+    rows = await snapshots.rows_of(conversation, outbox, world_id, None, moment)
+    kept = await conversation.database.read(lambda s: _free_name(s, world_id, scene_id))
+    await snapshots.keep(conversation, outbox, world_id, kept)
+    made_at = await conversation.database.read(lambda s: snapshots.made_at(s, world_id, kept))
+    await bring_back(deps, world_id, rows, made_at)
+    return RewoundOut(world_id=world_id, snapshot=kept, scene=await read(deps, world_id, scene_id))
+
+
+@router.get("/{scene_id}/proposals", response_model=list[ProposalOut], responses=describe(404))
+async def list_proposals(scene_id: SceneId, deps: Serving, world_id: WorldId) -> list[ProposalOut]:
+    """What may be added to what is people's for long, after this scene; it holds only once it is accepted."""
+    return (await read(deps, world_id, scene_id)).proposals
+
+
+@router.post("/{scene_id}/proposals/{proposal_id}", response_model=ProposalOut, responses=describe(400, 404))
+async def judge_proposal(
+    scene_id: SceneId,
+    proposal_id: Slug,
+    body: Annotated[ProposalIn, Body(openapi_examples=_PROPOSALS)],
+    deps: Serving,
+    world_id: WorldId,
+) -> ProposalOut:
+    """Accept a proposal, in other words if need be, or refuse it. What is accepted stands in that person's prompts from
+    its next conversation on: an experience or a goal beside those of its author, a memory among its memories.
+    """
+    conversation = deps.conversation
+
+    def work(session: Session) -> ProposalOut:
+        world = conversation.worlds.open(session, world_id, lock=True)
+        key, state = staged(session, world_id, scene_id)[1].key, ProposalState(body.state)
+        row = judge(session, conversation.memory, world, key, proposal_id, state, body.text, body.importance)
+        return _proposal(world, row)
+
+    found = await conversation.database.write(work)
+    await deps.runner.forget(world_id, [found.person_id])
+    deps.vectors.wake()
+    return found
+
+
+def require_models(deps: ApiDependencies) -> None:
+    """Raises: ModelNotConfigured."""
+    if deps.conversation.models.for_role("npc").name == "none":
+        raise ModelNotConfigured
+
+
+async def read(deps: ApiDependencies, world_id: str, scene_id: str) -> SceneDetail:
+    """A scene as it stands. Raises: NotFound."""
+
+    def work(session: Session, world: WorldView) -> SceneDetail:
+        scene, row = staged(session, world_id, scene_id)
+        return SceneDetail.of(
+            row,
+            **_of_scene(session, scene, row, world),
+            turns=[_turn(row, turn) for turn in turns_of(session, row.key)],
+            interventions=[_intervention(world, one) for one in interventions_in(session, row.key)],
+            proposals=[_proposal(world, one) for one in proposals_of(session, row.key)],
+        )
+
+    return await deps.read(world_id, work)
+
+
+async def _carry_on(deps: ApiDependencies, key: ConversationKey, *, wait: bool) -> None:
+    deps.runner.carry_on(key)
+    if wait:
+        await deps.runner.wait(key)
+
+
+def _authored(world: WorldView, scene_id: str | None) -> Scene:
+    scene = world.cast.scenes.get(scene_id or "")
+    if scene is None:
+        raise NotFound(kind="scene", id=scene_id)
+    return scene
+
+
+def _running(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, ConversationRow]:
+    """Raises: NotFound, SceneOver."""
+    scene, row = staged(session, world_id, scene_id)
+    if row.phase != Phase.RUNNING:
+        raise SceneOver(turns=len(turns_of(session, row.key)))
+    return scene, row
+
+
+def _effect(body: InterventionIn) -> Effect:
+    """Raises: Invalid: something is missing, or of no use with that kind."""
+    takes = {
+        "person_id": body.kind in ("add_person", "remove_person", "revelation", "long_term_update_request"),
+        "text": body.kind in ("scene_situation_update", "add_event", "revelation"),
+        "spot": body.kind == "add_person",
+    }
+    for name, is_taken in takes.items():
+        given = getattr(body, name) is not None
+        if given and not is_taken:
+            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.not_of_kind", kind=body.kind))
+        if is_taken and not given and name != "spot":
+            raise Invalid(field=f"body.{name}", reason=Phrase("answers.invalid_fields.of_kind", kind=body.kind))
+    return Effect(kind=body.kind, person_id=body.person_id, text=body.text or "", spot=body.spot or "")
+
+
+def _free_name(session: Session, world_id: str, scene_id: str) -> str:
+    taken = {one.name for one in snapshots.snapshots(session, world_id)}
+    plain, number = f"before-rewind-{scene_id.replace('.', '-')}", 1
+    while f"{plain}-{number}" in taken:
+        number += 1
+    return f"{plain}-{number}"
+
+
+def _of_scene(session: Session, scene: SceneRow, row: ConversationRow, world: WorldView) -> dict[str, Any]:
+    """What the conversation's row calls otherwise, or does not have."""
+    definition = Scene.model_validate(scene.definition)
+    said, done = turns_said(session, row), interventions_in(session, row.key)
+    told = [one.details["situation"] for one in done if one.kind == "scene_situation_update"]
+    stands = row.stands_at is not None and row.stands_at <= said
+    address = f"/scenes/{scene.id}"
+    parts = {"self": "", "turns": "/turns", "interventions": "/interventions", "proposals": "/proposals"}
+    failure = row.failure and FailureOut(**row.failure, detail=row.failure.get(world.language, row.failure["en"]))
+    return {
+        "id": scene.id,
+        "conversation_id": row.id,
+        "place": row.place or world.map.label(row.node_id),
+        "time": definition.time,
+        "situation": told[-1] if told else definition.situation,
+        "participants": [{**one.model_dump(), "name": world.name_of(one.person_id)} for one in row.participants],
+        "turns_said": said,
+        "state": "ended" if row.phase != Phase.RUNNING else "stands" if stands else "speaks",
+        "failure": failure,
+        "previous_scene": definition.previous_scene,
+        "carried": scene.carried,
+        "rehearsal": REHEARSAL in row.models.values(),
+        "cost": row,
+        "links": {name: views.address(world.id, f"{address}{part}") for name, part in parts.items()}
+        | {"page": views.address(world.id, f"/view{address}")},
+    }
+
+
+def _turn(row: ConversationRow, turn: TurnRow) -> SceneTurnOut:
+    def others(only: Sequence[str] | None) -> list[str]:
+        return [
+            one.person_id
+            for one in row.participants
+            if one.person_id != turn.speaker_id and perceives(one, turn.turn, turn.speaker_id, only)
+        ]
+
+    return SceneTurnOut.of(turn, seen_by=others(turn.seen_by), heard_by=others(turn.heard_by))
+
+
+def _intervention(world: WorldView, row: InterventionRow) -> InterventionOut:
+    details = row.details
+    text = next((details[name] for name in ("situation", "event", "content") if name in details), "")
+    return InterventionOut.of(
+        row,
+        person_id=row.target_id,
+        person_name=None if row.target_id is None else world.name_of(row.target_id),
+        text=text,
+        spot=details.get("spot", ""),
+        failure=details.get("failure"),
+    )
+
+
+def _proposal(world: WorldView, row: LongTermRow) -> ProposalOut:
+    return ProposalOut.of(row, person_name=world.name_of(row.person_id))

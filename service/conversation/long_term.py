@@ -1,0 +1,294 @@
+"""Owns what a scene adds to what is a person's for long: experiences, goals and memories that a model proposes, with
+the turns they rest on, and a writer accepts, changes or refuses. Only what is accepted holds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlmodel import Session, col, select
+
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.prompt import TEMPLATES, data
+from service.conversation.transcript import conversation_of, held, pay, turns_of
+from service.errors import ModelError, NotFound
+from service.llm.chat import Prompt
+from service.llm.prompt import OwnPrompts
+from service.locales import Language
+from service.memory.claim import share, words
+from service.memory.comparison import are_same
+from service.memory.extraction import Sentence, Turn, Weight
+from service.memory.memory_store import MemoryStore
+from service.memory.store import Fact, Group, Kind
+from service.memory.summary import adds_nothing
+from service.memory.validate import CARRIED
+from service.memory.words import one_line
+from service.people.worlds import WorldView, count_people_revision
+from service.store.perceived import perceives, told_of_turn
+from service.store.phase import ProposalState
+from service.store.tables import ConversationKey, ConversationRow, InterventionRow, LongTermRow, ParticipantRow, TurnRow
+from service.usage import Usage
+from world.time import WorldTime
+
+MAX_TOKENS = 700
+MOST_TURNS = 40
+"""So many of the last turns that the person perceived are thought over."""
+
+LongTermKind = Literal["experience", "goal", "memory"]
+
+
+class _Draft(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class LongTermDraft(_Draft):
+    """Something to be added, and the turns it rests on."""
+
+    text: Sentence
+    importance: Weight
+    turns: list[Turn] = Field(max_length=4)
+
+
+Drafts = Annotated[list[LongTermDraft], Field(max_length=3)]
+
+
+class LongTermUpdate(_Draft):
+    """The one structured answer to a long-term update."""
+
+    experiences: Drafts
+    goals: Drafts
+    memories: Drafts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PerceivedTurn:
+    """What the person perceived of a turn; of its own, what it thought too."""
+
+    turn: int
+    speaker_name: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongTermContext:
+    """All that a long-term update may draw on: what the person perceived, and what is its own for long already."""
+
+    language: Language
+    name: str
+    now: str
+    lines: tuple[PerceivedTurn, ...]
+    known: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    own_prompts: OwnPrompts = ()
+
+
+def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongTermUpdate]:
+    """The question as it is sent. The closing's model answers it; it is counted apart."""
+    return TEMPLATES.question("long_term", "closing", context, LongTermUpdate, max_tokens=MAX_TOKENS, thread=thread)
+
+
+def valid_proposals(update: LongTermUpdate, context: LongTermContext) -> list[tuple[LongTermKind, LongTermDraft]]:
+    """Those that may be proposed: their turns were perceived, and hold their words, numbers, names and denials; they
+    are nothing that is the person's already. Pure.
+    """
+    kept = list[tuple[LongTermKind, LongTermDraft]]()
+    named: Mapping[LongTermKind, Sequence[LongTermDraft]] = {
+        "experience": update.experiences,
+        "goal": update.goals,
+        "memory": update.memories,
+    }
+    for kind, drafts in named.items():
+        for draft in drafts:
+            known = (*context.known, *(one.text for _, one in kept))
+            if _is_carried(draft, context) and not any(are_same(draft.text, one, context.names) for one in known):
+                kept.append((kind, draft))
+    return kept
+
+
+def _is_carried(draft: LongTermDraft, context: LongTermContext) -> bool:
+    text = one_line(draft.text)
+    lines = {line.turn: line.text for line in context.lines}
+    cited = [lines[turn] for turn in draft.turns if turn in lines]
+    if not text or not cited or len(cited) < len(draft.turns):
+        return False
+    evidence, wanted = " ".join(cited), words(text, context.names)
+    return (not wanted or share(wanted, evidence) >= CARRIED) and adds_nothing(text, evidence, context.names)
+
+
+def due_requests(session: Session, key: ConversationKey) -> list[int]:
+    """The numbers of the interventions that ask for a long-term update and were not answered yet."""
+    query = select(InterventionRow).where(
+        InterventionRow.world_id == key.world_id,
+        InterventionRow.conversation_id == key.conversation_id,
+        InterventionRow.kind == "long_term_update_request",
+    )
+    rows = session.exec(query.order_by(col(InterventionRow.number)))
+    return [row.number for row in rows if "proposed" not in row.details and "failure" not in row.details]
+
+
+async def propose(deps: ConversationDependencies, key: ConversationKey, number: int) -> list[LongTermRow]:
+    """Ask for what that intervention wants, and write down what may be proposed. Done twice, nothing is written twice.
+
+    Raises:
+        NotFound: there is no such intervention.
+        ModelError: the model failed; the intervention says so.
+    """
+    person_id, context = await deps.database.read(lambda s: _context(s, deps, key, number))
+    usage = Usage(calls=1, estimated=True)
+    try:
+        answer = await deps.models.for_role("closing").complete(long_term_prompt(context, thread="/".join(key)))
+    except ModelError as exc:
+        failure, usage = exc.slug, exc.usage or usage
+        await deps.database.write(lambda s: _settle(s, deps, key, number, person_id, failure, (), usage))
+        raise
+    found = valid_proposals(answer.value, context)
+    return await deps.database.write(lambda s: _settle(s, deps, key, number, person_id, None, found, answer.usage))
+
+
+def proposals_of(session: Session, key: ConversationKey) -> list[LongTermRow]:
+    """All of a scene, in the order in which they were made."""
+    query = select(LongTermRow).where(
+        LongTermRow.world_id == key.world_id, LongTermRow.conversation_id == key.conversation_id
+    )
+    return sorted(session.exec(query), key=lambda row: [int(number) for number in row.id.split("-")[1:]])
+
+
+def judge(
+    session: Session,
+    memory: MemoryStore,
+    world: WorldView,
+    key: ConversationKey,
+    proposal_id: str,
+    state: ProposalState,
+    text: str | None = None,
+    importance: int | None = None,
+) -> LongTermRow:
+    """Accept a proposal, in other words where `text` is given, or refuse it; the caller commits. What was accepted
+    before can be refused too.
+
+    Raises:
+        NotFound: there is no such proposal.
+    """
+    row = next((one for one in proposals_of(session, key) if one.id == proposal_id), None)
+    if row is None:
+        raise NotFound(kind="proposal", id=proposal_id)
+    row.text, row.importance = text or row.text, importance or row.importance
+    group = Group(world_id=row.world_id, person_id=row.person_id)
+    if row.kind == "memory" and row.state == ProposalState.ACCEPTED:
+        memory.remove(session, group, Kind.FACT, row.id)
+    row.state, row.at = state, world.now
+    if row.kind == "memory" and state == ProposalState.ACCEPTED:
+        memory.add(session, group, [_fact(world, conversation_of(session, *key), row)], [])
+    if row.kind != "memory":
+        count_people_revision(session, row.world_id)
+    return row
+
+
+def _context(
+    session: Session, deps: ConversationDependencies, key: ConversationKey, number: int
+) -> tuple[str, LongTermContext]:
+    """Whose update the intervention asks for, and what it may draw on. Raises: NotFound."""
+    request = _request(session, key, number)
+    row, world = conversation_of(session, *key), deps.worlds.open(session, key.world_id)
+    person = row.participants[row.seat_of(request.target_id or "")]
+    profile = world.cast.actor(person.person_id)
+    added = session.exec(
+        select(LongTermRow.text).where(
+            LongTermRow.world_id == key.world_id,
+            LongTermRow.person_id == person.person_id,
+            LongTermRow.state != ProposalState.REFUSED,
+        )
+    )
+    seen = [(turn, _perceived(turn, person)) for turn in turns_of(session, key)]
+    lines = [
+        PerceivedTurn(turn=turn.turn, speaker_name=turn.speaker_name, text=data(one_line(text)))
+        for turn, text in seen
+        if text
+    ]
+    return person.person_id, LongTermContext(
+        language=world.language,
+        name=profile.name,
+        now=world.label,
+        lines=tuple(lines[-MOST_TURNS:]),
+        known=(*(goal.goal for goal in profile.goals), *profile.facts, *(one.text for one in profile.persona), *added),
+        names=world.cast.names,
+        own_prompts=world.cast.own_prompts,
+    )
+
+
+def _perceived(turn: TurnRow, person: ParticipantRow) -> str:
+    """What the person perceived of the turn; "": nothing."""
+    act = turn.act if perceives(person, turn.turn, turn.speaker_id, turn.seen_by) else ""
+    words_said = turn.text if perceives(person, turn.turn, turn.speaker_id, turn.heard_by) else ""
+    thought = f"[{turn.think}] " if turn.think and turn.speaker_id == person.person_id else ""
+    return f"{thought}{told_of_turn(act, words_said)}".strip()
+
+
+def _request(session: Session, key: ConversationKey, number: int) -> InterventionRow:
+    """Raises: NotFound."""
+    row = session.get(InterventionRow, (*key, number))
+    if row is None or row.kind != "long_term_update_request":
+        raise NotFound(kind="intervention", id=number)
+    return row
+
+
+def _settle(
+    session: Session,
+    deps: ConversationDependencies,
+    key: ConversationKey,
+    number: int,
+    person_id: str,
+    failure: str | None,
+    found: Sequence[tuple[LongTermKind, LongTermDraft]],
+    usage: Usage,
+) -> list[LongTermRow]:
+    row, world = held(session, deps.worlds, key)
+    request = _request(session, key, number)
+    if usage.calls:
+        pay(session, row, world.day, "long_term", usage, failures=int(failure is not None))
+    if "proposed" in request.details:
+        return []
+    made = [
+        LongTermRow(
+            world_id=key.world_id,
+            person_id=person_id,
+            id=f"{key.conversation_id}-{number}-{index}",
+            conversation_id=key.conversation_id,
+            kind=kind,
+            text=one_line(draft.text),
+            importance=draft.importance,
+            evidence=sorted(set(draft.turns)),
+            state=ProposalState.PROPOSED,
+            at=world.now,
+        )
+        for index, (kind, draft) in enumerate(found)
+    ]
+    told = {"proposed": len(made)} if failure is None else {"failure": failure}
+    request.details = {name: value for name, value in request.details.items() if name != "failure"} | told
+    session.add_all(made)
+    session.flush()
+    return made
+
+
+def _fact(world: WorldView, conversation: ConversationRow, row: LongTermRow) -> Fact:
+    """The memory as the person holds it, with where it came from."""
+    others = [one for one in conversation.person_ids if one != row.person_id]
+    return Fact(
+        id=row.id,
+        subject=world.name_of(row.person_id),
+        relation=world.say("remembered.relation"),
+        object=world.name_of(others[0]),
+        statement=row.text,
+        valid_at=WorldTime(conversation.started_at),
+        invalid_at=None,
+        created_at=world.now,
+        expired_at=None,
+        replaced_by=None,
+        partner_id=others[0],
+        conversation_id=conversation.id,
+        turn=row.evidence[0],
+        words=row.text,
+        held=True,
+        importance=row.importance,
+    )

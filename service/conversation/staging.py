@@ -1,0 +1,136 @@
+"""Owns scenes as their writer set them up: each begins as one row beside its conversation, and is found by its id."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from sqlmodel import Session, col, or_, select
+
+from service.content.made import wrong_texts
+from service.content.problem import ContentProblem, problem
+from service.content.scenes import Known, Scene, SceneFile, check_scene, named, scene_of
+from service.content.schema_errors import schema_errors
+from service.conversation.scenes import ScenePerson, SceneStart, start_scene
+from service.conversation.transcript import conversation_of
+from service.errors import NotFound, SceneWrong, WrongLine
+from service.llm.chat import Role
+from service.people.worlds import WorldView
+from service.store.phase import Modulator, TurnPolicy
+from service.store.tables import ConversationKey, ConversationRow, SceneRow, SummaryRow
+
+
+def begin(session: Session, world: WorldView, scene: Scene, models: Mapping[Role, str]) -> SceneRow:
+    """Begin the scene, which stands before its first turn; the caller has locked the world, and commits. Where it was
+    played before, a number is put behind its id.
+
+    Raises:
+        NotFound: there is no such character or NPC.
+        Invalid: as `start_scene`.
+    """
+    is_node = scene.location in world.map.nodes
+    row = start_scene(
+        session,
+        world,
+        SceneStart(
+            people=tuple(
+                ScenePerson(person_id=one.id, goal=one.goal, plan=one.plan, spot=one.spot) for one in scene.participants
+            ),
+            max_turns=scene.max_turns,
+            node_id=scene.location if is_node else "",
+            place="" if is_node else scene.location,
+            told=tuple(filter(None, (scene.time, scene.situation))),
+            turn_policy=TurnPolicy(scene.turn_policy),
+            modulator=Modulator(scene.modulator),
+            perceptions=scene.perceptions,
+        ),
+        dict(models),
+    )
+    before = _played(session, world.id, scene.previous_scene) if scene.previous_scene else []
+    staged = SceneRow(
+        world_id=world.id,
+        id=_free(scene.id, {one.id for one in _played(session, world.id, scene.id)}),
+        conversation_id=row.id,
+        definition=scene.model_dump(mode="json"),
+        carried=_summary(session, before[-1]) if before else "",
+        at=world.now,
+    )
+    session.add(staged)
+    session.flush()
+    return staged
+
+
+def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scene:
+    """A scene that a client has given, as a file of content says it.
+
+    Raises:
+        SceneWrong: it names everything that is wrong with it.
+    """
+    try:
+        wrong = [*wrong_texts((), said)]
+    except RecursionError as exc:
+        raise _refused([problem("", (), "content.nested_too_deeply")]) from exc
+    if wrong:
+        raise _refused(wrong)
+    try:
+        file = named("scene", SceneFile.model_validate(said))
+    except ValidationError as exc:
+        raise _refused(schema_errors(SceneFile, "", exc)) from exc
+    cast = world.cast
+    known = Known(
+        people=[*cast.npcs, *cast.characters],
+        nodes=world.map.nodes,
+        needs=[need.id for need in cast.catalogue.needs.all],
+        scenes={*cast.scenes, *(row.id for row, _ in scenes_of(session, world.id))},
+    )
+    found = list(check_scene("", file, known))
+    if found:
+        raise _refused(found)
+    return scene_of(file, world.language)
+
+
+def _refused(wrong: Iterable[ContentProblem]) -> SceneWrong:
+    return SceneWrong([WrongLine(where=f"body.scene.{one.key_path}".rstrip("."), reason=one.said) for one in wrong])
+
+
+def staged(session: Session, world_id: str, scene_id: str) -> tuple[SceneRow, ConversationRow]:
+    """The scene and its conversation. Raises: NotFound."""
+    row = session.get(SceneRow, (world_id, scene_id))
+    if row is None:
+        raise NotFound(kind="scene", id=scene_id)
+    return row, conversation_of(session, world_id, row.conversation_id)
+
+
+def key_of(session: Session, world_id: str, scene_id: str) -> ConversationKey:
+    """Of its conversation. Raises: NotFound."""
+    return staged(session, world_id, scene_id)[1].key
+
+
+def scenes_of(session: Session, world_id: str) -> list[tuple[SceneRow, ConversationRow]]:
+    """All that were begun in the world, the newest first."""
+    query = select(SceneRow).where(SceneRow.world_id == world_id)
+    rows = session.exec(query.order_by(col(SceneRow.at).desc(), col(SceneRow.conversation_id).desc())).all()
+    return [(row, conversation_of(session, world_id, row.conversation_id)) for row in rows]
+
+
+def _played(session: Session, world_id: str, scene_id: str) -> list[SceneRow]:
+    """How often that scene was begun, in that order."""
+    own = or_(col(SceneRow.id) == scene_id, col(SceneRow.id).startswith(f"{scene_id}.", autoescape=True))
+    rows = session.exec(select(SceneRow).where(SceneRow.world_id == world_id, own)).all()
+    return sorted(rows, key=lambda row: _number(row.id))
+
+
+def _number(scene_id: str) -> int:
+    return int(scene_id.rpartition(".")[2]) if "." in scene_id else 1
+
+
+def _free(scene_id: str, taken: set[str]) -> str:
+    number = max(map(_number, taken), default=0) + 1
+    return scene_id if number == 1 else f"{scene_id}.{number}"
+
+
+def _summary(session: Session, before: SceneRow) -> str:
+    """What was remembered of it by who remembers most; "": nothing yet."""
+    query = select(SummaryRow.summary).where(
+        SummaryRow.world_id == before.world_id, SummaryRow.conversation_id == before.conversation_id
+    )
+    return max(session.exec(query), key=len, default="")

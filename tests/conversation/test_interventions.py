@@ -1,0 +1,227 @@
+"""Owns the tests of what a writer does to a scene: when what its file says happens, and that it happens once."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from service.content.scenes import Condition, Effect, Intervention, Scene, SceneParticipant
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.hearing import interventions_in
+from service.conversation.interventions import Said, SceneState, intervene, is_due
+from service.conversation.scenes import go_on
+from service.conversation.staging import begin, scenes_of
+from service.errors import Invalid, NotFound, SceneOver, TurnPassed
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
+from service.store.phase import EndReason, Phase
+from service.store.tables import ConversationKey
+from tests.conversation.talks import talk, turns
+from tests.conversation.test_scenes import acts, play, shown
+from tests.runtime.hanging import Hanging
+from world.places import Hours
+
+EVENT = Effect(kind="add_event", text="A bell rings.")
+NOW = SceneState(turn=2, there=("aoi", "npc_taro"))
+
+
+SAID = (Said("aoi", "A ＢＥＬＬ?"), Said("npc_taro", "鐘のことか。"))
+
+
+@pytest.mark.parametrize(
+    ("when", "is_so"),
+    [
+        ({}, True),
+        ({"turn": 3}, True),
+        ({"turn": 2}, False),
+        ({"from_turn": 3}, True),
+        ({"from_turn": 4}, False),
+        ({"words": ("bell",)}, True),
+        ({"words": ("x", "鐘")}, True),
+        ({"words": ("bell",), "by": "npc_taro"}, False),
+        ({"words": ("鐘",), "by": "npc_taro"}, True),
+        ({"flags": {"open": True}}, True),
+        ({"flags": {"open": 1}}, False),
+        ({"flags": {"never": False}}, True),
+        ({"weather": "FOG"}, True),
+        ({"weather": "rain"}, False),
+        ({"hours": Hours(opens=18 * 60, closes=20 * 60)}, True),
+        ({"hours": Hours(opens=20 * 60, closes=18 * 60)}, False),
+        ({"person_id": "aoi", "need": "energy", "below": 20}, True),
+        ({"person_id": "aoi", "need": "energy", "above": 20}, False),
+        ({"person_id": "mio", "need": "energy", "below": 20}, False),
+        ({"turn": 3, "weather": "rain"}, False),
+    ],
+)
+def test_something_happens_when_all_that_it_asks_for_is_so(when: dict[str, Any], is_so: bool) -> None:
+    state = replace(
+        NOW, said=SAID, flags={"open": True}, weather="fog", minute=19 * 60, levels={"aoi": {"energy": 12.5}}
+    )
+    assert is_due(Intervention(id="one", when=Condition(**when), do=EVENT), state) is is_so
+
+
+def test_something_happens_as_often_as_it_says_and_at_most_once_before_a_turn() -> None:
+    twice = Intervention(id="one", when=Condition(), do=EVENT, times=2)
+    assert [is_due(twice, replace(NOW, happened={"one": before})) for before in ((), (1,), (2,), (0, 1))] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_words_count_that_were_said_since_it_happened_last() -> None:
+    again = Intervention(id="one", when=Condition(words=("bell",)), do=EVENT, times=5)
+    state = replace(NOW, said=SAID)
+    assert is_due(again, replace(state, happened={"one": (0,)}))
+    assert not is_due(again, replace(state, happened={"one": (1,)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "person_id", "can"),
+    [
+        ("add_person", "mio", True),
+        ("add_person", "aoi", False),
+        ("remove_person", "aoi", True),
+        ("remove_person", "mio", False),
+        ("revelation", "mio", False),
+        ("end_scene", None, True),
+    ],
+)
+def test_what_concerns_somebody_waits_until_it_can_be_done(kind: Any, person_id: str | None, can: bool) -> None:
+    rule = Intervention(id="one", when=Condition(), do=Effect(kind=kind, person_id=person_id))
+    assert is_due(rule, NOW) is can
+
+
+def rule(name: str, turn: int, do: Effect, **more: Any) -> Intervention:
+    return Intervention(id=name, when=Condition(**({"turn": turn} if turn else {}), **more), do=do)
+
+
+def stage(room: ConversationDependencies, *rules: Intervention, people: tuple[str, ...] = ("aoi", "npc_taro")) -> str:
+    """A scene in which these are to happen; its conversation's id."""
+    scene = Scene(
+        id="S001",
+        location="a room without windows",
+        situation="It is quiet.",
+        participants=tuple(SceneParticipant(id=one) for one in people),
+        interventions=rules,
+    )
+    names = room.models.names()
+    return room.database.write_now(
+        lambda s: begin(s, room.worlds.open(s, "main", lock=True), scene, names)
+    ).conversation_id
+
+
+def done(room: ConversationDependencies, scene_id: str) -> list[tuple[int, str, str | None]]:
+    rows = room.database.read_now(lambda s: interventions_in(s, ConversationKey("main", scene_id)))
+    return [(one.before_turn, one.kind, one.rule) for one in rows]
+
+
+def test_a_scene_plays_all_that_its_file_says_each_before_its_turn(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    rules = (
+        rule("rain", 2, Effect(kind="scene_situation_update", text="It rains.")),
+        rule("bell", 3, EVENT),
+        rule("mio", 3, Effect(kind="add_person", person_id="mio", spot="at the door")),
+        rule("told", 4, Effect(kind="revelation", person_id="mio", text="Taro has a brother.")),
+        rule("leaves", 6, Effect(kind="remove_person", person_id="npc_taro")),
+        rule("over", 8, Effect(kind="end_scene")),
+    )
+    scene_id = stage(room, *rules)
+    script.enqueue(*(acts(f"Line {number}.") for number in range(1, 8)))
+    row = play(room, scene_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.ENDED_BY_CLIENT)
+    speakers = [turn.speaker_id for turn in turns(room, scene_id)]
+    assert speakers == ["aoi", "npc_taro", "mio", "aoi", "npc_taro", "mio", "aoi"]
+    assert done(room, scene_id) == [
+        (1, "scene_situation_update", "rain"),
+        (2, "add_event", "bell"),
+        (2, "add_person", "mio"),
+        (3, "revelation", "told"),
+        (5, "remove_person", "leaves"),
+        (7, "end_scene", "over"),
+    ]
+    prompts = [shown(prompt) for prompt in script.history]
+    assert ["It rains." in prompt for prompt in prompts] == [False, True, False, True, True, False, True]
+    assert ["A bell rings." in prompt for prompt in prompts] == [False, False, True, True, True, True, True]
+    assert ["Taro has a brother." in prompt for prompt in prompts] == [False] * 5 + [True, False]
+
+
+def test_what_happened_before_a_crash_does_not_happen_again(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    often = Intervention(id="often", when=Condition(), do=EVENT, times=3)
+    scene_id = stage(room, often)
+    key = ConversationKey("main", scene_id)
+    script.enqueue(*(acts(f"Line {number}.") for number in range(5)))
+
+    async def killed() -> None:
+        """In the middle of the second turn, before which it has happened."""
+        hanging = Hanging(script, answers=1)
+        dying = replace(room, models=Models(dict.fromkeys(ROLES, hanging)))
+        speaking = asyncio.create_task(Engine(dying).converse(key))
+        await hanging.hangs()
+        speaking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await speaking
+
+    room.database.write_now(lambda s: go_on(s, room.worlds, key, 5))
+    asyncio.run(killed())
+    assert len(turns(room, scene_id)) == 1
+    assert asyncio.run(Engine(room).converse(key)) is False
+    assert [turn.text for turn in turns(room, scene_id)] == [f"Line {number}." for number in range(5)]
+    assert done(room, scene_id) == [(turn, "add_event", "often") for turn in range(3)]
+
+
+def test_a_writer_steps_in_before_the_next_turn_and_only_there(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = stage(room)
+    key = ConversationKey("main", scene_id)
+    script.enqueue(acts("Good evening."))
+    play(room, scene_id, 1)
+
+    def step_in(effect: Effect, before_turn: int | None = None) -> None:
+        room.database.write_now(lambda s: intervene(s, room.worlds, key, effect, before_turn))
+
+    step_in(EVENT, 1)
+    with pytest.raises(TurnPassed):
+        step_in(EVENT, 0)
+    with pytest.raises(Invalid):
+        step_in(EVENT, 2)
+    with pytest.raises(Invalid):
+        step_in(Effect(kind="revelation", person_id="mio", text="Now."))
+    with pytest.raises(Invalid):
+        step_in(Effect(kind="add_person", person_id="aoi"))
+    with pytest.raises(NotFound):
+        step_in(Effect(kind="add_person", person_id="nobody"))
+    for person_id in ("mio", "npc_hamako", "sota", "ren", "nagi", "npc_fumi"):
+        step_in(Effect(kind="add_person", person_id=person_id))
+    with pytest.raises(Invalid, match="8"):
+        step_in(Effect(kind="add_person", person_id="npc_genzo"))
+    step_in(Effect(kind="end_scene"))
+    with pytest.raises(SceneOver):
+        step_in(EVENT)
+    with pytest.raises(SceneOver):
+        step_in(Effect(kind="end_scene"))
+    assert talk(room, scene_id).end_reason == EndReason.ENDED_BY_CLIENT
+    assert [kind for _, kind, _ in done(room, scene_id)] == ["add_event", *["add_person"] * 6, "end_scene"]
+
+
+def test_a_need_makes_something_happen(room: ConversationDependencies, script: ScriptedModel) -> None:
+    needs = room.worlds.content.cast("en").catalogue.needs.all
+    low = rule("low", 0, EVENT, person_id="aoi", need=needs[0].id, above=-(10**9))
+    high = rule("high", 0, EVENT, person_id="aoi", need=needs[0].id, above=10**9)
+    scene_id = stage(room, low, high)
+    script.enqueue(acts("Good evening."))
+    play(room, scene_id, 1)
+    assert [name for _, _, name in done(room, scene_id)] == ["low"]
+
+
+def test_a_scene_that_was_played_before_has_a_number(room: ConversationDependencies) -> None:
+    played = {stage(room): "S001", stage(room): "S001.2", stage(room): "S001.3"}
+    rows = room.database.read_now(lambda s: scenes_of(s, "main"))
+    assert {row.id: scene.id for scene, row in rows} == played

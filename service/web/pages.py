@@ -1,11 +1,11 @@
-"""Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, a memory and how
-it hangs together.
+"""Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, scenes, a memory
+and how it hangs together.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
+from service.content.scenes import InterventionKind
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.transcript import conversation_of
 from service.errors import NotFound
@@ -22,7 +23,7 @@ from service.locales import Language, language_accepted, languages, room, senten
 from service.people.worlds import WorldView
 from service.runtime.content_reload import ContentReload
 from service.store.event_kinds import PAYLOADS
-from service.store.tables import MAIN_WORLD
+from service.store.tables import MAIN_WORLD, SceneRow
 from world.actions import BUILT_IN
 from world.ids import is_slug
 
@@ -183,6 +184,32 @@ async def conversation_page(conversation_id: str, page: Asked) -> Response:
     if people is None:
         return page.missing(world)
     return page.render("conversation.html", world, data={"id": conversation_id}, people=people)
+
+
+@router.get("/view/scenes")
+async def scenes_page(page: Asked) -> Response:
+    """The scenes that were begun, and those that can be."""
+    return page.render("scenes.html", await _world(page))
+
+
+@router.get("/view/scenes/{scene_id}")
+async def scene_page(scene_id: str, page: Asked) -> Response:
+    """A scene: its turns, what was done to it, and what its writer can do."""
+
+    def found(session: Session) -> tuple[WorldView, bool]:
+        world = page.deps.worlds.open(session, page.world_id)
+        return world, session.get(SceneRow, (page.world_id, scene_id)) is not None
+
+    world, is_there = await page.deps.database.read(found)
+    if not is_there:
+        return page.missing(world)
+    people = [world.cast.actor(person_id) for person_id in (*world.cast.npcs, *world.cast.characters)]
+    data = {
+        "id": scene_id,
+        "names": {one.id: one.name for one in people},
+        "kinds": {one.id: one.kind for one in people},
+    }
+    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
 
 
 @router.get("/view/worlds")

@@ -54,6 +54,7 @@ def talks(address: str) -> tuple[str, str]:
         goes_on = client.post("/conversations/start", json=with_ken)
         said = client.post(f"/conversations/{goes_on.json()['id']}/say?wait=true", json={"text": "Good morning."})
         said.raise_for_status()
+        client.post("/scenes", json={"scene_id": "S001"}).raise_for_status()
         client.post("/world/snapshots", json={"name": "now"}).raise_for_status()
         client.post("/world/branch", json={"to_world": "what-if"}).raise_for_status()
         client.patch("/npcs/npc_taro", json={"affinity": {"ren": 9}}).raise_for_status()
@@ -77,6 +78,8 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
         for path, sign in (
             ("/?", ".figure.player"),
             ("/view/worlds?", "#compare button"),
+            ("/view/scenes?", "#authored button"),
+            ("/view/scenes/S001?", "#people li"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),

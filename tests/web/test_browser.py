@@ -21,6 +21,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
 from tests.content.village import Village
+from tests.conversation.test_scenes import acts
 from tests.memory.answers import claim, plain
 from tests.servers.fake_openai import FakeOpenAI
 
@@ -635,3 +636,43 @@ def test_errors_of_a_changed_file_come_up_on_the_page_and_go(tmp_path: Path, chr
         expect(page.locator("#errors li")).to_contain_text('npcs/baker.yaml: moood: unknown key "moood"')
         baker.write_text(sound, encoding="utf-8")
         expect(page.locator("#content-errors")).to_be_hidden()
+
+
+def test_a_writer_plays_a_scene_steps_in_and_goes_back(chromium_browser: Browser, tmp_path: Path) -> None:
+    proposed = {"text": "Sota spoke of the weather.", "importance": 6, "turns": [1]}
+    script = ScriptedModel(
+        acts("Good evening.", think="Will they tell me?", act="sits down"),
+        acts("Such weather!"),
+        acts("Quite so."),
+        {"experiences": [], "goals": [], "memories": [proposed]},
+        acts("Otherwise."),
+    )
+    models = Models(dict.fromkeys(ROLES, script))
+    with serving(playing(tmp_path, "en"), models) as address, looking(chromium_browser, width=390) as page:
+        page.goto(f"{address}/view/scenes")
+        page.get_by_role("button", name="Begin: S001").click()
+        page.wait_for_url("**/view/scenes/S001")
+        page.locator("#next").click()
+        expect(page.locator("#turn-0 .think")).to_contain_text("Will they tell me?")
+        expect(page.locator("#turn-0 .did")).to_contain_text("sits down")
+        page.locator("#kind").select_option("revelation")
+        page.locator("#who").select_option("aoi")
+        page.locator("#text").fill("<b>They know.</b>")
+        page.locator("#intervene button").click()
+        expect(page.locator("#turns .done")).to_contain_text("Aoi <b>They know.</b>")
+        for turn in (1, 2):
+            page.locator("#next").click()
+            expect(page.locator(f"#turn-{turn} .said")).to_be_visible()
+        page.locator("#kind").select_option("long_term_update_request")
+        page.locator("#who").select_option("aoi")
+        page.locator("#intervene button").click()
+        page.locator("#proposals textarea").fill("Sota complained of the weather.")
+        page.get_by_role("button", name="Accept").click()
+        expect(page.locator("#proposals")).to_contain_text("accepted")
+        assert not is_wider_than_the_screen(page)
+        page.locator("#turn-1").get_by_role("button").click()
+        page.locator("#ask").get_by_role("button", name="Do it").click()
+        expect(page.locator("#status")).to_contain_text("before-rewind-S001-1")
+        expect(page.locator("#turns li")).to_have_count(1)
+        page.locator("#next").click()
+        expect(page.locator("#turn-1 .said")).to_have_text("Otherwise.")

@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, export, import, replay, generate, memory, init, check."""
+"""Owns the command line: serve, demo, run, scene, export, import, replay, generate, memory, init, check."""
 
 import asyncio
 import io
@@ -45,6 +45,7 @@ from service.own_prompts import game_problems, persona_costs
 from service.run.cost import prices_of
 from service.run.play import run_world
 from service.run.replay import replay
+from service.run.scene import SceneRun, run_scene
 from service.run.watch import Run
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
@@ -64,6 +65,8 @@ memory = typer.Typer(no_args_is_help=True)
 cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
 generate = typer.Typer(no_args_is_help=True)
 cli.add_typer(generate, name="generate", help=_help("cli.help.generate"))
+scenes = typer.Typer(no_args_is_help=True)
+cli.add_typer(scenes, name="scene", help=_help("cli.help.scenes"))
 
 
 class _ImportGroup(TyperGroup):
@@ -174,6 +177,40 @@ def run(
     )
     if not run_world(settings, wanted, asyncio.run(_offers(settings))):
         raise typer.Exit(130)
+
+
+@scenes.command(name="run", help=_help("cli.help.scene_run"))
+def scene_run(
+    scene: Annotated[str, typer.Argument(help=_help("cli.help.scene"))],
+    turns: Annotated[int | None, typer.Option(min=1, help=_help("cli.help.turns"))] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.scene_log"))] = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    data: DataOption = None,
+    language: LanguageOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
+) -> None:
+    """Play a scene, turn after turn. Without a model configured, as a rehearsal."""
+    settings = _settings(
+        rehearsal=rehearsal,
+        content=content,
+        data=data,
+        language=language,
+        cassette=cassette,
+        cassette_mode=cassette_mode,
+    )
+    if not (settings.llm.base_url or settings.llm.api_key or settings.openai_api_key):
+        settings.llm.provider = "rehearsal"
+    wanted = SceneRun(
+        scene=scene,
+        world_id=world_name(world),
+        language=_language(language) or _own_language(),
+        turns=turns,
+        output=output,
+    )
+    run_scene(settings, wanted)
 
 
 @cli.command(help=_help("cli.help.export"))

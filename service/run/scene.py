@@ -1,0 +1,256 @@
+"""Owns a scene at the terminal: turn after turn, with all that its writer can do between them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from service.app import create_app
+from service.content.files import Unreadable, read_values
+from service.export.problem import FileUnusable
+from service.llm.choose import Models
+from service.locales import Language, sentence
+from service.settings import Settings
+
+_NORMAL = "normal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneRun:
+    """Which scene is played (a file, or the id of one of the game's), in which world, and how many `turns` of it
+    without asking (None: its writer is asked before each). `output`: where its log is written.
+    """
+
+    scene: str
+    world_id: str
+    language: Language
+    turns: int | None = None
+    output: Path | None = None
+
+
+class Refused(Exception):
+    """What the service said to something that cannot be done."""
+
+
+def run_scene(
+    settings: Settings, wanted: SceneRun, *, models: Models | None = None, ask: Callable[[], str] = input
+) -> None:
+    """Play it. `ask` answers the writer's next line. `models` stand in for those of the settings.
+
+    Raises:
+        FileUnusable: the scene's file, or that of its log, cannot be used.
+        Misconfigured: the database cannot be opened, or a service runs on it.
+        SystemExit: the scene cannot be begun.
+    """
+    asyncio.run(_run(settings, wanted, models, ask))
+
+
+async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask: Callable[[], str]) -> None:
+    async with _client(settings, wanted, models) as http:
+        play = _Play(http, wanted.language, ask)
+        try:
+            await play.begin(wanted.scene)
+            await (play.go_on(wanted.turns) if wanted.turns is not None else play.step())
+        except Refused as exc:
+            raise SystemExit(str(exc)) from exc
+        if wanted.output is not None:
+            write_log(play.scene, wanted.output)
+            play.say("scene_run.logged", file=wanted.output)
+
+
+def write_log(scene: Mapping[str, Any], file: Path) -> None:
+    """Write the scene as the service tells it. Raises: FileUnusable."""
+    try:
+        file.write_text(json.dumps(scene, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+
+
+@asynccontextmanager
+async def _client(settings: Settings, wanted: SceneRun, models: Models | None) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the service, which runs in this process alone."""
+    settings.api_key = None  # nobody else reaches it
+    app = create_app(settings, models=models)
+    headers = {"X-World-Id": wanted.world_id, "Accept-Language": wanted.language}
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", headers=headers, timeout=600
+        ) as http,
+    ):
+        yield http
+
+
+class _Play:
+    """One scene, told on standard output."""
+
+    def __init__(self, http: httpx.AsyncClient, language: Language, ask: Callable[[], str]) -> None:
+        self.scene: dict[str, Any] = {}
+        self._http = http
+        self._language = language
+        self._ask = ask
+        self._told = (0, 0)
+        self._commands: Mapping[str, Callable[[str], Any]] = {
+            "": lambda rest: self.go_on(int(rest or 1)),
+            "next": lambda rest: self.go_on(int(rest or 1)),
+            "situation": lambda rest: self._intervene("scene_situation_update", text=rest),
+            "event": lambda rest: self._intervene("add_event", text=rest),
+            "add": self._add,
+            "remove": lambda rest: self._intervene("remove_person", person_id=rest),
+            "reveal": self._reveal,
+            "propose": self._propose,
+            "accept": lambda rest: self._judge("accepted", rest),
+            "refuse": lambda rest: self._judge("refused", rest),
+            "save": self._save,
+            "rewind": self._rewind,
+            "end": self._end,
+            "help": self._help,
+        }
+
+    async def begin(self, scene: str) -> None:
+        """Begin it, and tell of it."""
+        file = Path(scene)
+        body: dict[str, Any] = {"scene_id": scene}
+        if file.suffix in (".yaml", ".yml", ".json"):
+            try:
+                said = read_values(file)
+            except Unreadable as exc:
+                raise FileUnusable(file=scene, reason=exc.reason) from exc
+            body = {"scene": {"sceneId": file.stem, **said} if isinstance(said, dict) and not _named(said) else said}
+        self.scene = await self._post("/scenes", body, told=f"{scene}: ")
+        people = ", ".join(f"{one['name']} ({one['person_id']})" for one in self.scene["participants"])
+        self.say("scene_run.begun", **self.scene, people=people)
+        if self.scene["rehearsal"]:
+            self.say("run.rehearsal")
+
+    async def go_on(self, turns: int) -> None:
+        """Speak so many turns, each told when it is spoken."""
+        for _ in range(turns):
+            if self.scene["state"] == "ended":
+                break
+            self._show(await self._post(f"/scenes/{self.scene['id']}/turns?wait=true", {"count": 1}))
+
+    async def step(self) -> None:
+        """Ask the writer before each turn, until the scene has ended or the writer leaves."""
+        self.say("scene_run.how")
+        while self.scene["state"] != "ended":
+            try:
+                line = await asyncio.to_thread(self._ask)
+            except EOFError:
+                return
+            name, _, rest = line.strip().removeprefix(":").partition(" ")
+            if name in ("quit", "q"):
+                return
+            command = self._commands.get(name if line.strip().startswith(":") or not line.strip() else "help")
+            try:
+                await (command or self._help)(rest.strip())
+            except (Refused, ValueError) as exc:
+                print(exc, flush=True)
+
+    def say(self, key: str, /, **values: object) -> None:
+        """A sentence, in the writer's language."""
+        print(sentence(self._language, key, **values), flush=True)
+
+    async def _intervene(self, kind: str, **body: str) -> None:
+        given = {name: value for name, value in body.items() if value}
+        await self._post(f"/scenes/{self.scene['id']}/interventions", {"kind": kind, **given})
+        self._show(await self._get(f"/scenes/{self.scene['id']}"))
+
+    async def _add(self, rest: str) -> None:
+        person_id, _, spot = rest.partition(" ")
+        await self._intervene("add_person", person_id=person_id, spot=spot.strip())
+
+    async def _reveal(self, rest: str) -> None:
+        person_id, _, content = rest.partition(" ")
+        await self._intervene("revelation", person_id=person_id, text=content.strip())
+
+    async def _propose(self, rest: str) -> None:
+        await self._intervene("long_term_update_request", person_id=rest)
+        for number, one in enumerate(self.scene["proposals"], 1):
+            state = sentence(self._language, f"web.proposal_{one['state']}")
+            kind = sentence(self._language, f"web.lasting_{one['kind']}")
+            print(f"  {number}. {one['person_name']}, {kind} ({one['importance']}, {state}): {one['text']}", flush=True)
+
+    async def _judge(self, state: str, rest: str) -> None:
+        number, _, text = rest.partition(" ")
+        if not number.isdecimal() or not 0 < int(number) <= len(self.scene["proposals"]):
+            self.say("scene_run.no_proposal", count=len(self.scene["proposals"]))
+            return
+        one = self.scene["proposals"][int(number) - 1]
+        body = {"state": state, **({"text": text.strip()} if text.strip() else {})}
+        judged = await self._post(f"/scenes/{self.scene['id']}/proposals/{one['id']}", body)
+        self.say(f"scene_run.{state}", text=judged["text"])
+        self._show(await self._get(f"/scenes/{self.scene['id']}"))
+
+    async def _save(self, name: str) -> None:
+        kept = await self._post("/world/snapshots", {"name": name or f"{self.scene['id'].replace('.', '-')}-saved"})
+        self.say("scene_run.saved", name=kept["name"])
+
+    async def _rewind(self, rest: str) -> None:
+        back = await self._post(f"/scenes/{self.scene['id']}/rewind", {"turn": int(rest) - 1})
+        self.scene = back["scene"]
+        self._told = (len(self.scene["turns"]), len(self.scene["interventions"]))
+        self.say("scene_run.rewound", turn=int(rest), name=back["snapshot"])
+
+    async def _end(self, rest: str) -> None:
+        self._show(await self._post(f"/scenes/{self.scene['id']}/end?wait=true", {}))
+
+    async def _help(self, rest: str) -> None:
+        self.say("scene_run.help", people=", ".join(one["person_id"] for one in self.scene["participants"]))
+
+    def _show(self, scene: dict[str, Any]) -> None:
+        """What is new of it."""
+        self.scene = scene
+        turns, done = self._told
+        for turn in range(turns, len(scene["turns"]) + 1):
+            for one in scene["interventions"][done:]:
+                if one["before_turn"] == turn:
+                    self._tell_done(one)
+            if turn < len(scene["turns"]):
+                self._tell_turn(scene["turns"][turn])
+        self._told = (len(scene["turns"]), len(scene["interventions"]))
+        if scene["state"] == "ended":
+            reason = sentence(self._language, f"web.end_{scene['end_reason']}")
+            self.say("scene_run.over", reason=reason, turns=len(scene["turns"]))
+            if scene["failure"] is not None:
+                print(f"  {scene['failure']['detail']}", flush=True)
+
+    def _tell_done(self, one: Mapping[str, Any]) -> None:
+        kind = sentence(self._language, f"web.do_{one['kind']}")
+        words = " ".join(filter(None, (one["person_name"], one["text"])))
+        print(f"  * {kind}{': ' if words else ''}{words}", flush=True)
+
+    def _tell_turn(self, turn: Mapping[str, Any]) -> None:
+        print(f"{turn['turn'] + 1}. {turn['speaker_name']}", flush=True)
+        for label, words in (("thinks", turn["think"]), ("does", turn["act"])):
+            if words:
+                print(f"   {sentence(self._language, f'web.{label}')} {words}", flush=True)
+        if turn["text"]:
+            loud = sentence(self._language, f"web.loudness_{turn['loudness']}") if turn["loudness"] != _NORMAL else ""
+            said = sentence(self._language, "scene_run.said", text=turn["text"])
+            print(f"   {said}{loud and f' ({loud})'}", flush=True)
+
+    async def _get(self, path: str) -> Any:
+        return _checked(await self._http.get(path))
+
+    async def _post(self, path: str, body: dict[str, Any], told: str = "") -> Any:
+        return _checked(await self._http.post(path, json=body), told)
+
+
+def _named(scene: Mapping[str, Any]) -> bool:
+    return "sceneId" in scene or "scene_id" in scene
+
+
+def _checked(answer: httpx.Response, told: str = "") -> Any:
+    """The answer. Raises: Refused."""
+    if answer.is_error:
+        problem = answer.json()
+        wrong: Sequence[Mapping[str, str]] = problem.get("errors", ())
+        lines = [f"{told}{one['field'].removeprefix('body.scene.')}: {one['message']}" for one in wrong]
+        raise Refused("\n".join([f"{told}{problem['detail']}", *lines]))
+    return answer.json()

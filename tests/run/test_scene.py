@@ -1,0 +1,108 @@
+"""Owns the tests of a scene at the terminal: step by step with all its commands, and so many turns without asking."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from service.export.problem import FileUnusable
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
+from service.locales import Language
+from service.run.scene import SceneRun, run_scene
+from service.settings import Settings
+from tests.content.classroom import classroom
+from tests.conversation.test_scenes import acts
+
+
+def typing(*lines: str) -> Callable[[], str]:
+    """A writer who types these lines, and then leaves."""
+    typed: Iterator[str] = iter(lines)
+
+    def ask() -> str:
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    return ask
+
+
+@pytest.fixture
+def played(settings: Settings, tmp_path: Path, script: ScriptedModel) -> Callable[..., None]:
+    """Plays a scene of the classroom."""
+    settings.content_dir = classroom(tmp_path / "content")
+    models = Models(dict.fromkeys(ROLES, script))
+
+    def play(*typed: str, scene: str = "S001", language: Language = "en", **more: object) -> None:
+        wanted = SceneRun(scene=scene, world_id="main", language=language, **more)  # type: ignore[arg-type]
+        run_scene(settings, wanted, models=models, ask=typing(*typed))
+
+    return play
+
+
+def test_a_writer_plays_a_scene_step_by_step(
+    played: Callable[..., None], script: ScriptedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proposed = {"text": "C has come in.", "importance": 4, "turns": [4]}
+    script.enqueue(*(acts(f"Line {number}.", think="Hm.", act="nods") for number in range(4)))
+    script.enqueue(acts("C has come in."), {"experiences": [], "goals": [], "memories": [proposed]}, acts("Otherwise."))
+    played(
+        "",
+        ":situation It rains.",
+        ":event A bell rings.",
+        ":add chara-c at the door",
+        ":reveal chara-a You may be simulated.",
+        ":next 4",
+        ":propose chara-a",
+        ":accept 7",
+        ":accept 1 C came in.",
+        ":save kept",
+        ":rewind 3",
+        "",
+        ":remove chara-x",
+        "what?",
+        ":rewind nine",
+    )
+    told = capsys.readouterr().out
+    for words in (
+        "Scene S001: A classroom at school, After school",
+        '1. A\n   thinks: Hm.\n   does: nods\n   "Line 0."',
+        "* how things stand now: It rains.",
+        "* something happens: A bell rings.",
+        "* somebody comes in: C",
+        "* revelation to one alone: A You may be simulated.",
+        "5. B",
+        "1. A, memory (4, proposed): C has come in.",
+        "there are 1",
+        "From now on: C came in.",
+        "Kept as kept.",
+        "Back to before turn 3.",
+        "Otherwise.",
+        "takes no part",
+        ":reveal ID TEXT",
+    ):
+        assert words in told, words
+
+
+def test_a_scene_is_played_without_asking_and_its_log_is_written(
+    played: Callable[..., None], script: ScriptedModel, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    script.enqueue(acts("元気?"), acts("うん。"))
+    file = tmp_path / "content" / "scenes" / "S001.yaml"
+    played(scene=str(file), language="ja", turns=2, output=tmp_path / "log.json")
+    assert "「元気?」" in capsys.readouterr().out
+    log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
+    assert [turn["text"] for turn in log["turns"]] == ["元気?", "うん。"]
+
+
+def test_a_scene_that_cannot_be_begun_says_what_is_wrong_and_where(played: Callable[..., None], tmp_path: Path) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text("location: Here\nsituation: Now\nparticipants: [chara-a, chara-x]\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"wrong\.yaml: participants\[1\]\.id: .*chara-"):
+        played(scene=str(file))
+    with pytest.raises(FileUnusable):
+        played(scene=str(tmp_path / "none.yaml"))
+    with pytest.raises(SystemExit, match="S007"):
+        played(scene="S007")

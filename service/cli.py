@@ -449,11 +449,13 @@ def generate_sessions(
     content: ContentOption = None,
     rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
     plain: Annotated[bool, typer.Option("--plain", help=_help("cli.help.plain"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
     price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
     price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
     """Make dialogues of two people over months."""
-    settings = _settings(rehearsal=rehearsal, content=content)
+    settings = _settings(rehearsal=rehearsal, content=content, cassette=cassette, cassette_mode=cassette_mode)
     prices = prices_of(price_in, price_out)
     order = Order(file=output, licence=licence, prices=prices, plain=plain, language=_own_language())
     if not make_dataset(settings, sessions_plan(file, settings, seed), order):

@@ -126,6 +126,8 @@ class _Play:
             self._say("run.rehearsal")
         else:
             self._say("run.model", models=", ".join(names))
+            if (directory := self._settings.llm.cassette) is not None:
+                self._say(f"run.cassette.{self._settings.llm.cassette_mode}", directory=directory)
         for server in offers:
             self._say("run.offer", name=server.name, url=server.base_url)
 

@@ -22,7 +22,9 @@ class Verse(BaseModel):
 
 async def make(deps: ConversationDependencies, item: Item) -> Line:
     """One call."""
-    prompt = Prompt(name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item)
+    prompt = Prompt(
+        name="speaker", role="closing", language="en", messages=(), answer=Verse, given=item, thread=item.id
+    )
     answer = await deps.models.for_role("closing").complete(prompt)
     return {"text": answer.value.text, "turns": 2}
 
@@ -50,6 +52,8 @@ def order_of(directory: Path, **more: Any) -> Order:
     return Order(file=directory / "out.jsonl", language="en", **more)
 
 
-def settings_of(directory: Path) -> Settings:
-    """One model call at a time."""
-    return Settings(_env_file=None, data_dir=directory, embedding={"provider": "none"}, llm={"max_concurrency": 1})
+def settings_of(directory: Path, **llm: Any) -> Settings:
+    """One model call at a time, if nothing else is said."""
+    return Settings(
+        _env_file=None, data_dir=directory, embedding={"provider": "none"}, llm={"max_concurrency": 1, **llm}
+    )

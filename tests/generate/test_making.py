@@ -16,6 +16,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import Scripted, ScriptedModel
 from service.run.cost import Prices
 from tests.generate.plans import order_of, plan_of, settings_of
+from tests.servers.fake_openai import FakeOpenAI, Reply
 
 AWAY = ModelUnreachable(model="scripted", base_url="http://localhost", reason="refused")
 BROKEN = ModelBroken(model="scripted", reason="no object")
@@ -57,6 +58,27 @@ def test_a_run_that_stops_goes_on_where_it_was_and_ends_as_one_that_does_not(tmp
     lines = [json.loads(line) for line in (whole / "out.jsonl").read_bytes().splitlines()]
     assert [line["text"][:8] for line in lines] == ["The bell", "A letter"]
     assert card(whole)["items"] == {"asked": 4, "kept": 2, "dropped": {"near_duplicate": 1, "model_failure": 1}}
+
+
+def test_a_recorded_data_set_is_made_again_without_a_model(tmp_path: Path, village: Content) -> None:
+    answers = iter(
+        ["A letter came.", "The bell rang under water.", "Two boats are late today.", "Fog, said the pilot."]
+    )
+
+    def verse(body: dict[str, Any]) -> str:
+        return json.dumps({"text": next(answers)})
+
+    told = []
+    for name, mode in (("recorded", "record"), ("replayed", "replay")):
+        (tmp_path / name).mkdir()
+        taped = {"cassette": tmp_path / "cassette", "cassette_mode": mode, "max_concurrency": 4}
+        with FakeOpenAI(*(Reply(latency_seconds=0.03 * (4 - n)) for n in range(4)), answer=verse) as server:
+            llm = taped if mode == "replay" else {**taped, "base_url": server.base_url, "model": "m"}
+            assert make_dataset(settings_of(tmp_path / name, **llm), plan_of(village, 4), order_of(tmp_path / name))
+            assert len(server.requests) == (4 if mode == "record" else 0)
+        told.append((tmp_path / name / "out.jsonl").read_bytes())
+    assert told[0] == told[1]
+    assert told[0].count(b"\n") == 4
 
 
 def test_the_card_says_what_it_is_and_counts_every_call(

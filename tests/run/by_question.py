@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from service.llm.cassette import Voice
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
 from service.settings import Settings
@@ -15,6 +16,7 @@ from tests.content.village import Village
 from tests.freeze.script import ANSWERS, Question, question_of
 from tests.memory.answers import plain
 
+VOICE = Voice(name="by question", model="m", temperature=None)
 GOAL = {"goal": "Hear of the loaves", "success_criteria": "Their number is known"}
 
 

@@ -11,7 +11,7 @@ from service import cli
 from service.app import create_app
 from service.export.files import export_to
 from service.export.write import Span
-from service.llm.cassette import Cassette, Voice
+from service.llm.cassette import Cassette
 from service.llm.choose import ROLES, Models
 from service.llm.logged import Logged
 from service.llm.recorded import Recorded
@@ -20,9 +20,7 @@ from service.memory.sql import SqlMemory
 from service.settings import Settings
 from tests.api.play import until
 from tests.memory.fake_embedder import FakeEmbedder
-from tests.run.by_question import ByQuestion, settings_of
-
-VOICE = Voice(name="by question", model="m", temperature=None)
+from tests.run.by_question import VOICE, ByQuestion, settings_of
 
 
 def told(settings: Settings, file: Path) -> bytes:
@@ -103,4 +101,6 @@ def test_a_story_goes_on_from_a_snapshot_by_its_cassette_and_ends_loudly_where_t
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert left.value.code == 2
-    assert "The nearest that is recorded differs in this:\n--- calls/" in capsys.readouterr().err
+    told_run = capsys.readouterr()
+    assert f"Replayed from {directory}: no model is asked." in told_run.out
+    assert "The nearest that is recorded differs in this:\n--- calls/" in told_run.err

@@ -38,6 +38,7 @@ from service.store.tables import (
     LifeRow,
     MadePersonRow,
     MovementRow,
+    OverheardRow,
     ParticipantRow,
     SummaryRow,
     TurnRow,
@@ -184,17 +185,23 @@ class _Reader:
         )
         if self._session.exec(known).first() is not None:
             raise Unreadable(Phrase("export.twice", id=line.id))
-        columns = line.model_dump(exclude={"type", "id", "character_id", "partner_id", "turns", "summaries"})
+        columns = line.model_dump(exclude=_NO_COLUMNS)
         row = {"id": line.id, "world_id": self._world_id, "clock_policy": ClockPolicy.NONE, **columns, **_times(line)}
         self._session.execute(insert(ConversationRow), [row])
+        key = {"world_id": self._world_id, "conversation_id": line.id}
+        stays = {one.person_id: one for one in line.people}
         participants = [
-            {"conversation_id": line.id, "world_id": self._world_id, "person_id": person_id, "seat": seat}
-            for seat, person_id in enumerate((line.character_id, line.partner_id))
+            {
+                **key,
+                "person_id": person_id,
+                "seat": seat,
+                "joined_turn": stays[person_id].joined_turn if person_id in stays else 0,
+                "left_turn": stays[person_id].left_turn if person_id in stays else None,
+            }
+            for seat, person_id in enumerate(dict.fromkeys((line.character_id, line.partner_id, *stays)))
         ]
-        turns = [
-            {"world_id": self._world_id, "conversation_id": line.id, **turn.model_dump(), "at": turn.at}
-            for turn in line.turns
-        ]
+        turns = [{**key, **{name: getattr(turn, name) for name in type(turn).model_fields}} for turn in line.turns]
+        overheard = [{**key, **one.model_dump(), "known_at": one.known_at, "revision": 0} for one in line.overheard]
         summaries = [
             {
                 "conversation_id": line.id,
@@ -202,15 +209,25 @@ class _Reader:
                 "person_id": summary.character_id,
                 "night": ENDED_NIGHT,
                 **summary.model_dump(exclude={"character_id"}),
+                "others": summary.others,
                 "at": summary.at,
                 "revision": 0,
             }
             for summary in line.summaries
         ]
-        for table, rows in ((ParticipantRow, participants), (TurnRow, turns), (SummaryRow, summaries)):
+        for table, rows in (
+            (ParticipantRow, participants),
+            (TurnRow, turns),
+            (SummaryRow, summaries),
+            (OverheardRow, overheard),
+        ):
             if rows:
                 self._session.execute(insert(table), rows)
         self._people.update(summary.character_id for summary in line.summaries)
+        self._people.update(one.person_id for one in line.overheard)
+
+
+_NO_COLUMNS = {"type", "id", "character_id", "partner_id", "turns", "summaries", "people", "overheard"}
 
 
 def _read_line(raw: bytes) -> EventLine | ConversationLine | PersonLine:

@@ -18,7 +18,7 @@ from service.content.profile import PersonKind
 from service.export.problem import Unreadable, no_id
 from service.locales import Language, Phrase
 from service.store.event_kinds import Payload, for_every_kind
-from service.store.phase import EndReason
+from service.store.phase import EndReason, Loudness, TurnForm
 from world.errors import BadWorldTime
 from world.ids import is_slug
 from world.time import WorldTime, iso, parse_time
@@ -108,8 +108,15 @@ EVENT_LINES = for_every_kind(EventLine)
 """The line of an event of each kind."""
 
 
+def _unless(default: Any) -> Any:
+    """A field that is left out where it has that value."""
+    return Field(default=default, exclude_if=lambda value: value == default)
+
+
 class TurnLine(_Line):
-    """One utterance. `duration_ms` is the model's share in machine time."""
+    """One utterance. `duration_ms` is the model's share in machine time. The last ones are of talks of more than two,
+    and of scenes (see TurnRow): left out where everybody perceived what was said.
+    """
 
     turn: Count
     speaker_id: Id
@@ -124,20 +131,45 @@ class TurnLine(_Line):
     prompt_tokens: Count
     completion_tokens: Count
     duration_ms: Count
+    think: Words = _unless("")
+    act: Words = _unless("")
+    loudness: Annotated[str, Field(pattern=f"^({'|'.join(Loudness)})$")] = _unless(Loudness.NORMAL)
+    addressed: list[Id] | None = _unless(None)
+    heard_by: list[Id] | None = _unless(None)
+    seen_by: list[Id] | None = _unless(None)
 
 
 class SummaryLine(_Line):
-    """What the conversation was about, as that character remembers it."""
+    """What the conversation was about, as that character remembers it; `others` were there besides the partner."""
 
     character_id: Id
     partner_id: Id
     summary: Words
     topics: list[str]
     at: Minute
+    others: list[Id] = _unless([])
+
+
+class PartLine(_Line):
+    """One of more than two who took part: it heard the turns from `joined_turn` until before `left_turn`."""
+
+    person_id: Id
+    joined_turn: Count
+    left_turn: Count | None
+
+
+class OverheardLine(_Line):
+    """Somebody who took no part, and overheard those turns: it remembers them since `known_at`."""
+
+    person_id: Id
+    turns: list[Count]
+    known_at: Minute
 
 
 class ConversationLine(_Line):
-    """A conversation that is over, with its turns, what it changed, and what each character remembers of it."""
+    """A conversation that is over, with its turns, what it changed, and what each character remembers of it. Of more
+    than two, `people` are all who took part, in the order in which they came.
+    """
 
     type: Literal["conversation"] = "conversation"
     id: ConversationId
@@ -163,6 +195,10 @@ class ConversationLine(_Line):
     changes: dict[str, Any] | None
     turns: list[TurnLine]
     summaries: list[SummaryLine]
+    form: Annotated[str, Field(pattern=f"^({'|'.join(TurnForm)})$")] = _unless(TurnForm.TALK)
+    place: Words = _unless("")
+    people: list[PartLine] = _unless([])
+    overheard: list[OverheardLine] = _unless([])
 
     @property
     def over_at(self) -> int:

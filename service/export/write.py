@@ -12,12 +12,22 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, func, select
 
 from service.export.problem import NoSuchWorld, NothingThen
-from service.export.record import EVENT_LINES, ConversationLine, EventLine, Header, PersonLine, SummaryLine, TurnLine
+from service.export.record import (
+    EVENT_LINES,
+    ConversationLine,
+    EventLine,
+    Header,
+    OverheardLine,
+    PartLine,
+    PersonLine,
+    SummaryLine,
+    TurnLine,
+)
 from service.locales import Language, languages
 from service.people.worlds import made_people
 from service.store.event_kinds import payload_of
 from service.store.phase import ClockPolicy, Phase
-from service.store.tables import ConversationRow, EventRow, SummaryRow, TurnRow, WorldRow
+from service.store.tables import ConversationRow, EventRow, OverheardRow, SummaryRow, TurnRow, WorldRow
 from world.time import WorldTime, iso
 
 ROWS = 500
@@ -108,10 +118,10 @@ def _conversations(session: Session, world: WorldRow, since: int, before: int) -
     )
     ids = iter(session.exec(query).all())
     while some := list(islice(ids, CONVERSATIONS)):
-        yield from _told(session, world.id, some)
+        yield from _told(session, world.id, some, world.now)
 
 
-def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[ConversationLine]:
+def _told(session: Session, world_id: str, ids: Sequence[str], now: int) -> Iterator[ConversationLine]:
     rows = {
         row.id: row
         for row in session.exec(
@@ -119,6 +129,7 @@ def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[Conve
         ).unique()
     }
     turns: dict[str, list[TurnLine]] = {row_id: [] for row_id in ids}
+    overheard: dict[str, list[OverheardLine]] = {row_id: [] for row_id in ids}
     summaries: dict[str, list[SummaryLine]] = {row_id: [] for row_id in ids}
     of_turns = (
         select(TurnRow)
@@ -132,10 +143,22 @@ def _told(session: Session, world_id: str, ids: Sequence[str]) -> Iterator[Conve
     for summary in session.exec(of_summaries.order_by(person_id)):
         line = SummaryLine.model_construct(**_columns(summary, SummaryLine), character_id=summary.person_id)
         summaries[summary.conversation_id].append(line)
+    heard = select(OverheardRow).where(
+        OverheardRow.world_id == world_id, col(OverheardRow.conversation_id).in_(ids), OverheardRow.known_at <= now
+    )
+    for one in session.exec(heard.order_by(_bytewise(session, col(OverheardRow.person_id)))):
+        overheard[one.conversation_id].append(OverheardLine.model_construct(**_columns(one, OverheardLine)))
     for row_id in ids:
         row = rows[row_id]
         columns = _columns(row, ConversationLine) | {"character_id": row.opener_id}
-        yield ConversationLine.model_construct(**columns, turns=turns[row_id], summaries=summaries[row_id])
+        people = row.participants if len(row.participants) > 2 else []
+        yield ConversationLine.model_construct(
+            **columns,
+            turns=turns[row_id],
+            summaries=summaries[row_id],
+            people=[PartLine.model_construct(**_columns(one, PartLine)) for one in people],
+            overheard=overheard[row_id],
+        )
     session.expunge_all()
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,19 @@ from service.export.files import export_into, export_to, import_from, span_of
 from service.export.problem import BadLine, FileUnusable, NoSuchTime, NoSuchWorld, NothingThen, WorldHasLived
 from service.export.write import Span
 from service.locales import Language
+from service.memory.episodes import overhear, read_turns
+from service.memory.fading import NOTHING
+from service.memory.store import Group
 from service.people.worlds import WorldRepository
 from service.settings import Settings, WorldSettings
 from service.store.lock import DataLock
 from service.store.phase import ClockPolicy
 from service.store.session import Database
-from service.store.tables import ConversationRow, EventRow, WorldRow
+from service.store.tables import ConversationRow, EventRow, SummaryRow, WorldRow
 from tests.export.stories import BEGUN, NOW, STORIES, tell
+from tests.memory.whispers import seat
 from tests.servers.sqlite import put_migrated
+from tests.store.conversations import main
 from world.ids import SLUG, SLUG_MAX
 from world.time import MINUTES_PER_DAY, WorldTime
 
@@ -550,3 +556,50 @@ def test_a_story_goes_from_sqlite_to_postgresql_and_back(
     import_from(on_postgres, "other", tmp_path / "story.jsonl")
     assert told(on_postgres, "other")[1:] == told(settings)[1:]
     assert not (tmp_path / "none").exists()
+
+
+def test_a_whisper_and_what_was_overheard_are_so_where_they_are_read_in(tmp_path: Path) -> None:
+    put_migrated(tmp_path / "one" / "kataribe.db")
+    put_migrated(tmp_path / "two" / "kataribe.db")
+    one, two = at(tmp_path / "one"), at(tmp_path / "two")
+    worlds = WorldRepository(load_content(bundled_content()), WorldSettings())
+    people = ("aoi", "ren", "mio")
+
+    def work(session: Session) -> None:
+        world = worlds.open(session, "main", lock=True)
+        turns: list[dict[str, Any]] = [
+            {"speaker_id": "aoi", "text": "It lies under the stairs.", "heard_by": ["ren"], "loudness": "whisper"},
+            {"speaker_id": "ren", "text": "Good night.", "act": "winks", "seen_by": []},
+        ]
+        ended = {"phase": "closed", "closed_at": world.now, "stays": {"mio": {"left_turn": 2}}}
+        seat(session, world, turns, people, id="table", **ended)
+        for number, person_id in enumerate(people):
+            others = [other for other in people if other != person_id]
+            talk: dict[str, Any] = {"conversation_id": "table", "summary": "They met.", "topics": [], "revision": 1}
+            session.add(
+                SummaryRow(
+                    world_id="main",
+                    person_id=person_id,
+                    partner_id=others[0],
+                    others=others[1:],
+                    **talk,
+                    at=world.now,
+                    night=number,
+                )
+            )
+        overhear(session, world, main("table"), "npc_taro", [1], world.now)
+        session.get_one(WorldRow, "main").now = WorldTime(world.now + 60)
+
+    def heard(session: Session, person_id: str) -> list[Any]:
+        turns = read_turns(session, Group(world_id="main", person_id=person_id), NOTHING)
+        return [(turn.text, turn.partner_id, turn.others, turn.overheard, turn.later) for turn in turns]
+
+    one.write_now(work)
+    export_to(own(tmp_path / "one"), "main", NAMES, Span(), tmp_path / "story.jsonl")
+    import_from(own(tmp_path / "two"), "main", tmp_path / "story.jsonl")
+    for person_id, count in (("aoi", 2), ("ren", 2), ("mio", 1), ("npc_taro", 1)):
+        before, after = (store.read_now(partial(heard, person_id=person_id)) for store in (one, two))
+        assert len(before) == count
+        assert after == before
+    one.close()
+    two.close()

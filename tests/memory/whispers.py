@@ -91,9 +91,8 @@ def seat(
         node_id="tavern_door",
         language=world.language,
         max_turns=20,
-        phase="closing",
         models={},
-        **{"started_at": world.now, "ended_at": world.now, **fields},
+        **{"phase": "closing", "started_at": world.now, "ended_at": world.now, **fields},
     )
     session.add(row)
     session.flush()

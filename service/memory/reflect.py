@@ -30,13 +30,13 @@ MOST_KNOWN = 6
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """Something the person lived through, under the short `ref` that the model may cite. `source` refers to it
-    (``talk:…``, ``fact:…``), `partner_id` is with whom it talked then.
+    (``talk:…``, ``fact:…``), `partner_ids` are those with whom it talked then.
     """
 
     ref: str
     text: str
     source: str
-    partner_id: str
+    partner_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +86,11 @@ def gather_evidence(episodes: Sequence[Episode], facts: Sequence[Fact]) -> tuple
     """The last episodes, and the facts that matter most, in the order in which they were lived through."""
     last = sorted(episodes, key=lambda one: (one.at, one.conversation_id))[-MOST_EPISODES:]
     most = sorted(facts, key=lambda one: (-one.importance, one.told))[:MOST_FACTS]
-    told = [(f"talk:{one.conversation_id}", one.summary, one.partner_id) for one in last]
-    told += [(f"fact:{one.id}", one.shown, one.partner_id) for one in sorted(most, key=lambda one: one.told)]
+    told = [(f"talk:{one.conversation_id}", one.summary, (one.partner_id, *one.others)) for one in last]
+    told += [(f"fact:{one.id}", one.shown, (one.partner_id,)) for one in sorted(most, key=lambda one: one.told)]
     return tuple(
-        Evidence(ref=f"e{number}", text=one_line(text), source=source, partner_id=partner_id)
-        for number, (source, text, partner_id) in enumerate(told, 1)
+        Evidence(ref=f"e{number}", text=one_line(text), source=source, partner_ids=partner_ids)
+        for number, (source, text, partner_ids) in enumerate(told, 1)
     )
 
 

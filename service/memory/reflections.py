@@ -107,6 +107,7 @@ def lived_through(session: Session, key: ReflectionKey) -> LivedThrough | None:
                 summary=one.summary,
                 topics=tuple(one.topics),
                 at=WorldTime(one.at),
+                others=tuple(one.others),
             )
             for one in found
         ),
@@ -137,7 +138,7 @@ def settle_reflection(
                 id=derived_id(f"{group.id}/{row.at}", key.person_id, "insight", number),
                 text=one.text,
                 evidence=[evidence.source for evidence in one.evidence],
-                partner_ids=sorted({evidence.partner_id for evidence in one.evidence}),
+                partner_ids=sorted({partner_id for evidence in one.evidence for partner_id in evidence.partner_ids}),
                 importance=one.importance,
                 at=at,
                 revision=revision,

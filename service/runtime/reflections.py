@@ -113,7 +113,7 @@ class Reflections:
         owner = world.cast.find(key.person_id)
         kept = discretion(owner) if owner else Discretion()  # others see what it comes to think
         facts = [fact for fact in await self._facts(key) if fact.created_at > lived.since and kept.lets(fact.shown)]
-        names = (key.person_id, *(one.partner_id for one in lived.episodes))
+        names = (key.person_id, *(who for one in lived.episodes for who in (one.partner_id, *one.others)))
         return ReflectionContext(
             language=world.language,
             person_id=key.person_id,

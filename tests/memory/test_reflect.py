@@ -26,9 +26,9 @@ EVIDENCE = (
         ref="e1",
         text="Taro told Aoi of his boat; since Edda died he goes out alone.",
         source="talk:a",
-        partner_id="npc_taro",
+        partner_ids=("npc_taro",),
     ),
-    Evidence(ref="e2", text='Taro said: "I do not sell my two nets."', source="fact:f", partner_id="npc_taro"),
+    Evidence(ref="e2", text='Taro said: "I do not sell my two nets."', source="fact:f", partner_ids=("npc_taro",)),
 )
 CONTEXT = ReflectionContext(
     language="en",

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -121,6 +122,33 @@ def read(language: str, half: Half | None) -> list[Dialogue]:
     """The dialogues of one language, of one half of them."""
     found = [Dialogue(**one) for one in json.loads((CASES / f"{language}.json").read_text(encoding="utf-8"))]
     return [one for one in found if half is None or int(one.id[1:]) % 2 == (half == "odd")]
+
+
+def generated(file: Path) -> list[Dialogue]:
+    """Those that `kataribe generate sessions` made; what nothing answers is not asked."""
+    with file.open(encoding="utf-8") as lines:
+        return [_of_line(json.loads(line)) for line in lines]
+
+
+def _of_line(line: Mapping[str, Any]) -> Dialogue:
+    asked = ((one, [one_turn.removeprefix("D").split(":") for one_turn in one["evidence"]]) for one in line["qa"])
+    return Dialogue(
+        id=line["id"].replace("-", "_"),
+        language=line["language"],
+        sessions=line["sessions"],
+        questions=[
+            {"question": one["question"], "evidence": [(int(session) - 1, int(turn) - 1) for session, turn in places]}
+            for one, places in asked
+            if one["answer"] is not None
+        ],
+        speakers=[person["name"] for person in line["personas"]],
+    )
+
+
+def recall_of(dialogues: Sequence[Dialogue]) -> dict[str, float]:
+    """Figures ``<way>_at_5|10|20`` of these, by words alone."""
+    ways = _ways(dialogues, None)
+    return {f"{way}_at_{depth}": _mean(score[depth]) for way, score in ways.items() for depth in DEPTHS}
 
 
 def _ways(dialogues: Sequence[Dialogue], vectors: "_Vectors | None") -> dict[str, dict[int, list[float]]]:
@@ -260,3 +288,8 @@ def _interval(values: Sequence[float]) -> tuple[float, float]:
     rng = random.Random(7)
     means = sorted(_mean(rng.choices(values, k=len(values))) for _ in range(SAMPLES))
     return means[int(SAMPLES * 0.025)], means[int(SAMPLES * 0.975)]
+
+
+if __name__ == "__main__":
+    for name, value in recall_of(generated(Path(sys.argv[1]))).items():
+        print(f"{name:>16} {value:.3f}")

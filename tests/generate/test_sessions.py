@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.dialogues import generated, recall_of
 from service.conversation.context import PromptContext
 from service.errors import ModelBroken, ModelError, ModelUnreachable
 from service.generate.making import Order, make_dataset
@@ -185,7 +186,7 @@ def test_a_rehearsal_says_so_and_asks_what_its_authors_wrote(tmp_path: Path, lan
     assert {one["checked"] for line in lines for one in line["qa"]} == {"words", "date"}
 
 
-def test_what_is_made_becomes_a_memory_as_the_docs_say(tmp_path: Path) -> None:
+def test_what_is_made_becomes_a_memory_and_is_measured_as_the_docs_say(tmp_path: Path) -> None:
     (line,) = make(written(tmp_path, CAST.format(count=1, language="en") + 'startTime: "2025-10-01"\n'))
     script = (Path(__file__).parents[2] / "docs" / "generate.md").read_text("utf-8").split("```python\n")[1]
     command = [sys.executable, "-c", script.partition("```")[0]]
@@ -194,6 +195,9 @@ def test_what_is_made_becomes_a_memory_as_the_docs_say(tmp_path: Path) -> None:
     settings = Settings(_env_file=None, data_dir=tmp_path / "data", embedding={"provider": "none"})
     done = asyncio.run(import_memory(settings, "main", tmp_path / "past.jsonl"))
     assert done.turns == 2 * sum(len(one["turns"]) for one in line["sessions"]) > 0
+    (dialogue,) = generated(tmp_path / "out.jsonl")
+    assert len(dialogue.questions) == sum(one["answer"] is not None for one in line["qa"]) > 0
+    assert recall_of([dialogue])["turn_at_20"] >= 0.9
 
 
 def test_killed_on_the_way_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None:

@@ -90,7 +90,8 @@ class Present:
     @property
     def liking(self) -> str:
         """How the speaker likes it, in words; "": it neither likes nor dislikes it."""
-        return liking(self.affinity, self.name, self.language) if self.affinity else ""
+        felt, nothing = (liking(affinity, self.name, self.language) for affinity in (self.affinity, 0))
+        return "" if felt == nothing else felt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,13 +131,13 @@ class Outcome:
 class PromptContext:
     """What a person knows when it speaks, whoever it is.
 
-    As it was when they met: `now` is date, time and weather, `notices` are announced, `told` is what the game said was
-    going on, `lore` what the speaker's author lets it always know. `last_meeting`, `known` (each
-    with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner. `acquainted`: by the author's
-    word the two knew each other before the story began. `secrets` are those that the partner may be told. `heard` is
-    what it remembers, from anybody, that bears on its goal. `said_today` and `said_before` (in the days before) are
-    what it has said to the partner, and all that was said among more than two: no prompt tells it, but who speaks
-    without a model repeats nothing of it.
+    As it was when they met: `now` is date, time and weather ("": the place is not of this world), `notices` are
+    announced, `told` is what the game said was going on, `lore` what the speaker's author lets it always know.
+    `last_meeting`, `known` (each with when), `stance`, `affinity` (-100..100) and `times_met` are about the partner.
+    `acquainted`: by the author's word the two knew each other before the story began. `secrets` are those that the
+    partner, and who else is there, may be told. `heard` is what it remembers, from anybody, that bears on its goal.
+    `said_today` and `said_before` (in the days before) are what it has said to the partner, and all that was said among
+    more than two: no prompt tells it, but who speaks without a model repeats nothing of it.
     `unsettled` are the last lines of a talk of these two that has ended but is not yet remembered (its closing runs, or
     failed), and `unsettled_ago` when that was. `persona` is what of itself, as its author wrote, bears on the moment;
     `learned` what it told about itself before; `mid_term` what affects its next days; `today` the day's conversations

@@ -6,7 +6,7 @@ Where a model does not answer, the rule does: in the order of the seats, and by 
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -173,6 +173,11 @@ def reaching(names: tuple[str, ...]) -> type[BaseModel]:
     return create_model("Reaches", __config__=ConfigDict(extra="forbid"), **fields)
 
 
+def directed(role: Role, context: ModeratorContext | ModulatorContext, answer: type[T]) -> Prompt[T]:
+    """The question of that role as it is sent."""
+    return TEMPLATES.question(role, role, context, answer, max_tokens=MAX_TOKENS)
+
+
 async def _ask(
     deps: ConversationDependencies,
     said: Transcript,
@@ -183,7 +188,7 @@ async def _ask(
 ) -> T | None:
     """What the model of that role answers, counted apart; None: it failed."""
     key = said.row.key
-    prompt: Prompt[T] = TEMPLATES.question(role, role, context, answer, max_tokens=MAX_TOKENS, thread="/".join(key))
+    prompt = replace(directed(role, context, answer), thread="/".join(key))
     try:
         found = await deps.models.for_role(role).complete(prompt)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it

@@ -242,6 +242,7 @@ def _context(
     last = recent.last_summary
     learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
+    lives_there = person_id in world.cast.characters and not conversation.place
     context = PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
@@ -250,7 +251,7 @@ def _context(
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
         place=conversation.place or world.map.label(conversation.node_id),
-        now=world.sky,
+        now="" if conversation.place else world.sky,
         notices=world.announced,
         told=tuple(conversation.told or ()),
         lore=always_told(world, person_id),
@@ -271,7 +272,7 @@ def _context(
         turns_left=conversation.max_turns,
         items=tuple(recent.person.items),
         part=_part(conversation, seat, partner_id),
-        **(_living(world, recent.person, rows.lives.get(person_id)) if person_id in world.cast.characters else {}),
+        **(_living(world, recent.person, rows.lives.get(person_id)) if lives_there else {}),
     )
     return replace(context, known=within(new_lines(world, known, _told_already(context)), KNOWN_TOKENS))
 

@@ -236,13 +236,16 @@ def take_back_answer(session: Session, world: WorldView, row: ConversationRow) -
     conversation carried on.
     """
     log_in(session, row.key, world.now, "taken_back")
-    last, human = turns_of(session, row.key)[-1], _human_of(row)
-    let_speak(row, 1 - human, world)
+    *before, last = turns_of(session, row.key)
+    human = _human_of(row)
     is_answered = last.speaker_id != row.person_ids[human]
+    step = Transcript(row=row, turns=before if is_answered else [*before, last], world=world).next_step
+    seat = step if isinstance(step, int) else (human + 1) % len(row.participants)
+    let_speak(row, seat, world)
     if is_answered:
         session.delete(last)
         tell_unheard(session, row, world)
-    tell_next(session, row, world, 1 - human)
+    tell_next(session, row, world, seat)
     return last.turn if is_answered else last.turn + 1
 
 

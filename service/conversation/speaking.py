@@ -189,7 +189,7 @@ def _context_now(
         context,
         **said_since,
         told_now=_told_now(row, turns, context.speaker.id),
-        clock=said.world.label if said.world.now - since >= TIME_PASSES_MINUTES else "",
+        clock=said.world.label if said.world.now - since >= TIME_PASSES_MINUTES and not row.place else "",
         news=tuple(text for text in said.world.announced if not was_told(record, notes, text)),
     )
 

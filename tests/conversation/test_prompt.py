@@ -18,7 +18,24 @@ from jinja2 import UndefinedError
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
 from service.conversation.attitude import AttitudeContext, Questions, attitude_prompt
-from service.conversation.context import Goal, LastMeeting, Line, Nudge, PromptContext
+from service.conversation.context import (
+    Goal,
+    LastMeeting,
+    Line,
+    Nudge,
+    Present,
+    PromptContext,
+    ScenePart,
+    SharedLine,
+)
+from service.conversation.directing import (
+    Bystander,
+    ModeratorContext,
+    ModulatorContext,
+    choosing,
+    directed,
+    reaching,
+)
 from service.conversation.prompt import (
     CharacterTurn,
     NpcTurn,
@@ -61,6 +78,8 @@ WORDS: dict[Language, dict[str, Any]] = {
             lines=("Hello there.", "This bench is mine."),
         ),
         "goal": Goal(goal="Ask about his family", success_criteria="He tells who is in it"),
+        "hamako": "Hamako",
+        "said": "Hamako (whispers to you): (leans over) Is it true?",
         "place": "Chidori, Inside the Curtain",
         "now": "Wed 1 Apr, 7:04",
         "met": LastMeeting(summary="Aoi asked about boats.", ago="2 days ago"),
@@ -101,6 +120,8 @@ WORDS: dict[Language, dict[str, Any]] = {
             lines=("よう、どうした。", "この縁台は俺の指定席だ。"),
         ),
         "goal": Goal(goal="家族のことを聞く", success_criteria="家族が誰かを話してくれる"),
+        "hamako": "浜子",
+        "said": "浜子(あなたにささやく): (身を乗り出す) それは本当かい。",
         "place": "ちどりの土間",
         "now": "4月1日(水) 7:04",
         "met": LastMeeting(summary="葵は船のことを尋ねた。", ago="2日前"),
@@ -251,6 +272,49 @@ def _writes(language: Language, form: Form) -> WriteContext:
     )
 
 
+def _shared(language: Language, *, in_scene: bool) -> dict[str, Any]:
+    """What a speaker has more where Hamako is there too: in a scene, or at a table."""
+    words = WORDS[language]
+    hamako = Present(
+        person_id="npc_hamako",
+        name=words["hamako"],
+        language=language,
+        affinity=30,
+        stance=words["stance"],
+        acquainted=True,
+        known=words["heard"],
+        spot=words["place"] if in_scene else "",
+    )
+    heard = SharedLine(
+        turn=0, speaker_id="npc_hamako", speaker_name=words["hamako"], text=words["lines"][0][1], told=words["said"]
+    )
+    own = replace(heard, turn=1, speaker_id="npc_taro", think="…", act=words["doing"], in_scene=in_scene)
+    part = ScenePart(
+        goal=words["goal"].goal,
+        plan=words["goal"].success_criteria,
+        spot=words["place"],
+        partner_spot=words["place"],
+        addresses=True,
+        urges=True,
+    )
+    shown = {"others": (hamako,), "lines": (heard, own, replace(heard, turn=2)), "happened": words["notices"]}
+    return {**shown, "part": part if in_scene else None, "acquainted": True}
+
+
+def _directed(language: Language) -> dict[str, Prompt[Any]]:
+    words = WORDS[language]
+    names, spot = (words["aoi"].name, words["hamako"]), words["place"]
+    common: dict[str, Any] = {"language": language, "place": spot}
+    chooses = ModeratorContext(**common, told=words["notices"], names=names, lines=(words["said"],))
+    bystanders = tuple(Bystander(name=name, spot=spot) for name in names)
+    speaker: dict[str, Any] = {"speaker_name": words["taro"].name, "spot": spot, "line": words["said"]}
+    reaches = ModulatorContext(**common, **speaker, others=bystanders, near=((), ()))
+    return {
+        "moderator": directed("moderator", chooses, choosing(names)),
+        "modulator": directed("modulator", reaches, reaching(names)),
+    }
+
+
 def _prompt(context: PromptContext) -> Prompt[Any]:
     return speaker_prompt(context, render_record(context), render_note(context))
 
@@ -280,6 +344,12 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "npc_farewell": _prompt(_npc_returning(language, turns_left=1)),
         "npc_suggesting": _prompt(_npc(language, choices=3)),
         "npc_turned": _prompt(_npc_returning(language, stance_now=words["stance"])),
+        "scene": _prompt(_npc(language, **_shared(language, in_scene=True))),
+        "scene_begins": _prompt(_character(language, **_shared(language, in_scene=True) | {"lines": ()})),
+        "scene_repeated": _prompt(_npc(language, **_shared(language, in_scene=True), nudge="repeated")),
+        "table": _prompt(_npc(language, **_shared(language, in_scene=False))),
+        "table_opening": _prompt(_character(language, **_shared(language, in_scene=False) | {"lines": ()})),
+        **_directed(language),
         "write_bark": write_prompt(_writes(language, form="bark")),
         "write_letter": write_prompt(_writes(language, form="letter")),
         "write_diary": write_prompt(_writes(language, form="diary")),

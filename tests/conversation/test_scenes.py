@@ -8,56 +8,22 @@ from typing import Any
 
 import pytest
 
-from service.conversation.context import PromptContext
+from service.content.profile import Secret, TellFrom
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, SceneStart, go_on, join, leave, start_scene
+from service.conversation.scenes import ScenePerson, join, leave
 from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
 from service.errors import ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
+from service.memory.secrets import discretion_among
 from service.store.phase import EndReason, Loudness, Modulator, Phase, TurnPolicy
-from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, TurnRow
+from service.store.tables import InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
-from tests.conversation.talks import talk, turns
+from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
+from tests.conversation.talks import meet, replies, says, talk, turns
 from tests.store.conversations import main
-
-CAST = ("aoi", "npc_taro", "mio", "npc_hamako")
-FOLK = (*CAST, "npc_eisaku", "npc_genzo")
-
-
-def acts(talk: str = "", *, think: str = "", act: str = "", leaves: bool = False, **more: Any) -> dict[str, Any]:
-    """What somebody answers in a scene."""
-    plain = {"think": think, "act": act, "talk": talk, "emotion": "neutral", "wants_to_end": leaves}
-    return {**plain, "shifts": [], **more}
-
-
-def begin_scene(room: ConversationDependencies, *people: str | ScenePerson, **more: Any) -> str:
-    """A scene of these; the answer is its id."""
-    cast = tuple(ScenePerson(person_id=one) if isinstance(one, str) else one for one in people)
-    usual: dict[str, Any] = {"place": "a room without windows", "max_turns": 12}
-    wanted = SceneStart(people=cast, **usual | more)
-    names = room.models.names()
-    return room.database.write_now(lambda s: start_scene(s, room.worlds.open(s, "main", lock=True), wanted, names)).id
-
-
-def play(room: ConversationDependencies, scene_id: str, turns: int | None = None) -> ConversationRow:
-    """Let it go on for so many turns."""
-    room.database.write_now(lambda s: go_on(s, room.worlds, main(scene_id), turns))
-    asyncio.run(Engine(room).converse(main(scene_id)))
-    return talk(room, scene_id)
-
-
-def speaker_of(prompt: Prompt[Any]) -> str:
-    """Who was asked."""
-    assert isinstance(prompt.given, PromptContext)
-    return prompt.given.speaker.id
-
-
-def shown(prompt: Prompt[Any]) -> str:
-    """All that a speaker was shown."""
-    return "\n".join(message.content for message in prompt.messages)
 
 
 def test_a_scene_stands_until_it_is_told_to_go_on_and_plays_in_the_order_of_its_seats(
@@ -296,3 +262,35 @@ def test_what_a_writer_lets_happen_is_told_all_who_are_there_and_a_revelation_it
     assert "The lights go out." in notes[1]
     assert [number for number, note in notes.items() if "own pocket" in note] == [2]
     assert [number for number, note in notes.items() if "Glass" in note] == [1, 2, 3]
+
+
+def test_three_at_a_table_talk_as_one_conversation_and_each_is_told_who_says_what(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    conversation_id = meet(room)
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(conversation_id)), "npc_hamako"))
+    said = ["Good day to both.", "And to you.", "Sit down, then.", "With pleasure.", "Some tea?", "Gladly."]
+    script.enqueue(*[says(said[n]) if n % 3 == 0 else replies(said[n]) for n in range(3)])
+    script.enqueue(says(said[3], achieved=True), replies(said[4]))
+    asyncio.run(Engine(room).converse(main(conversation_id)))
+    assert [turn.speaker_id for turn in turns(room, conversation_id)] == [
+        *("aoi", "npc_taro", "npc_hamako"),
+        "aoi",
+        "npc_taro",
+    ]
+    of_hamako = shown(script.history[2])
+    assert "You and Aoi, Taro talk with each other:\n\nAoi: Good day to both.\n\nTaro: And to you." in of_hamako
+    assert "You walk up to Taro, Hamako and speak first." in shown(script.history[0])
+    assert script.history[3].messages[-1].content == "Taro: And to you.\n\nHamako: Sit down, then."
+    assert talk(room, conversation_id).end_reason == EndReason.GOAL_ACHIEVED
+
+
+def test_what_may_be_told_one_is_kept_where_another_hears_it_who_may_not_be_told(
+    room: ConversationDependencies,
+) -> None:
+    owner = room.database.read_now(lambda s: room.worlds.open(s, "main")).cast.person("npc_taro")
+    secret = Secret(fact="hid the tide bell under the boathouse", tell_from=TellFrom(person="mio"))
+    owner = owner.model_copy(update={"secrets": (secret,)})
+    assert discretion_among(owner, {"mio": 0}).open == (secret.fact,)
+    assert discretion_among(owner, {"mio": 0, "aoi": 0}).kept == (secret.fact,)
+    assert discretion_among(owner, {"mio": 0, "aoi": 0}).open == ()

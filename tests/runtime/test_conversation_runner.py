@@ -15,6 +15,7 @@ from service.conversation.closing import reopen
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.scenes import go_on
 from service.conversation.stream import Ended, Moment, Settled
 from service.conversation.transcript import end
 from service.errors import ModelServerError
@@ -34,6 +35,7 @@ from service.store.tables import (
     SummaryRow,
     UsageRow,
 )
+from tests.conversation.scenes import acts, begin_scene
 from tests.conversation.talks import (
     FAMILY,
     FAREWELL,
@@ -516,3 +518,15 @@ def test_a_closing_that_waited_is_made_when_the_service_starts_with_a_higher_lim
             await until(lambda: talk(room, conversation_id).phase == Phase.CLOSED)
 
     asyncio.run(run())
+
+
+def test_nobody_works_on_a_scene_that_stands_and_it_goes_on_for_as_many_turns_as_it_is_told_to(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, "aoi", "npc_taro", "mio")
+    assert _carried(room, scene_id).phase == Phase.RUNNING
+    assert not script.history
+    script.enqueue(acts("One."), acts("Two."))
+    room.database.write_now(lambda s: go_on(s, room.worlds, main(scene_id), 2))
+    row = _carried(room, scene_id)
+    assert (_texts(room, scene_id), row.phase) == (["One.", "Two."], Phase.RUNNING)

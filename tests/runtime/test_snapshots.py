@@ -16,6 +16,8 @@ from service.content.load import Content
 from service.conversation.closing import close
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.scenes import join, leave
+from service.conversation.transcript import held as row_of
 from service.errors import SnapshotUnusable, WorldExists, WorldRestored
 from service.export.record import written
 from service.export.write import Span, story
@@ -28,10 +30,12 @@ from service.runtime.snapshots import branch, keep, made_at, picture, read_snaps
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, TurnRow
 from service.store.world_rows import Rows, pack, read_rows, unpack
+from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.memory.remote import RemoteMemory
 from tests.runtime.lives import Slow, hamlet, house, rehearsal
 from tests.runtime.worlds import fill, tick
+from tests.store.conversations import main
 from world.time import WorldTime
 
 NAMES = {"en": "Village", "ja": "村"}
@@ -213,6 +217,29 @@ def test_before_a_turn_nothing_is_known_of_what_was_said_later(
     asyncio.run(Engine(room).converse(branched))
     asyncio.run(close(room, branched))
     assert {row["statement"] for row in held(room, "what-if")["facts"]} == {row["statement"] for row in whole["facts"]}
+
+
+def test_before_a_turn_of_a_scene_those_are_there_who_were_and_it_stands(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, "aoi", "npc_taro", "mio")
+    script.enqueue(*[acts(f"Line {number}.", leaves=number == 5) for number in range(8)])
+    play(room, scene_id, 3)
+    room.database.write_now(lambda s: join(s, *row_of(s, room.worlds, main(scene_id)), "npc_hamako"))
+    room.database.write_now(lambda s: leave(s, *row_of(s, room.worlds, main(scene_id)), "npc_taro"))
+    play(room, scene_id, 4)
+    stays = {
+        2: [("aoi", 0, None), ("npc_taro", 0, None), ("mio", 0, None)],
+        5: [("aoi", 0, None), ("npc_taro", 0, 3), ("mio", 0, None), ("npc_hamako", 3, None)],
+        6: [("aoi", 0, None), ("npc_taro", 0, 3), ("mio", 0, 6), ("npc_hamako", 3, None)],
+    }
+    for turn, there in stays.items():
+        part(room, f"before-{turn}", Moment(conversation_id=scene_id, turn=turn))
+        then = held(room, f"before-{turn}")
+        people = sorted(then["participants"], key=lambda one: one["seat"])
+        assert [(one["person_id"], one["joined_turn"], one["left_turn"]) for one in people] == there
+        assert (len(then["turns"]), then["engagements"]) == (turn, [])
+        assert [row["stands_at"] for row in then["conversations"]] == [0]
 
 
 def test_a_fact_that_was_closed_later_is_true_again(room: ConversationDependencies, script: ScriptedModel) -> None:

@@ -15,7 +15,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from tests.api.play import problem, settings_for
 from tests.content.classroom import SCENE, classroom
-from tests.conversation.test_scenes import acts, shown
+from tests.conversation.scenes import acts, shown
 from tests.memory.answers import plain
 
 TEXTS: dict[Language, dict[str, str]] = {

@@ -239,7 +239,7 @@ def test_a_human_takes_over_from_a_model_and_hands_back(
 
     engine = Engine(played)
     for index in range(2):
-        assert not asyncio.run(engine.turn(key, index, None))
+        assert not asyncio.run(engine.turn(key, index, None)).is_over
     give(Speaker.HUMAN)
     assert talk(played, conversation_id).awaits == "aoi"
     speak(played, conversation_id, NAME)

@@ -18,8 +18,8 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey
+from tests.conversation.scenes import acts, play, shown
 from tests.conversation.talks import talk, turns
-from tests.conversation.test_scenes import acts, play, shown
 from tests.runtime.hanging import Hanging
 from world.places import Hours
 

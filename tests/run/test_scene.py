@@ -13,7 +13,7 @@ from service.locales import Language
 from service.run.scene import SceneRun, run_scene
 from service.settings import Settings
 from tests.content.classroom import classroom
-from tests.conversation.test_scenes import acts
+from tests.conversation.scenes import acts
 
 
 def typing(*lines: str) -> Callable[[], str]:

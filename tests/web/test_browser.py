@@ -21,7 +21,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import EmbeddingSettings, LlmSettings, Settings, WorldSettings
 from tests.content.village import Village
-from tests.conversation.test_scenes import acts
+from tests.conversation.scenes import acts
 from tests.memory.answers import claim, plain
 from tests.servers.fake_openai import FakeOpenAI
 

@@ -201,15 +201,19 @@ async def intervene_in_scene(
     conversation = deps.conversation
     effect = _effect(body)
     key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
-    await deps.runner.drop(key)
+    of_past = body.kind == "long_term_update_request"
+    if of_past:
+        require_models(deps)
+    else:  # what is being said knows nothing of it
+        await deps.runner.drop(key)
     try:
         number = await conversation.database.write(
             lambda s: intervene(s, conversation.worlds, key, effect, body.before_turn).number
         )
     finally:
-        deps.runner.submit(key)
-    if body.kind == "long_term_update_request":
-        require_models(deps)
+        if not of_past:
+            await deps.runner.interrupt(key)
+    if of_past:
         await propose(conversation, key, number)
 
     def told(session: Session, world: WorldView) -> InterventionOut:

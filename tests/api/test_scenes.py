@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from pydantic import BaseModel
 
 from service.app import create_app
 from service.conversation.context import PromptContext
@@ -13,10 +14,12 @@ from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
+from service.memory.extraction import ClosingContext
 from tests.api.play import problem, settings_for
 from tests.content.classroom import SCENE, classroom
 from tests.conversation.scenes import acts, shown
 from tests.memory.answers import plain
+from tests.runtime.hanging import Hanging
 
 TEXTS: dict[Language, dict[str, str]] = {
     "en": {
@@ -76,6 +79,21 @@ def speaker_of(prompt: Prompt[Any]) -> str:
     return prompt.given.speaker.id
 
 
+def remembers_the_beginning(prompt: Prompt[Any]) -> BaseModel:
+    """A closing that tells everybody of the first turn."""
+    given = prompt.given
+    assert isinstance(given, ClosingContext)
+    lists = ("self_facts", "facts", "mid_term", "commitments")
+    people = {
+        one.ref: {"towards": {other.ref: 0 for other, _ in given.others_of(one)}, "mood": "neutral"}
+        | {name: [] for name in lists}
+        for one in given.participants
+    }
+    summary = [{"text": given.lines[0].text, "turns": [0]}]
+    answer: type[BaseModel] = prompt.answer
+    return answer.model_validate({"summary": summary, "topics": [], "people": people, "kept": []})
+
+
 def update(**lists: list[dict[str, Any]]) -> dict[str, Any]:
     return {"experiences": [], "goals": [], "memories": [], **lists}
 
@@ -121,8 +139,13 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     step_in(client, "remove_person", person_id="chara-a")
     script.enqueue(acts("Goodbye, A."))
     assert play(client)["participants"][0]["left_turn"] == 5
-    ended = client.post("/scenes/S001/end")
-    assert (ended.status_code, ended.json()["state"], ended.json()["end_reason"]) == (202, "ended", "ended_by_client")
+    script.enqueue(remembers_the_beginning)
+    ended = client.post("/scenes/S001/end?wait=true")
+    assert (ended.status_code, ended.json()["state"], ended.json()["end_reason"]) == (200, "ended", "ended_by_client")
+    assert ended.json()["phase"] == "closed"
+    held = {name: client.get(f"/people/chara-{name}/memories").text for name in "abc"}
+    assert [texts["asks"] in one for one in held.values()] == [True, True, False], "C had not come in yet"
+    assert [texts["hears"] in one for one in held.values()] == [True, True, True]
     assert [one["kind"] for one in ended.json()["interventions"]] == [
         "scene_situation_update",
         "revelation",
@@ -246,3 +269,19 @@ def test_a_scene_goes_on_from_the_one_before_with_what_its_writer_let_stay(
     script.enqueue(acts("Hello."))
     play(client, 1, "S002.2")
     assert "Find the red umbrella again." not in shown(script.history[-1])
+
+
+def test_a_turn_that_is_being_spoken_is_spoken_anew_when_its_writer_steps_in(tmp_path: Path) -> None:
+    script = ScriptedModel(acts("Dry."), acts("Wet."))
+    slow = Hanging(script, answers=0)
+    settings = settings_for(tmp_path, classroom(tmp_path / "content"), language="en")
+    with TestClient(create_app(settings, models=Models(dict.fromkeys(ROLES, slow)))) as client:
+        begin(client)
+        assert client.post("/scenes/S001/turns", json={"count": 2}).json()["state"] == "speaks"
+        portal = client.portal
+        assert portal is not None
+        portal.call(slow.hangs)
+        step_in(client, "add_event", text="It begins to rain.")
+        portal.call(slow.release)
+        assert play(client)["turns"][0]["text"] == "Dry."
+    assert all("It begins to rain." in shown(prompt) for prompt in script.history)

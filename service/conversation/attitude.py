@@ -17,7 +17,7 @@ from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.context import Line, PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.prompt import TEMPLATES
-from service.conversation.transcript import Transcript, count_failure, held, lines, pay, world_of
+from service.conversation.transcript import Transcript, count_failure, held, lines_for, pay, world_of
 from service.errors import ModelError
 from service.llm.chat import Answer, Message, Prompt, T
 from service.llm.prompt import OwnPrompts
@@ -104,7 +104,7 @@ async def _judge(
         speaker=context.speaker,
         partner_name=context.partner_name,
         attitude=before,
-        lines=lines(said.turns[-LATELY:]),
+        lines=_heard(said, context.speaker.id),
         own_prompts=context.own_prompts,
     )
     spent, key = Usage(), said.row.key
@@ -126,6 +126,12 @@ async def _judge(
     spent += judged.usage
     await deps.database.write(lambda s: _write(s, deps, said, context, judged.value, spent, at))
     return replace(before, **judged.value.model_dump())
+
+
+def _heard(said: Transcript, person_id: str) -> tuple[Line, ...]:
+    """The last words that the person heard."""
+    found = [line for line in lines_for(said.world, said.row, person_id, said.turns) if line.text]
+    return tuple(found[-LATELY:])
 
 
 async def _count_failure(deps: ConversationDependencies, said: Transcript, spent: Usage, at: WorldTime | None) -> None:

@@ -105,12 +105,12 @@ def happened(
         is_new = since < one.before_turn <= now or (not own and one.before_turn == since)
         is_meant = one.target_id in (None, person_id)
         key = f"among.{one.kind}"
-        if is_new and is_meant and one.kind in _TOLD:
-            told.append(world.say(key, what=" ".join(str(one.details[_TOLD[one.kind]]).split())))
+        if is_new and is_meant and one.kind in TEXTS:
+            told.append(world.say(key, what=" ".join(str(one.details[TEXTS[one.kind]]).split())))
     return tuple(told)
 
 
-_TOLD = {"scene_situation_update": "situation", "add_event": "event", "revelation": "content"}
+TEXTS = {"scene_situation_update": "situation", "add_event": "event", "revelation": "content"}
 """Interventions that people are told, and where in `details` the words stand."""
 
 

@@ -13,7 +13,7 @@ from sqlmodel import Session, select
 from service.content.fields import Flag, same_flag
 from service.content.scenes import MOST_PEOPLE, Condition, Effect, Intervention, Scene
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import interventions_in
+from service.conversation.hearing import TEXTS, interventions_in
 from service.conversation.long_term import due_requests, propose
 from service.conversation.perception import those_there
 from service.conversation.scenes import join, leave
@@ -32,9 +32,6 @@ _log = logging.getLogger(__name__)
 
 COMES_IN, OF_ONE = "add_person", ("remove_person", "revelation", "long_term_update_request")
 """Kinds that concern a person: who is not there yet, or who is."""
-
-_TEXTS = {"scene_situation_update": "situation", "add_event": "event", "revelation": "content"}
-"""How the text of a kind is called in the details of its row."""
 
 
 class Said(NamedTuple):
@@ -187,7 +184,7 @@ def write_down(session: Session, row: ConversationRow, world: WorldView, done: M
 def _do(
     session: Session, row: ConversationRow, world: WorldView, effect: Effect, said: int, rule: str | None = None
 ) -> InterventionRow:
-    details: dict[str, Any] = {_TEXTS[effect.kind]: effect.text} if effect.kind in _TEXTS else {}
+    details: dict[str, Any] = {TEXTS[effect.kind]: effect.text} if effect.kind in TEXTS else {}
     if effect.kind in (COMES_IN, "remove_person"):
         details["person_id"] = effect.person_id
     if effect.kind == COMES_IN and effect.spot:

@@ -51,7 +51,7 @@ async def speak(
     does ends the conversation in a known state; it never becomes dialogue.
     """
     row, role = said.row, known.contexts[seat].speaker.kind
-    stance_now = await changed_stance(deps, known.world, known.contexts[seat], said, at)
+    stance_now = await changed_stance(deps, known.world, _turned(known, said, seat), said, at)
     try:
         utterance = await _utter(deps, known, said, seat, stance_now)
     except asyncio.CancelledError:  # the question was sent, and is paid for whoever interrupted it
@@ -164,20 +164,27 @@ async def _accepted(
     return answer, note
 
 
+def _turned(known: Gathered, said: Transcript, seat: int) -> PromptContext:
+    """The speaker's context; among more than two, or in a scene, with those who are there now, and turned to one."""
+    context = known.contexts[seat]
+    if is_shared(said.row, len(said.turns)) or context.others:
+        return among(context, said.world, said.row, said.turns)
+    return context
+
+
 def _context_now(
     known: Gathered, said: Transcript, seat: int, interventions: Sequence[InterventionRow] = ()
 ) -> PromptContext:
     """The speaker's context after what was said, and what a writer did. Where turns take no world time, the world's
     clock may have moved since the speaker's last one, and something may have been announced that it was not told yet.
     """
-    row, turns, context = said.row, said.turns, known.contexts[seat]
+    row, turns, context = said.row, said.turns, _turned(known, said, seat)
     said_since: dict[str, Any] = {
         "lines": lines_for(said.world, row, context.speaker.id, turns),
         "turns_left": row.max_turns - len(turns),
         "goal": goal_of(row) if context.begins else None,
     }
-    if is_shared(row, len(turns)) or context.others:
-        context = among(context, said.world, row, turns)
+    if context is not known.contexts[seat]:
         said_since["said_today"] = (*context.said_today, *(turn.text for turn in turns))
         said_since["happened"] = happened(said.world, row, context.speaker.id, turns, interventions)
     if row.clock_policy != ClockPolicy.NONE or not turns:

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from service.api.schemas import TurnOut
 from service.conversation.prompt import NpcTurn
 from service.errors import ModelServerError
 from service.llm.choose import ROLES
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
+from service.store.phase import Loudness
+from service.store.tables import TurnRow
 from tests.api.conftest import Connect
 from tests.api.play import (
     LINES,
@@ -326,3 +329,29 @@ def test_whom_one_talks_to_is_the_partner_and_the_older_name_still_holds(
             held["id"]
         ]
         assert client.get("/conversations", params={name: "nobody"}).json()["items"] == []
+
+
+def test_a_turn_tells_what_it_has_of_a_scene_and_nothing_where_it_has_nothing() -> None:
+    spent = {"calls": 1, "prompt_tokens": 9, "completion_tokens": 9, "duration_ms": 9}
+    turn = TurnRow(
+        world_id="main",
+        conversation_id="c",
+        turn=0,
+        speaker_id="aoi",
+        speaker_name="Aoi",
+        text="Hush.",
+        emotion="neutral",
+        at=0,
+        model="m",
+        **spent,
+    )
+    plain = TurnOut.model_validate(turn).model_dump(mode="json")
+    assert not plain.keys() & {"think", "act", "addressed", "loudness", "seen_by", "heard_by"}
+    turn.think, turn.addressed, turn.loudness, turn.heard_by = "She knows.", ["mio"], Loudness.WHISPER, []
+    told = TurnOut.model_validate(turn).model_dump(mode="json")
+    assert {key: told[key] for key in told.keys() - plain.keys()} == {
+        "think": "She knows.",
+        "addressed": ["mio"],
+        "loudness": "whisper",
+        "heard_by": [],
+    }

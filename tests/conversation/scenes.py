@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
@@ -40,7 +41,7 @@ def play(room: ConversationDependencies, scene_id: str, turns: int | None = None
 
 def speaker_of(prompt: Prompt[Any]) -> str:
     """Who was asked."""
-    assert isinstance(prompt.given, PromptContext)
+    assert isinstance(prompt.given, PromptContext | AttitudeContext)
     return prompt.given.speaker.id
 
 

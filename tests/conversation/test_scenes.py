@@ -7,17 +7,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from service.content.profile import Secret, TellFrom
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
-from service.conversation.scenes import ScenePerson, join, leave
+from service.conversation.scenes import ScenePerson, SceneStart, join, leave
 from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
-from service.errors import ModelTimeout
+from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion_among
+from service.store.commands import commands_after
 from service.store.phase import EndReason, Loudness, Modulator, Phase, TurnPolicy
 from service.store.tables import InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
@@ -74,10 +76,13 @@ def test_of_more_than_two_who_says_goodbye_leaves_and_the_last_goodbye_ends_it(
     assert [one.left_turn for one in row.participants] == [1, None, None]
 
 
-@pytest.mark.parametrize("modulator", [Modulator.PLACE, Modulator.MODEL])
+@pytest.mark.parametrize(
+    ("modulator", "attitude"), [(Modulator.PLACE, "per_turn"), (Modulator.MODEL, "per_conversation")]
+)
 def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
-    room: ConversationDependencies, script: ScriptedModel, modulator: Modulator
+    room: ConversationDependencies, script: ScriptedModel, modulator: Modulator, attitude: str
 ) -> None:
+    room.settings.memory.attitude = attitude  # type: ignore[assignment]
     rng = random.Random(14)
     seen, heard, unheard = 0, 0, 0
     for number in range(6):
@@ -85,7 +90,7 @@ def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
         cast = [ScenePerson(person_id=one, spot=rng.choice(["door", "table"])) for one in people]
         scene_id = begin_scene(room, *cast, modulator=modulator, turn_policy=rng.choice(list(TurnPolicy)))
         script.history.clear()
-        script.enqueue(*[partial(_random_answer, rng, f"{number}.{turn}") for turn in range(40)])
+        script.enqueue(*[partial(_random_answer, rng, f"{number}.{turn}") for turn in range(60)])
         play(room, scene_id, 4)
         row = talk(room, scene_id)
         if row.phase == Phase.RUNNING and len(people) < 6:
@@ -95,7 +100,7 @@ def test_what_somebody_did_not_perceive_stands_in_none_of_its_prompts(
             row = play(room, scene_id, 5)
         said = turns(room, scene_id)
         for prompt in script.history:
-            if prompt.name != "speaker":
+            if prompt.name not in ("speaker", "attitude"):
                 continue
             own, text = speaker_of(prompt), shown(prompt)
             person = row.participants[row.seat_of(own)]
@@ -120,6 +125,9 @@ def _random_answer(rng: random.Random, number: str, prompt: Prompt[Any]) -> Any:
     form = prompt.answer.model_json_schema()["properties"]
     if prompt.name == "moderator":
         return prompt.answer.model_validate({"next": rng.choice(form["next"]["enum"])})
+    if "power" in form:
+        questions = form["power"]["type"] == "string"
+        return prompt.answer.model_validate(dict.fromkeys(form, "How is it?" if questions else 1))
     if prompt.name == "modulator":
         return prompt.answer.model_validate(
             {name: {"sees": rng.randint(0, 10), "hears": rng.randint(0, 10)} for name in form}
@@ -294,3 +302,50 @@ def test_what_may_be_told_one_is_kept_where_another_hears_it_who_may_not_be_told
     assert discretion_among(owner, {"mio": 0}).open == (secret.fact,)
     assert discretion_among(owner, {"mio": 0, "aoi": 0}).kept == (secret.fact,)
     assert discretion_among(owner, {"mio": 0, "aoi": 0}).open == ()
+
+
+def test_the_log_holds_how_a_scene_began_and_who_joined_and_left(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    people = (ScenePerson(person_id="aoi", goal="Be home by six"), ScenePerson(person_id="mio", spot="door"))
+    scene_id = begin_scene(room, *people, modulator=Modulator.PLACE, told=("It rains.",))
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "npc_taro", "table"))
+    room.database.write_now(lambda s: leave(s, *held(s, room.worlds, main(scene_id)), "mio"))
+    began, joined, left = room.database.read_now(lambda s: commands_after(s, "main", 0, 9))
+    wanted = TypeAdapter(SceneStart).validate_python(began.data)
+    assert (wanted.people, wanted.modulator, wanted.told) == (people, Modulator.PLACE, ("It rains.",))
+    assert wanted.conversation_id == scene_id
+    assert (joined.kind, joined.data) == ("joined", {"person_id": "npc_taro", "spot": "table"})
+    assert (left.kind, left.data) == ("left", {"person_id": "mio"})
+
+
+def test_who_joins_again_has_its_own_seat_and_perceived_what_it_did_before_and_nothing_since(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3])
+    script.enqueue(*[acts(f"Line {number}.") for number in range(8)])
+    play(room, scene_id, 3)
+    room.database.write_now(lambda s: leave(s, *held(s, room.worlds, main(scene_id)), "mio"))
+    play(room, scene_id, 2)
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "mio"))
+    play(room, scene_id, 2)
+    assert [turn.speaker_id for turn in turns(room, scene_id)][5:] == ["mio", "aoi"]
+    again = shown(script.history[5])
+    assert all((f"Line {number}." in again) == (number < 3) for number in range(5))
+    assert "Mio comes and joins you." in script.history[6].messages[-1].content
+
+
+@pytest.mark.parametrize(
+    ("people", "more", "reason"),
+    [
+        (("aoi",), {}, "2 to 8 people"),
+        (("aoi", "mio", "aoi"), {}, "takes part twice"),
+        (("aoi", "mio"), {"place": ""}, "give a node"),
+        (("aoi", "mio"), {"node_id": "quay_west"}, "give a node"),
+    ],
+)
+def test_a_scene_that_cannot_be_is_refused_with_a_reason(
+    room: ConversationDependencies, people: tuple[str, ...], more: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(Invalid, match=reason):
+        begin_scene(room, *people, **more)

@@ -28,6 +28,7 @@ NAMES = (
     "world",
     "offline",
     "cassette",
+    "scene",
     "size",
     "footprint",
 )

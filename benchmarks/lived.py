@@ -106,11 +106,11 @@ async def _live(characters: int, minutes: int, *, lockstep: bool) -> Lived:
         model = choose_models(_settings(server), rehearsal()).for_role("decision")
         town = town_content(characters)
         async with house(town, Path(directory), model, at_once=IN_FLIGHT, sweep_seconds=NO_SWEEP) as lived:
-            before, started, cpu = _megabytes(Path(directory)), time.monotonic(), time.process_time()
+            before, started, cpu = megabytes(Path(directory)), time.monotonic(), time.process_time()
             await (_minute_by_minute(lived, minutes) if lockstep else lived.live(minutes))
             seconds, cpu = time.monotonic() - started, time.process_time() - cpu
             print(f"{'lockstep' if lockstep else 'ahead'} over HTTP: {seconds:.0f} s", file=sys.stderr)
-            grown, story = _megabytes(Path(directory)) - before, lived.story()
+            grown, story = megabytes(Path(directory)) - before, lived.story()
         await model.aclose()
         tally = server.tally()
     return Lived(
@@ -139,12 +139,12 @@ async def _minute_by_minute(lived: House, minutes: int) -> None:
 async def _routine(crowd: int, minutes: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory:
         async with house(routine_content(crowd), Path(directory), rehearsal(), decision="routine") as lived:
-            before, cpu = _megabytes(Path(directory)), time.process_time()
+            before, cpu = megabytes(Path(directory)), time.process_time()
             await lived.live(minutes)
             cpu = time.process_time() - cpu
             return {
                 f"service_routine_{crowd}_day_s": cpu,
-                f"service_routine_{crowd}_db_mb": _megabytes(Path(directory)) - before,
+                f"service_routine_{crowd}_db_mb": megabytes(Path(directory)) - before,
             }
 
 
@@ -153,7 +153,7 @@ def _settings(server: ModelServer) -> Settings:
     return Settings(_env_file=None, llm=llm)
 
 
-def _megabytes(directory: Path) -> float:
+def megabytes(directory: Path) -> float:
     """Of both stores, with what is not in the main file yet."""
     return sum(_pages(path) for path in sorted(directory.glob("*.db"))) / 1e6
 

@@ -21,6 +21,7 @@ from benchmarks import (
     promises,
     recall,
     rush,
+    scene,
     secrets,
     size,
     start,
@@ -52,6 +53,7 @@ SMALLEST: Mapping[str, Run] = {
     "player": lambda: player.run((1,), says=1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
+    "scene": lambda: scene.run(minutes=60),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -19,12 +19,14 @@ from service.decision.dependencies import DecisionDependencies
 from service.llm.budget import Budgeted
 from service.llm.chat import Answer, ChatModel, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
+from service.memory.memory_store import MemoryStore
 from service.memory.sql import SqlMemory
 from service.offline.model import OfflineModel
 from service.people.worlds import WorldRepository
 from service.runtime.dependencies import WorldDependencies
 from service.runtime.outbox_relay import OutboxRelay
 from service.runtime.vector_filler import VectorFiller
+from service.runtime.world_lease import LEASE_SECONDS
 from service.runtime.world_runner import PATIENCE_SECONDS, WorldRunner
 from service.settings import Settings
 from service.store.budget import DailyBudget, utc_now
@@ -135,9 +137,11 @@ async def house(
     at_once: int = 8,
     sweep_seconds: float = 10,
     patience_seconds: float = PATIENCE_SECONDS,
+    lease_seconds: float = LEASE_SECONDS,
     url: str | None = None,
     llm: dict[str, Any] | None = None,
     now: Callable[[], datetime] = utc_now,
+    memory: Callable[[Database], MemoryStore] = SqlMemory,
     **world: Any,
 ) -> AsyncIterator[House]:
     """A house over the stores in `directory`; a second one over the same directory goes on with what is there.
@@ -153,28 +157,31 @@ async def house(
     )
     database = Database(url or f"sqlite:///{directory / 'kataribe.db'}")
     database.migrate()
-    memory = SqlMemory(database)
+    remembers = memory(database)
     budget = DailyBudget(database, settings.llm, now=now)
     models = Models(dict.fromkeys(ROLES, Budgeted(model, budget)))
     room = ConversationDependencies(
         settings=settings,
         worlds=WorldRepository(content, settings.world),
         database=database,
-        memory=memory,
+        memory=remembers,
         models=models,
         budget=budget,
         stream=Stream(),
     )
-    desk = DecisionDependencies(settings=settings, database=database, memory=memory, models=models)
+    desk = DecisionDependencies(settings=settings, database=database, memory=remembers, models=models)
     deps = WorldDependencies(
         conversation=room, decision=desk, engine=Engine(room), outbox=OutboxRelay(room), vectors=VectorFiller(room)
     )
-    world_runner = WorldRunner(deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds)
+    world_runner = WorldRunner(
+        deps, sweep_seconds=sweep_seconds, patience_seconds=patience_seconds, lease_seconds=lease_seconds
+    )
     await world_runner.start()
     try:
         yield House(room=room, world_runner=world_runner)
     finally:
         await world_runner.stop()
+        await remembers.aclose()
         database.close()
 
 

@@ -1,16 +1,11 @@
 """Owns the tests of the way back: a world that is kept, brought back, and goes on twice from there."""
 
 import asyncio
-import random
-import re
-from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import Session
 
 from service.content.load import Content
 from service.conversation.closing import close
@@ -19,8 +14,6 @@ from service.conversation.engine import Engine
 from service.conversation.scenes import join, leave
 from service.conversation.transcript import held as row_of
 from service.errors import SnapshotUnusable, WorldExists, WorldRestored
-from service.export.record import written
-from service.export.write import Span, story
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.memory.store import Group, Kind
@@ -29,42 +22,14 @@ from service.runtime.rewind import Moment, rewound
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore, snapshots
 from service.store.phase import Phase
 from service.store.tables import ConversationKey, ConversationRow, SnapshotRow, TurnRow
-from service.store.world_rows import Rows, pack, read_rows, unpack
+from service.store.world_rows import pack, read_rows, unpack
 from tests.conversation.scenes import acts, begin_scene, play
 from tests.conversation.talks import meet, rows, talk_of_family
 from tests.memory.remote import RemoteMemory
-from tests.runtime.lives import Slow, hamlet, house, rehearsal
+from tests.runtime.way_back import exported, held, kill_restores, retold, walk
 from tests.runtime.worlds import fill, tick
 from tests.store.conversations import main
 from world.time import WorldTime
-
-NAMES = {"en": "Village", "ja": "村"}
-
-
-def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
-    """The story of the world as lines; what it is called is left out."""
-    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])
-    return b"".join(map(written, lines[1:]))
-
-
-def retold(room: ConversationDependencies, world_id: str = "main") -> str:
-    """The same without what differs where it is lived again: how long models took, and what was asked in vain."""
-    return re.sub(r'"(duration_ms|calls|prompt_tokens|completion_tokens)": \d+', "", exported(room, world_id).decode())
-
-
-def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
-    """All rows of the world, without its id and the numbers by which others notice that something has changed."""
-    found = room.database.read_now(lambda s: read_rows(s, world_id))
-    apart = {
-        "worlds": {"id", "revision", "timeline", "branched_from", "branched_at", "people_revision"},
-        "memory_owners": {"revision", "epoch"},
-        "conversations": {"attempts"},
-        "client_event_counts": {"newest", "restored"},
-    }
-    return {
-        name: [{key: row[key] for key in row.keys() - {"world_id"} - apart.get(name, set())} for row in some]
-        for name, some in found.items()
-    }
 
 
 def save(room: ConversationDependencies, name: str, world_id: str = "main") -> None:
@@ -304,55 +269,14 @@ def test_a_memory_outside_our_database_is_brought_back_too(
     assert {group: asyncio.run(far.export(group)) for group in kept} == kept
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_whichever_way_a_moment_is_come_to_it_is_the_same(seed: int, village: Content, tmp_path: Path) -> None:
-    """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time
-    however it came through it.
-    """
-
-    async def walk() -> int:
-        rng, content = random.Random(seed), hamlet(village)
-        model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
-        known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
-        async with AsyncExitStack() as stack:
-            home = await stack.enter_async_context(house(content, tmp_path, model, daily_snapshots=0))
-            await home.live(60)
-            for step in range(17):
-                world_id = rng.choice(worlds)
-                match rng.choice(["tick", "tick", "save", "restore", "restore", "branch", "kill"]):
-                    case "tick":
-                        await home.live(60, world_id)
-                    case "save":
-                        await keep(home.room, home.world_runner.deps.outbox, world_id, f"s{step}")
-                        saves.append((world_id, f"s{step}"))
-                    case "restore" if saves:
-                        world_id, name = rng.choice(saves)
-                        await home.world_runner.rewrite(world_id, partial(brought_back, home.room, world_id, name))
-                    case "branch" if len(worlds) < 4:
-                        found = await picture(home.room, home.world_runner.deps.outbox, world_id)
-                        worlds.append(f"w{step}")
-                        await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
-                        assert exported(home.room, worlds[-1]) == exported(home.room, world_id)
-                    case "kill":
-                        living = asyncio.create_task(home.live(60, world_id))
-                        await asyncio.sleep(rng.random() * 0.3)
-                        living.cancel()
-                        await stack.aclose()
-                        home = await stack.enter_async_context(house(content, tmp_path, model, daily_snapshots=0))
-                        _, until = await home.world_runner.world(world_id).clock_and_target()
-                        await home.world_runner.wait(world_id, until)
-                now, _ = await home.world_runner.world(world_id).clock_and_target()
-                told = retold(home.room, world_id)
-                again += (world_id, now) in known
-                assert known.setdefault((world_id, now), told) == told, (step, world_id)
-        return again
-
-    assert asyncio.run(walk()) > 3
+def test_whichever_way_a_moment_is_come_to_it_is_the_same(village: Content, tmp_path: Path) -> None:
+    assert asyncio.run(walk(0, village, tmp_path)) > 3
 
 
-def brought_back(room: ConversationDependencies, world_id: str, name: str, session: Session) -> None:
-    restore(session, room, world_id, read_snapshot(session, world_id, name), made_at(session, world_id, name))
+@pytest.mark.server
+def test_on_postgresql_too(village: Content, tmp_path: Path, postgres_url: str) -> None:
+    assert asyncio.run(walk(1, village, tmp_path, url=postgres_url)) > 3
 
 
-def branched(room: ConversationDependencies, world_id: str, found: Rows, to_world: str, session: Session) -> None:
-    branch(session, room, world_id, found, made_at(session, world_id, None), to_world)
+def test_a_restore_that_is_killed_in_the_middle_has_happened_or_not(village: Content, tmp_path: Path) -> None:
+    assert len(kill_restores(village, tmp_path, 1)) == 1

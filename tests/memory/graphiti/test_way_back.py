@@ -15,7 +15,8 @@ from service.runtime.snapshots import keep, picture
 from service.store.tables import ConversationKey
 from tests.conversation.talks import meet, talk_of_family
 from tests.memory.graphiti.test_graph import empty, graph_on
-from tests.runtime.test_snapshots import branched, load
+from tests.runtime.test_snapshots import load
+from tests.runtime.way_back import branched, exported
 from tests.servers.neo4j import Neo4jServer
 from world.time import LATEST
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.server
 PEOPLE = ("ren", "npc_taro")
 
 
-def test_no_search_finds_what_came_later_and_all_else_is_there(
+def test_saved_during_a_closing_no_search_finds_what_came_later_and_all_else_is_there(
     room: ConversationDependencies, script: ScriptedModel, neo4j_server: Neo4jServer
 ) -> None:
     empty(neo4j_server)
@@ -38,26 +39,30 @@ def test_no_search_finds_what_came_later_and_all_else_is_there(
             await outbox.deliver_due()
             return [await graph.export(Group(world_id=world_id, person_id=one)) for one in PEOPLE]
 
-        async def talk() -> str:
+        async def talk() -> ConversationKey:
             script.enqueue(*talk_of_family())
             key = ConversationKey("main", await asyncio.to_thread(meet, away, character_id="ren"))
-            engine = Engine(away)
-            await engine.converse(key)
-            await engine.close(key)
-            return key.conversation_id
+            await Engine(away).converse(key)
+            return key
 
-        first = await talk()
-        await keep(away, outbox, "main", "one talk")
-        kept = await told()
-        assert await talk() in str(await told())
-        load(away, "one talk")
-        assert await told() == kept
+        first, engine = await talk(), Engine(away)
+        await engine.close(first)
+        second = await talk()
+        await keep(away, outbox, "main", "closing")
+        kept, exports = await told(), exported(away)
+        await engine.close(second)
+        assert second.conversation_id in str(await told())
+        load(away, "closing")
+        assert (await told(), exported(away)) == (kept, exports)
         ren = Group(world_id="main", person_id="ren")
         found = await graph.recall(ren, "children", at=LATEST, kinds=set(Kind), limit=50, history=True)
-        assert {getattr(one.item, "conversation_id", None) for one in found} == {first}
+        assert {getattr(one.item, "conversation_id", None) for one in found} == {first.conversation_id}
         rows = await picture(away, outbox, "main")
         await away.database.write(partial(branched, away, "main", rows, "what-if"))
         assert await told("what-if") == await told() == kept
+        script.enqueue(talk_of_family()[-1])
+        await Engine(away).close(second)
+        assert second.conversation_id in str(await told())
         await graph.aclose()
 
     asyncio.run(live())

@@ -1,0 +1,221 @@
+"""Owns the random ways through a world (saves, restores, branches, stops, kill -9) by which the way back is proved.
+
+By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql] [--neo4j]``.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from service.content.files import bundled_content
+from service.content.load import Content, load_content
+from service.conversation.dependencies import ConversationDependencies
+from service.export.record import written
+from service.export.write import Span, story
+from service.memory.memory_store import MemoryStore
+from service.memory.sql import SqlMemory
+from service.memory.store import Group
+from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
+from service.store.session import Database
+from service.store.tables import MemoryOwnerRow
+from service.store.world_rows import Rows, name_of, read_rows
+from tests.memory.graphiti.test_graph import empty, graph_on
+from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
+from tests.servers.neo4j import Neo4jServer
+from tests.servers.postgres import PostgresServer, find_binaries
+from world.time import WorldTime
+
+NAMES = {"en": "Village", "ja": "村"}
+
+LEASE_SECONDS = 1.0
+"""After so long a world is taken from who was killed, where others may hold it."""
+
+Remember = Callable[[Database], MemoryStore]
+
+
+def exported(room: ConversationDependencies, world_id: str = "main") -> bytes:
+    """The story of the world as lines; what it is called is left out."""
+    lines = room.database.read_now(lambda s: [*story(s, world_id, NAMES, Span(), place="here")])
+    return b"".join(map(written, lines[1:]))
+
+
+def retold(room: ConversationDependencies, world_id: str = "main") -> str:
+    """The same without what differs where it is lived again: how long models took, and what was asked in vain."""
+    return re.sub(r'"(duration_ms|calls|prompt_tokens|completion_tokens)": \d+', "", exported(room, world_id).decode())
+
+
+def held(room: ConversationDependencies, world_id: str = "main") -> Rows:
+    """All rows of the world, without its id and the numbers by which others notice that something has changed."""
+    found = room.database.read_now(lambda s: read_rows(s, world_id))
+    apart = {
+        "worlds": {"id", "revision", "timeline", "branched_from", "branched_at", "people_revision"},
+        "memory_owners": {"revision", "epoch"},
+        "conversations": {"attempts"},
+        "client_event_counts": {"newest", "restored"},
+    }
+    return {
+        name: [{key: row[key] for key in row.keys() - {"world_id"} - apart.get(name, set())} for row in some]
+        for name, some in found.items()
+    }
+
+
+def brought_back(room: ConversationDependencies, world_id: str, name: str, session: Session) -> None:
+    restore(session, room, world_id, read_snapshot(session, world_id, name), made_at(session, world_id, name))
+
+
+def branched(room: ConversationDependencies, world_id: str, found: Rows, to_world: str, session: Session) -> None:
+    branch(session, room, world_id, found, made_at(session, world_id, None), to_world)
+
+
+async def remembered(home: House, world_id: str) -> str:
+    """What everybody of the world remembers outside the database, where something does; and nothing of another."""
+    room = home.room
+    if room.memory.delivery is None:
+        return ""
+    await home.world_runner.deps.outbox.deliver_due()
+    people = room.database.read_now(lambda s: read_rows(s, world_id)[name_of(MemoryOwnerRow)])
+    ids = sorted(row["person_id"] for row in people)
+    dumps = {one: await room.memory.export(Group(world_id=world_id, person_id=one)) for one in ids}
+    return repr({one: dump for one, dump in dumps.items() if dump.facts or dump.episodes})
+
+
+async def walk(
+    seed: int, content: Content, directory: Path, *, url: str | None = None, memory: Remember = SqlMemory
+) -> int:
+    """Random ticks, saves, restores, branches and stops in the middle: a world tells the same story of a span of time,
+    and its people remember the same, however it came through it. How often it came through one again.
+    """
+    rng = random.Random(seed)
+    model = Slow(rehearsal(), seed=seed, longest_seconds=0.002)
+    known, worlds, saves, again = dict[tuple[str, WorldTime], str](), ["main"], list[tuple[str, str]](), 0
+    place: dict[str, Any] = {"url": url, "memory": memory, "lease_seconds": LEASE_SECONDS, "daily_snapshots": 0}
+    begun = partial(house, hamlet(content), directory, model, **place)
+    async with AsyncExitStack() as stack:
+        home = await stack.enter_async_context(begun())
+        await home.live(60)
+        for step in range(17):
+            world_id = rng.choice(worlds)
+            match rng.choice(["tick", "tick", "save", "restore", "restore", "branch", "kill"]):
+                case "tick":
+                    await home.live(60, world_id)
+                case "save":
+                    await keep(home.room, home.world_runner.deps.outbox, world_id, f"s{step}")
+                    saves.append((world_id, f"s{step}"))
+                case "restore" if saves:
+                    world_id, name = rng.choice(saves)
+                    await home.world_runner.rewrite(world_id, partial(brought_back, home.room, world_id, name))
+                case "branch" if len(worlds) < 4:
+                    found = await picture(home.room, home.world_runner.deps.outbox, world_id)
+                    worlds.append(f"w{step}")
+                    await home.room.database.write(partial(branched, home.room, world_id, found, worlds[-1]))
+                    assert exported(home.room, worlds[-1]) == exported(home.room, world_id)
+                    assert await remembered(home, worlds[-1]) == await remembered(home, world_id)
+                case "kill":
+                    living = asyncio.create_task(home.live(60, world_id))
+                    await asyncio.sleep(rng.random() * 0.3)
+                    living.cancel()
+                    await stack.aclose()
+                    home = await stack.enter_async_context(begun())
+                    _, until = await home.world_runner.world(world_id).clock_and_target()
+                    await home.world_runner.wait(world_id, until)
+            now, _ = await home.world_runner.world(world_id).clock_and_target()
+            told = retold(home.room, world_id) + await remembered(home, world_id)
+            again += (world_id, now) in known
+            assert known.setdefault((world_id, now), told) == told, (seed, step, world_id)
+    return again
+
+
+RESTORE = "from tests.runtime.way_back import restore_for_ever; restore_for_ever({directory!r}, {url!r})"
+
+
+def restore_for_ever(directory: str, url: str | None) -> None:
+    """Bring the world back to `early`, then to `late`, and so on, until somebody kills this process."""
+
+    async def go_on() -> None:
+        async with house(hamlet(load_content(bundled_content())), Path(directory), rehearsal(), url=url) as home:
+            print("begun", flush=True)
+            while True:
+                for name in ("early", "late"):
+                    await home.world_runner.rewrite("main", partial(brought_back, home.room, "main", name))
+
+    asyncio.run(go_on())
+
+
+def kill_restores(content: Content, directory: Path, kills: int, *, url: str | None = None, seed: int = 0) -> list[str]:
+    """Kill -9 a process that restores, at random moments: of each, what the world is then, `early` or `late`."""
+    rng, moments, found = random.Random(seed), dict[str, Rows](), []
+
+    async def live() -> None:
+        async with house(hamlet(content), directory, rehearsal(), url=url, daily_snapshots=0) as home:
+            for name in ("early", "late"):
+                await home.live(60)
+                await keep(home.room, home.world_runner.deps.outbox, "main", name)
+            for name in ("early", "late"):
+                await home.world_runner.rewrite("main", partial(brought_back, home.room, "main", name))
+                moments[name] = held(home.room)
+
+    async def look() -> Rows:
+        async with house(hamlet(content), directory, rehearsal(), url=url) as home:
+            return held(home.room)
+
+    asyncio.run(live())
+    for _ in range(kills):
+        code = RESTORE.format(directory=str(directory), url=url)
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begun\n"
+            time.sleep(rng.random() * 0.4)  # the moment is what is at stake
+            process.kill()
+        now = asyncio.run(look())
+        found.append(next(name for name, rows in moments.items() if rows == now))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ways", type=int, default=50)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first way")
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--neo4j", action="store_true")
+    asked = parser.parse_args()
+    content = load_content(bundled_content())
+    remember: Remember = SqlMemory
+    new_url: Callable[[], str] | None = None
+    with ExitStack() as stack:
+        if asked.postgresql:
+            binaries = find_binaries()
+            assert binaries is not None
+            new_url = stack.enter_context(PostgresServer(binaries)).create_database
+        if asked.neo4j:
+            server = Neo4jServer(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            server.start()
+            stack.callback(server.kill)
+            remember = partial(graph_on, server, None)
+        for seed in range(asked.first, asked.first + asked.ways):
+            if asked.neo4j:
+                empty(server)
+            directory = Path(tempfile.mkdtemp())
+            again = asyncio.run(walk(seed, content, directory, url=new_url() if new_url else None, memory=remember))
+            shutil.rmtree(directory)
+            print(f"way {seed}: as its model, {again} moments come to again", flush=True)
+        directory = Path(tempfile.mkdtemp())
+        print("killed:", kill_restores(content, directory, asked.kills, url=new_url() if new_url else None))
+        shutil.rmtree(directory)
+
+
+if __name__ == "__main__":
+    main()

@@ -676,3 +676,6 @@ def test_a_writer_plays_a_scene_steps_in_and_goes_back(chromium_browser: Browser
         expect(page.locator("#turns li")).to_have_count(1)
         page.locator("#next").click()
         expect(page.locator("#turn-1 .said")).to_have_text("Otherwise.")
+        page.locator("#end").click()
+        expect(page.locator("#going")).to_be_hidden()
+        expect(page.locator("#kind")).to_have_value("long_term_update_request")

@@ -140,10 +140,11 @@ function proposal({ id: proposalId, person_name, kind, text, importance, evidenc
 
 /** The form asks for what the chosen kind needs. */
 function choose() {
-  const kind = $("kind").value;
   const over = scene.state === "ended";
   for (const option of $("kind").options) option.disabled = over && option.value !== "long_term_update_request";
-  const there = new Set(scene.participants.filter((one) => one.left_turn === null).map((one) => one.person_id));
+  if (over) $("kind").value = "long_term_update_request";
+  const kind = $("kind").value;
+  const there = new Set(scene.participants.filter((one) => over || one.left_turn === null).map((one) => one.person_id));
   const all = Object.entries(data.names);
   const wanted = kind === "add_person" ? all.filter(([key]) => !there.has(key)) : all.filter(([key]) => there.has(key));
   const chosen = $("who").value;

@@ -12,8 +12,9 @@ from pydantic import SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
-from service.llm.cassette import SETTING as CASSETTE
-from service.llm.cassette import Cassette, Voice, open_cassette
+from service.llm.cassette import Cassette, open_cassette
+from service.llm.cassette_files import SETTING as CASSETTE
+from service.llm.cassette_files import Voice
 from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
 from service.llm.health import ModelHealth, Watched
 from service.llm.logged import Logged

@@ -6,7 +6,8 @@ from pydantic import ValidationError
 
 from service.content.problem import reason_of
 from service.errors import CassetteUnusable, ModelError, ModelNotConfigured
-from service.llm.cassette import ERRORS, Call, Cassette, Failure, Slot, Voice, request_of
+from service.llm.cassette import Cassette, Slot
+from service.llm.cassette_files import ERRORS, Call, Failure, Voice, request_of
 from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, T, TextListener
 from service.locales import Phrase
 from service.usage import Usage

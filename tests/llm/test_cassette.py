@@ -19,7 +19,8 @@ from service.errors import (
     ModelBroken,
     ModelRateLimited,
 )
-from service.llm.cassette import Cassette, Voice, open_cassette, request_of
+from service.llm.cassette import Cassette, open_cassette
+from service.llm.cassette_files import Voice, request_of
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.choose import choose_models
 from service.llm.recorded import Recorded

@@ -18,7 +18,7 @@ from service.people.attitude import attitude
 from service.people.worlds import WorldView
 from service.store.ids import derived_id
 from service.store.insert import insert_rows
-from service.store.phase import CallState, Phase
+from service.store.phase import CallState, Phase, Speaker
 from service.store.tables import ActionCallRow, ConversationKey, ConversationRow, PersonRow, TurnRow
 
 
@@ -35,9 +35,9 @@ class Pending:
 
 def allowed(world: WorldView, row: ConversationRow, person_id: str) -> tuple[GameAction, ...]:
     """What the person may ask of the game in that conversation, at one moment or another: only where a human is there
-    to see it, and a game, which is no chat client.
+    to see it, and a game, which is no chat client; and where the place is one of the game's world.
     """
-    if not row.has_human or row.chat_idle_minutes is not None:
+    if not row.has_human or row.chat_idle_minutes is not None or row.place:
         return ()
     who, place = {person_id, world.cast.actor(person_id).kind}, world.map.node(row.node_id)
     return tuple(
@@ -142,8 +142,9 @@ def _possible(
     """
     if not actions:
         return ()
-    other_id = row.person_ids[1 - row.seat_of(person_id)]
-    likes = attitude(session, world.id, person_id, other_id, world.now).affinity
+    others = [one for one in row.participants if one.person_id != person_id]
+    other = next((one for one in others if one.speaker == Speaker.HUMAN), others[0])
+    likes = attitude(session, world.id, person_id, other.person_id, world.now).affinity
     person = session.get(PersonRow, (world.id, person_id))
     lately = world.now - max(one.cooldown_minutes for one in actions)
     query = select(ActionCallRow).where(

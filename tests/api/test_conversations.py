@@ -332,7 +332,7 @@ def test_whom_one_talks_to_is_the_partner_and_the_older_name_still_holds(
 
 
 def test_a_turn_tells_what_it_has_of_a_scene_and_nothing_where_it_has_nothing() -> None:
-    spent = {"calls": 1, "prompt_tokens": 9, "completion_tokens": 9, "duration_ms": 9}
+    spent: dict[str, Any] = {"calls": 1, "prompt_tokens": 9, "completion_tokens": 9, "duration_ms": 9}
     turn = TurnRow(
         world_id="main",
         conversation_id="c",

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from service.content.profile import Secret, TellFrom
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.human import Words, hand_over, say
 from service.conversation.scenes import ScenePerson, SceneStart, join, leave
 from service.conversation.transcript import held
 from service.conversation.why import in_words, why_said
@@ -19,12 +20,13 @@ from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion_among
+from service.store.client_event_kinds import UtteranceCompleted
 from service.store.commands import commands_after
-from service.store.phase import EndReason, Loudness, Modulator, Phase, TurnPolicy
-from service.store.tables import InterventionRow, ParticipantRow, TurnRow
+from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnPolicy
+from service.store.tables import ClientEventRow, InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
-from tests.conversation.talks import meet, replies, says, talk, turns
+from tests.conversation.talks import meet, replies, rows, says, talk, turns
 from tests.store.conversations import main
 
 
@@ -349,3 +351,24 @@ def test_a_scene_that_cannot_be_is_refused_with_a_reason(
 ) -> None:
     with pytest.raises(Invalid, match=reason):
         begin_scene(room, *people, **more)
+
+
+def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    scene_id = begin_scene(room, *CAST[:3], modulator=Modulator.PLACE)
+    key = main(scene_id)
+    room.database.write_now(lambda s: hand_over(s, room.worlds, key, "aoi", Speaker.HUMAN))
+    room.database.write_now(lambda s: say(s, room.worlds, key, Words(text="Who has the lamp?")))
+    whisper = acts("I do.", think="Not a word.", act="leans over", to=["Mio"], loudness="whisper")
+    script.enqueue(whisper, acts("Nobody has.", think="He does.", to=["Aoi"], loudness="normal"))
+    assert play(room, scene_id, 9).awaits == "aoi"
+    told = [one for one in rows(room, ClientEventRow) if one["kind"] == UtteranceCompleted.kind]
+    assert [(one["data"]["text"], one["data"].get("act")) for one in told] == [
+        ("Who has the lamp?", None),
+        ("", "leans over"),
+        ("Nobody has.", None),
+    ]
+    assert told[1]["data"]["heard_by"] == ["mio"]
+    assert told[2]["data"]["addressed"] == ["aoi"]
+    assert not any(words in str(rows(room, ClientEventRow)) for words in ("I do.", "Not a word.", "He does."))

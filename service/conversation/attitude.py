@@ -164,10 +164,10 @@ def _write(
         session.add(change)
 
 
-def judged_until(session: Session, row: ConversationRow, turn: TurnRow) -> Attitude:
-    """What was judged of the turn's speaker in its conversation, the last time before the turn."""
+def judged_until(session: Session, row: ConversationRow, turn: TurnRow, other_id: str) -> Attitude:
+    """How the turn's speaker was judged to stand to the other in its conversation, the last time before the turn."""
     ids = {turn_key(row.id, number) for number in range(turn.turn + 1)}
-    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], row.person_ids)
+    changes = attitude_changes(session, row.world_id, WorldTime(turn.at), [turn.speaker_id], [other_id])
     return sum_of(one for one in changes if one.id in ids)
 
 

@@ -66,7 +66,8 @@ async def why_said(deps: ConversationDependencies, world: WorldView, conversatio
         kept = session.get(PromptRow, (row.world_id, row.id, turn.speaker_id))
         record = Record.of(kept) if kept else None
         knew = Knowledge.model_validate(kept.knew) if kept else None
-        if knew and (judged := stance(judged_until(session, row, turn), world.language)):
+        partner_id = met_by(row, row.seat_of(turn.speaker_id))[0][0]
+        if knew and (judged := stance(judged_until(session, row, turn, partner_id), world.language)):
             knew = knew.model_copy(update={"stance": judged})
         before = turns_of(session, row.key)[: turn.turn]
         told = tuple(line for lines in (row.told, *(one.told for one in before)) for line in lines or ())

@@ -17,13 +17,13 @@ def node_named(world_map: WorldMap, said: str, here: str) -> str | None:
     """The node that is called so, or whose facility is; None: nothing is, or several places are.
 
     A name that is part of what was said counts, the longest first ("where the Old Pump stands"), and so does what is
-    part of one name only ("the pump"). `here` is where it was said.
+    part of one name only ("the pump"). `here` is where it was said ("": at no node).
     """
     wanted = _bare(said)
     if not wanted:
         return None
     if wanted in _HERE:
-        return here
+        return here or None
     names = list(_names(world_map))
     exact = {node_id for name, node_id in names if name == wanted}
     if exact:

@@ -272,8 +272,8 @@ def _of_source(world: WorldView, source: Source, payload: Payload) -> Iterator[s
         said = {"speaker": turn.speaker_name, "text": turn.text}
         yield world.say("why.of_turn", conversation=row.id, turn=turn.turn, **said)
     else:
-        one, other = map(world.name_of, row.person_ids)
-        yield world.say("why.of_talk", conversation=row.id, one=one, other=other)
+        one, *others = map(world.name_of, row.person_ids)
+        yield world.say("why.of_talk", conversation=row.id, one=one, other=world.say("common.comma").join(others))
     goal = goal_of(row)
     if isinstance(payload, ConversationStarted):
         if row.opened_for is not None:

@@ -20,10 +20,12 @@ from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion_among
+from service.runtime.why import in_words as why_in_words
+from service.runtime.why import why_happened
 from service.store.client_event_kinds import UtteranceCompleted
 from service.store.commands import commands_after
 from service.store.phase import EndReason, Loudness, Modulator, Phase, Speaker, TurnPolicy
-from service.store.tables import ClientEventRow, InterventionRow, ParticipantRow, TurnRow
+from service.store.tables import ClientEventRow, EventRow, InterventionRow, ParticipantRow, TurnRow
 from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
 from tests.conversation.talks import meet, replies, rows, says, talk, turns
@@ -372,3 +374,13 @@ def test_a_player_in_a_scene_is_told_what_it_perceives_and_nobodys_thoughts(
     assert told[1]["data"]["heard_by"] == ["mio"]
     assert told[2]["data"]["addressed"] == ["aoi"]
     assert not any(words in str(rows(room, ClientEventRow)) for words in ("I do.", "Not a word.", "He does."))
+
+
+def test_why_a_talk_of_three_ended_names_all_of_them(room: ConversationDependencies, script: ScriptedModel) -> None:
+    scene_id = begin_scene(room, *CAST[:3], max_turns=1)
+    script.enqueue(acts("That is all."))
+    play(room, scene_id)
+    world = room.database.read_now(lambda s: room.worlds.open(s, "main"))
+    ended = next(one["id"] for one in rows(room, EventRow) if one["kind"] == "conversation_ended")
+    why = asyncio.run(why_happened(room, world, ended))
+    assert f"It comes of conversation {scene_id} of Aoi and Taro, Mio." in why_in_words(world, why)

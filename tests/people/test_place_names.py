@@ -28,3 +28,7 @@ def test_a_name_is_a_place_if_only_one_is_called_so(
     village: Content, language: Language, said: str, node_id: str | None
 ) -> None:
     assert node_named(village.cast(language).world_map, said, "torii") == node_id
+
+
+def test_here_is_no_place_of_the_map_where_somebody_is_at_none(village: Content) -> None:
+    assert node_named(village.cast("en").world_map, "here", "") is None

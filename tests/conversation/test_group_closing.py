@@ -19,7 +19,9 @@ from service.memory.secrets import Discretion
 from service.memory.self_facts import self_facts
 from service.memory.store import Group, HeardTurn, Kind, Recalled
 from service.people.attitude import attitudes_of, mood_changes
+from service.runtime.exact_run import AHEAD_MINUTES
 from service.runtime.forget import forget_everywhere, forget_person
+from service.store.perceived import LATER_MINUTES
 from service.store.phase import Phase
 from service.store.tables import (
     CommitmentRow,
@@ -210,6 +212,7 @@ def test_what_is_whispered_is_not_told_to_another_who_was_there(
 
 def test_who_left_before_the_end_knows_of_it_later(room: ConversationDependencies, script: ScriptedModel) -> None:
     """21 minutes after the end: until then all that came of it is as if it had not been."""
+    assert LATER_MINUTES > AHEAD_MINUTES
     ended = room.database.write_now(lambda s: left_early(s, room))
     script.enqueue(tells_of_the_net)
     asyncio.run(close(room, main("quay")))

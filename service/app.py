@@ -26,6 +26,7 @@ from service.api import (
     people,
     player,
     problem,
+    scene_logs,
     scenes,
     snapshots,
     why,
@@ -102,6 +103,7 @@ ROUTES = tuple(
     for router in (
         conversations.router,
         scenes.router,
+        scene_logs.router,
         player.router,
         client_events.router,
         world.router,

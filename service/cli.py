@@ -45,7 +45,7 @@ from service.own_prompts import game_problems, persona_costs
 from service.run.cost import prices_of
 from service.run.play import run_world
 from service.run.replay import replay
-from service.run.scene import SceneRun, run_scene
+from service.run.scene import SceneRun, SceneTaken, TakenAs, form_of, run_scene, take_scene
 from service.run.watch import Run
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
@@ -177,6 +177,24 @@ def run(
     )
     if not run_world(settings, wanted, asyncio.run(_offers(settings))):
         raise typer.Exit(130)
+
+
+@scenes.command(name="log", help=_help("cli.help.scene_taken"))
+def scene_log(
+    scene: Annotated[str, typer.Argument(help=_help("cli.help.scene_played"))],
+    form: Annotated[TakenAs | None, typer.Option("--as", help=_help("cli.help.scene_form"))] = None,
+    view: Annotated[str, typer.Option(help=_help("cli.help.scene_view"))] = "",
+    thoughts: Annotated[bool, typer.Option("--thoughts", help=_help("cli.help.scene_thoughts"))] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.output"))] = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    data: DataOption = None,
+    language: LanguageOption = None,
+) -> None:
+    """Take away what happened in a scene."""
+    settings = _settings(content=content, data=data, language=language)
+    wanted = SceneTaken(form=form or form_of(output or Path()), view=view, thoughts=thoughts)
+    take_scene(settings, scene, world_name(world), _language(language) or _own_language(), wanted, output)
 
 
 @scenes.command(name="run", help=_help("cli.help.scene_run"))

@@ -42,7 +42,7 @@ class TurnLog(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    turn_number: int = Field(description="from 1", examples=[1])
+    turn_number: int = Field(description="its turn, from 1", examples=[1])
     character_id: str = Field(description="whose turn it is", examples=["aoi"])
     character_name: str = Field(description="its name", examples=["Aoi"])
     think: str | None = Field(None, description="what it thinks; nobody else perceives it", examples=["She knows."])
@@ -58,10 +58,10 @@ class TurnLog(BaseModel):
 class SceneLog(BaseModel):
     """A scene from its beginning to where it stands. `view`: as that person perceived it (null: all of it)."""
 
-    scene_info: SceneInfo
+    scene_info: SceneInfo = Field(description="which scene it is")
     view: str | None = Field(None, description="whose view it is; null: the writer's", examples=["aoi"])
-    interventions_in_scene: list[InterventionLog]
-    turns: list[TurnLog]
+    interventions_in_scene: list[InterventionLog] = Field(description="what was done to it, in that order")
+    turns: list[TurnLog] = Field(description="what was thought, done and said, in that order")
 
 
 def scene_log(

@@ -17,8 +17,8 @@ TURNS_IT = 2
 class Felt(BaseModel):
     """What somebody felt in a turn of its own."""
 
-    turn_number: int = Field(description="from 1", examples=[1])
-    emotion: str = Field(description="the emotion", examples=["worried"])
+    turn_number: int = Field(description="its turn, from 1", examples=[1])
+    emotion: str = Field(description="the emotion it showed", examples=["worried"])
 
 
 class Feelings(BaseModel):
@@ -26,14 +26,14 @@ class Feelings(BaseModel):
 
     character_id: str = Field(description="who feels", examples=["aoi"])
     character_name: str = Field(description="its name", examples=["Aoi"])
-    emotions: list[Felt]
+    emotions: list[Felt] = Field(description="one for each of its turns")
 
 
 class Liked(BaseModel):
     """How much somebody likes somebody after a turn."""
 
     turn_number: int = Field(description="0: before the first turn", examples=[1])
-    affinity: int = Field(description="-100..100", examples=[12])
+    affinity: int = Field(description="liking, -100..100", examples=[12])
 
 
 class Relation(BaseModel):
@@ -42,8 +42,8 @@ class Relation(BaseModel):
     """
 
     owner_id: str = Field(description="who likes", examples=["aoi"])
-    other_id: str = Field(description="whom", examples=["npc_taro"])
-    affinity: list[Liked]
+    other_id: str = Field(description="whom it likes", examples=["npc_taro"])
+    affinity: list[Liked] = Field(description="before the first turn, and wherever it changed")
     remembered: int | None = Field(None, description="-100..100, since the closing", examples=[14])
 
 
@@ -63,9 +63,9 @@ class SceneReport(BaseModel):
     """Feelings and relations of a scene."""
 
     scene_id: str = Field(description="the scene", examples=["S001"])
-    feelings: list[Feelings]
-    relations: list[Relation]
-    turning_points: list[TurningPoint]
+    feelings: list[Feelings] = Field(description="of everybody, in the order of their seats")
+    relations: list[Relation] = Field(description="of each towards each other one")
+    turning_points: list[TurningPoint] = Field(description="in the order of their turns")
 
 
 def scene_report(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -18,6 +18,10 @@ from service.locales import Language, sentence
 from service.settings import Settings
 
 _NORMAL = "normal"
+
+TakenAs = Literal["json", "yaml", "script", "text", "report"]
+"""JSON or YAML in Project Anima's shape, Markdown, plain text, or feelings and relations as JSON."""
+_FORMS: Mapping[str, TakenAs] = {".yaml": "yaml", ".yml": "yaml", ".md": "script", ".txt": "text"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +35,15 @@ class SceneRun:
     language: Language
     turns: int | None = None
     output: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SceneTaken:
+    """What of a scene is taken away: in which form, by whose `view` (""; the writer's), with thoughts in a script."""
+
+    form: TakenAs = "json"
+    view: str = ""
+    thoughts: bool = False
 
 
 class Refused(Exception):
@@ -51,7 +64,7 @@ def run_scene(
 
 
 async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask: Callable[[], str]) -> None:
-    async with _client(settings, wanted, models) as http:
+    async with _client(settings, wanted.world_id, wanted.language, models) as http:
         play = _Play(http, wanted.language, ask)
         try:
             await play.begin(wanted.scene)
@@ -59,24 +72,70 @@ async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask:
         except Refused as exc:
             raise SystemExit(str(exc)) from exc
         if wanted.output is not None:
-            write_log(play.scene, wanted.output)
+            _write(wanted.output, await _log(http, play.scene["id"], SceneTaken(form=form_of(wanted.output))))
             play.say("scene_run.logged", file=wanted.output)
 
 
-def write_log(scene: Mapping[str, Any], file: Path) -> None:
-    """Write the scene as the service tells it. Raises: FileUnusable."""
+def take_scene(
+    settings: Settings, scene_id: str, world_id: str, language: Language, wanted: SceneTaken, output: Path | None
+) -> None:
+    """Write what happened in a scene to a file, or to standard output.
+
+    Raises:
+        FileUnusable: the file cannot be written.
+        Misconfigured: the database cannot be opened, or a service runs on it.
+        SystemExit: there is no such scene, or nobody of that name in it.
+    """
+
+    async def work() -> str:
+        async with _client(settings, world_id, language, None) as http:
+            try:
+                return await _log(http, scene_id, wanted)
+            except Refused as exc:
+                raise SystemExit(str(exc)) from exc
+
+    text = asyncio.run(work())
+    if output is None:
+        print(text, end="")
+    else:
+        _write(output, text)
+
+
+def form_of(file: Path) -> TakenAs:
+    """What a file of that name is to hold: JSON, unless its ending says otherwise."""
+    return _FORMS.get(file.suffix.lower(), "json")
+
+
+async def _log(http: httpx.AsyncClient, scene_id: str, wanted: SceneTaken) -> str:
+    """Raises: Refused."""
+    if wanted.form == "report":
+        answer = await http.get(f"/scenes/{scene_id}/report")
+        return json.dumps(_checked(answer), ensure_ascii=False, indent=2) + "\n"
+    asked = {"as": wanted.form, "thoughts": str(wanted.thoughts).lower()} | (
+        {"view": wanted.view} if wanted.view else {}
+    )
+    answer = await http.get(f"/scenes/{scene_id}/log", params=asked)
+    if answer.is_error:
+        _checked(answer)
+    return answer.text
+
+
+def _write(file: Path, text: str) -> None:
+    """Raises: FileUnusable."""
     try:
-        file.write_text(json.dumps(scene, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as exc:
         raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
 
 
 @asynccontextmanager
-async def _client(settings: Settings, wanted: SceneRun, models: Models | None) -> AsyncIterator[httpx.AsyncClient]:
+async def _client(
+    settings: Settings, world_id: str, language: Language, models: Models | None
+) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the service, which runs in this process alone."""
     settings.api_key = None  # nobody else reaches it
     app = create_app(settings, models=models)
-    headers = {"X-World-Id": wanted.world_id, "Accept-Language": wanted.language}
+    headers = {"X-World-Id": world_id, "Accept-Language": language}
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(

@@ -41,6 +41,9 @@ DOCS_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:",
 }
 
+FORMS = ("script", "text", "json", "yaml")
+"""What a scene's log can be taken away as (api/scene_logs.py)."""
+
 _HERE = Path(__file__).parent
 _STATIC = StaticFiles(directory=_HERE / "static")
 # Named here, for the machine's own table of types can be wrong, and `nosniff` makes that fatal.
@@ -196,11 +199,7 @@ async def scenes_page(page: Asked) -> Response:
 async def scene_page(scene_id: str, page: Asked) -> Response:
     """A scene: its turns, what was done to it, and what its writer can do."""
 
-    def found(session: Session) -> tuple[WorldView, bool]:
-        world = page.deps.worlds.open(session, page.world_id)
-        return world, session.get(SceneRow, (page.world_id, scene_id)) is not None
-
-    world, is_there = await page.deps.database.read(found)
+    world, is_there = await _scene(page, scene_id)
     if not is_there:
         return page.missing(world)
     people = [world.cast.actor(person_id) for person_id in (*world.cast.npcs, *world.cast.characters)]
@@ -209,7 +208,26 @@ async def scene_page(scene_id: str, page: Asked) -> Response:
         "names": {one.id: one.name for one in people},
         "kinds": {one.id: one.kind for one in people},
     }
-    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
+    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind), forms=FORMS)
+
+
+@router.get("/view/scenes/{scene_id}/report")
+async def scene_report_page(scene_id: str, page: Asked) -> Response:
+    """Feelings and relations of a scene, as charts."""
+    world, is_there = await _scene(page, scene_id)
+    if not is_there:
+        return page.missing(world)
+    return page.render("scene_report.html", world, data={"id": scene_id, "names": {}}, scene_id=scene_id)
+
+
+async def _scene(page: Page, scene_id: str) -> tuple[WorldView, bool]:
+    """The world, and whether it has such a scene."""
+
+    def found(session: Session) -> tuple[WorldView, bool]:
+        world = page.deps.worlds.open(session, page.world_id)
+        return world, session.get(SceneRow, (page.world_id, scene_id)) is not None
+
+    return await page.deps.database.read(found)
 
 
 @router.get("/view/worlds")

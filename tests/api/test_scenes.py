@@ -159,6 +159,25 @@ def test_the_example_of_the_document_is_played_with_everything_its_writer_may_do
     problem(client.post("/scenes/S001/turns", json={"count": 1}), 409, "scene-over")
     usage = {one["role"]: one["calls"] for one in client.get("/usage").json()}
     assert usage["long_term"] == 1
+    require_taken_away(client, texts)
+
+
+def require_taken_away(client: TestClient, texts: dict[str, str]) -> None:
+    """Its log in every form, as one of them saw it, and the report on it."""
+    log = client.get("/scenes/S001/log").json()
+    assert [turn["talk"] for turn in log["turns"][:3]] == [texts["asks"], texts["denies"], texts["hears"]]
+    assert log["interventions_in_scene"][1]["applied_before_turn_number"] == 3
+    seen = client.get("/scenes/S001/log?view=chara-a").text
+    assert "I am found out." not in seen
+    assert texts["revelation"] not in seen
+    for form, kind in (("yaml", "application/yaml"), ("script", "text/markdown"), ("text", "text/plain")):
+        answer = client.get(f"/scenes/S001/log?as={form}")
+        assert answer.headers["content-type"].startswith(kind)
+        assert texts["asks"] in answer.text
+    problem(client.get("/scenes/S001/log?view=chara-z"), 404, "not-found")
+    problem(client.get("/scenes/S009/log"), 404, "not-found")
+    feelings = client.get("/scenes/S001/report").json()["feelings"]
+    assert {one["character_id"] for one in feelings} == {"chara-a", "chara-b", "chara-c"}
 
 
 def test_a_scene_goes_back_to_a_turn_and_on_otherwise_while_a_branch_keeps_the_first(

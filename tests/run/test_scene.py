@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from service.export.problem import FileUnusable
 from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.locales import Language
-from service.run.scene import SceneRun, run_scene
+from service.run.scene import SceneRun, SceneTaken, run_scene, take_scene
 from service.settings import Settings
 from tests.content.classroom import classroom
 from tests.conversation.scenes import acts
@@ -87,14 +88,27 @@ def test_a_writer_plays_a_scene_step_by_step(
 
 
 def test_a_scene_is_played_without_asking_and_its_log_is_written(
-    played: Callable[..., None], script: ScriptedModel, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    played: Callable[..., None],
+    script: ScriptedModel,
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     script.enqueue(acts("元気?"), acts("うん。"))
     file = tmp_path / "content" / "scenes" / "S001.yaml"
     played(scene=str(file), language="ja", turns=2, output=tmp_path / "log.json")
     assert "「元気?」" in capsys.readouterr().out
     log = json.loads((tmp_path / "log.json").read_text(encoding="utf-8"))
-    assert [turn["text"] for turn in log["turns"]] == ["元気?", "うん。"]
+    assert [turn["talk"] for turn in log["turns"]] == ["元気?", "うん。"]
+    taken = SceneTaken(form="script", view="chara-a")
+    take_scene(settings, "S001", "main", "ja", taken, None)
+    assert "**A**: 元気?" in capsys.readouterr().out  # in the world's language
+    take_scene(settings, "S001", "main", "ja", SceneTaken(form="report"), tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["scene_id"] == "S001"
+    with pytest.raises(SystemExit, match="chara-z"):
+        take_scene(settings, "S001", "main", "ja", replace(taken, view="chara-z"), None)
+    with pytest.raises(FileUnusable):
+        take_scene(settings, "S001", "main", "ja", taken, tmp_path)
 
 
 def test_a_scene_that_cannot_be_begun_says_what_is_wrong_and_where(played: Callable[..., None], tmp_path: Path) -> None:

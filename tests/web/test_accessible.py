@@ -80,6 +80,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
             ("/view/worlds?", "#compare button"),
             ("/view/scenes?", "#authored button"),
             ("/view/scenes/S001?", "#people li"),
+            ("/view/scenes/S001/report?", "#feelings thead"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),

@@ -27,6 +27,7 @@ function show(found) {
   head();
   turns();
   people();
+  views();
   proposals();
   choose();
   if (grew && atEnd) scrollTo(0, document.documentElement.scrollHeight);
@@ -99,6 +100,13 @@ function spoken({ turn, speaker_id, speaker_name, think, act, text, emotion, add
       h("p", { class: "reach quiet" },
         [loudness !== "normal" && t(`loudness_${loudness}`), addressed?.length && t("said_to", { names: names(addressed) }),
           act && t("seen_by", { names: reach(seen_by) }), text && t("heard_by", { names: reach(heard_by) })].filter(Boolean).join(" · "), " ", back)));
+}
+
+function views() {
+  const chosen = $("view").value;
+  if ($("view").length === scene.participants.length + 1) return;
+  $("view").replaceChildren(h("option", { value: "" }, t("taken_all")),
+    ...scene.participants.map(({ person_id, name }) => h("option", { value: person_id, selected: person_id === chosen }, name)));
 }
 
 function people() {
@@ -177,6 +185,12 @@ async function rewind(turn) {
   setText($("status"), t("rewound", { turn: turn + 1, snapshot }));
 }
 
+/** Opens what is taken away in a window of its own. */
+function take() {
+  const asked = { as: $("form").value, thoughts: $("thoughts").checked, world_id: data.world, ...($("view").value && { view: $("view").value }) };
+  open(`${path}/log?${new URLSearchParams(asked)}`, "_blank", "noopener");
+}
+
 const goOn = (button, count) => pressed(button, async () => show(await sent("/turns", { count })));
 
 $("next").addEventListener("click", () => goOn($("next"), 1));
@@ -186,6 +200,12 @@ $("kind").addEventListener("change", choose);
 $("intervene").addEventListener("submit", (event) => {
   event.preventDefault();
   pressed(event.submitter, intervene);
+});
+
+$("report").href = link(`/view/scenes/${id}/report`);
+$("take").addEventListener("submit", (event) => {
+  event.preventDefault();
+  take();
 });
 
 // ---- its course ----------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from service.export.scene_log import SceneLog, as_json, as_yaml, scene_log, view_of
-from service.export.scene_report import scene_report
-from service.export.scene_script import as_script
+from service.conversation.scene_log import SceneLog, as_json, as_yaml, scene_log, view_of
+from service.conversation.scene_report import scene_report
+from service.conversation.scene_script import as_script
 from service.locales import Language
 from service.store.tables import ConversationRow, InterventionRow, ParticipantRow, SceneRow, TurnRow
 

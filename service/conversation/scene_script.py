@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from service.export.scene_log import TO_ALL, InterventionLog, SceneLog, TurnLog
+from service.conversation.scene_log import TO_ALL, InterventionLog, SceneLog, TurnLog
 from service.locales import Language, sentence
 from service.store.phase import Loudness
 

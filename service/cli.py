@@ -219,7 +219,7 @@ def scene_run(
         cassette=cassette,
         cassette_mode=cassette_mode,
     )
-    if not (settings.llm.base_url or settings.llm.api_key or settings.openai_api_key):
+    if not settings.names_model:
         settings.llm.provider = "rehearsal"
     wanted = SceneRun(
         scene=scene,

@@ -104,3 +104,17 @@ def test_a_story_goes_on_from_a_snapshot_by_its_cassette_and_ends_loudly_where_t
     told_run = capsys.readouterr()
     assert f"Replayed from {directory}: no model is asked." in told_run.out
     assert "The nearest that is recorded differs in this:\n--- calls/" in told_run.err
+
+
+@pytest.mark.parametrize("command", [("run", "--plain"), ("scene", "run", "S001")])
+def test_with_a_cassette_and_no_model_nobody_rehearses(
+    tmp_path: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("OPENAI_API_KEY", "KATARIBE_LLM__BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    taped = ("--cassette", str(tmp_path / "empty"), "--data", str(tmp_path / "data"), "--language", "en")
+    monkeypatch.setattr(sys, "argv", ["kataribe", *command, *taped])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
+    assert "no model is set to be asked" in capsys.readouterr().err

@@ -146,10 +146,10 @@ def restore_for_ever(directory: str, url: str | None) -> None:
 
     async def go_on() -> None:
         async with house(hamlet(load_content(bundled_content())), Path(directory), rehearsal(), url=url) as home:
-            print("begun", flush=True)
             while True:
                 for name in ("early", "late"):
                     await home.world_runner.rewrite("main", partial(brought_back, home.room, "main", name))
+                    print("begun", flush=True)
 
     asyncio.run(go_on())
 

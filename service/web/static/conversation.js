@@ -4,6 +4,7 @@ import { api, complain, pressed } from "./api.js";
 import { badge, face, h, setText } from "./dom.js";
 import { changes, failure } from "./changes.js";
 import { $, has, id, t, when } from "./page.js";
+import { reasons } from "./reasons.js";
 import { speaking as speakingHere, turnOf } from "./player.js";
 import { follow } from "./sse.js";
 
@@ -57,30 +58,13 @@ function bubble({ turn, speaker_id, speaker_name, text, emotion }, ...below) {
   ];
 }
 
-/** Why it was said, in words, and what its speaker was sent where that is kept; asked for when somebody wants to know. */
-function reasons(turn) {
-  const told = h("div", {});
-  const box = h("details", { class: "why" }, h("summary", {}, t("why")), told);
-  box.addEventListener("toggle", async () => {
-    if (!box.open || told.hasChildNodes()) return;
-    try {
-      const { words, messages } = await api(`${path}/turns/${turn}/why`);
-      const sent = (messages ?? []).flatMap((m) => [h("h3", {}, t(`message_${m.role}`)), h("pre", {}, m.content)]);
-      told.replaceChildren(...words.map((sentence) => h("p", {}, sentence)), ...sent);
-    } catch (error) {
-      complain(error);
-    }
-  });
-  return box;
-}
-
 function said(turn) {
   hush();
   if (turn.turn < turns) return;
   turns = turn.turn + 1;
   keepingTheEnd(() =>
     $("turns").append(
-      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, turn.model !== "human" && reasons(turn.turn))),
+      h("li", { id: `turn-${turn.turn}`, class: `turn ${kind(turn.speaker_id)}` }, bubble(turn, turn.model !== "human" && reasons(path, turn.turn))),
     ),
   );
   if (location.hash === `#turn-${turn.turn}`) pointOut();

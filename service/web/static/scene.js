@@ -4,6 +4,7 @@ import { api, complain, pressed } from "./api.js";
 import { ask } from "./ask.js";
 import { badge, face, h, setText } from "./dom.js";
 import { $, data, has, id, link, t, when } from "./page.js";
+import { reasons } from "./reasons.js";
 
 const path = `/scenes/${id}`;
 const SPEAKS_MS = 700;
@@ -99,7 +100,8 @@ function spoken({ turn, speaker_id, speaker_name, think, act, text, emotion, add
       text && h("p", { class: "said" }, text),
       h("p", { class: "reach quiet" },
         [loudness !== "normal" && t(`loudness_${loudness}`), addressed?.length && t("said_to", { names: names(addressed) }),
-          act && t("seen_by", { names: reach(seen_by) }), text && t("heard_by", { names: reach(heard_by) })].filter(Boolean).join(" · "), " ", back)));
+          act && t("seen_by", { names: reach(seen_by) }), text && t("heard_by", { names: reach(heard_by) })].filter(Boolean).join(" · "), " ", back),
+      reasons(`/conversations/${scene.conversation_id}`, turn)));
 }
 
 function views() {

@@ -150,8 +150,9 @@ class PromptContext:
     are what became of what it asked before. `choices`: so many lines it suggests to the partner for its next words.
     `opened_for`: why it spoke to a player first, and `matter` what of.
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
-    `others` are there besides the partner; `part` is what the speaker has of its own in a scene (None: it is a talk),
-    and `happened` who came or left since its last turn, and what a writer let happen, a sentence each.
+    `scene_before` is what it remembers of the scene that this one goes on from. `others` are there besides the partner;
+    `part` is what the speaker has of its own in a scene (None: it is a talk), and `happened` who came or left since its
+    last turn, and what a writer let happen, a sentence each.
     """
 
     language: Language
@@ -163,6 +164,7 @@ class PromptContext:
     now: str
     notices: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    scene_before: str = ""
     lore: tuple[str, ...] = ()
     last_meeting: LastMeeting | None = None
     times_met: int = 0

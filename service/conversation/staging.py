@@ -112,6 +112,21 @@ def scenes_of(session: Session, world_id: str) -> list[tuple[SceneRow, Conversat
     return [(row, conversation_of(session, world_id, row.conversation_id)) for row in rows]
 
 
+def summaries_before(session: Session, row: ConversationRow) -> dict[str, str]:
+    """What everybody remembers of the scene before this one, by person; nothing where there was none."""
+    scene = session.exec(
+        select(SceneRow).where(SceneRow.world_id == row.world_id, SceneRow.conversation_id == row.id)
+    ).first()
+    previous = scene and scene.definition.get("previous_scene")
+    played = _played(session, row.world_id, previous) if previous else []
+    if not played:
+        return {}
+    query = select(SummaryRow).where(
+        SummaryRow.world_id == row.world_id, SummaryRow.conversation_id == played[-1].conversation_id
+    )
+    return {one.person_id: one.summary for one in session.exec(query)}
+
+
 def _played(session: Session, world_id: str, scene_id: str) -> list[SceneRow]:
     """How often that scene was begun, in that order."""
     own = or_(col(SceneRow.id) == scene_id, col(SceneRow.id).startswith(f"{scene_id}.", autoescape=True))

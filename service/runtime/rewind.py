@@ -24,6 +24,7 @@ from service.store.event_kinds import (
     Slept,
     WeatherSet,
 )
+from service.store.perceived import LATER_MINUTES
 from service.store.phase import ClockPolicy, CommitmentState, Phase, Speaker, TurnForm
 from service.store.tables import ConversationRow, ParticipantRow, TurnRow
 from service.store.world_rows import Row, Rows
@@ -53,6 +54,8 @@ class _Cut:
     """Conversations that were not closed yet, and how far they were."""
     gone: set[str] = field(default_factory=set)
     """Conversations that had not begun."""
+    over: dict[str, int] = field(default_factory=dict)
+    """Those that were closed, and when they had ended."""
 
     def is_over(self, conversation_id: str | None) -> bool:
         """What the conversation brought was known."""
@@ -124,7 +127,7 @@ def _cut(rows: Rows, moment: Moment) -> _Cut:
         elif of not in happened[ConversationStarted] and row["started_at"] >= at:
             cut.gone.add(of)
         elif of in happened[ConversationClosed] or (row["closed_at"] is not None and row["closed_at"] < at):
-            continue
+            cut.over[of] = row["ended_at"]
         else:
             cut.open[of] = Phase.CLOSING if of in happened[ConversationEnded] else Phase.RUNNING
     return cut
@@ -165,7 +168,8 @@ def _before(column: str) -> Rule:
 
 def _was(row: Row, column: str, cut: _Cut) -> bool:
     of = row.get("conversation_id")
-    return cut.is_over(of) and (row[column] < cut.at or (of is not None and row[column] == cut.at))
+    known_later = of in cut.over and row[column] == cut.over[of] + LATER_MINUTES
+    return cut.is_over(of) and (row[column] < cut.at or (of is not None and row[column] == cut.at) or known_later)
 
 
 def _of_known(rows: list[Row], cut: _Cut) -> list[Row]:

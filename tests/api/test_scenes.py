@@ -277,17 +277,20 @@ def test_a_scene_goes_on_from_the_one_before_with_what_its_writer_let_stay(
     script.enqueue(acts("Good evening."), acts("Good evening."))
     play(client, 2, "S002")
     of_a, of_b = (shown(prompt) for prompt in script.history[-2:])
-    assert all(answered in one for one in (of_a, of_b))
+    assert [one.count(answered) for one in (of_a, of_b)] == [1, 1]  # as their last meeting
     assert ["Find the red umbrella again." in one for one in (of_a, of_b)] == [True, False]
     assert "A asked for the red umbrella." not in of_a
     judge(goal, state="refused")
     judge(memory, state="refused")
     again = client.get("/people/chara-a/memories", params={"kind": "fact"}).json()["items"]
     assert f"fact.{memory}" not in [one["id"] for one in again]
+    script.enqueue(plain("Good evening."))
+    assert client.post("/scenes/S002/end?wait=true").json()["phase"] == "closed"
     assert begin(client, "S002")["id"] == "S002.2"
     script.enqueue(acts("Hello."))
     play(client, 1, "S002.2")
     assert "Find the red umbrella again." not in shown(script.history[-1])
+    assert f"The scene before this one: {answered}" in shown(script.history[-1])
 
 
 def test_a_turn_that_is_being_spoken_is_spoken_anew_when_its_writer_steps_in(tmp_path: Path) -> None:

@@ -41,9 +41,6 @@ DOCS_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:",
 }
 
-FORMS = ("script", "text", "json", "yaml")
-"""What a scene's log can be taken away as (api/scene_logs.py)."""
-
 _HERE = Path(__file__).parent
 _STATIC = StaticFiles(directory=_HERE / "static")
 # Named here, for the machine's own table of types can be wrong, and `nosniff` makes that fatal.
@@ -208,7 +205,7 @@ async def scene_page(scene_id: str, page: Asked) -> Response:
         "names": {one.id: one.name for one in people},
         "kinds": {one.id: one.kind for one in people},
     }
-    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind), forms=FORMS)
+    return page.render("scene.html", world, data=data, scene_id=scene_id, kinds=get_args(InterventionKind))
 
 
 @router.get("/view/scenes/{scene_id}/report")

@@ -54,7 +54,7 @@ _NOT_DENIED = re.compile(
 )
 _NEGATION = re.compile(
     r"\b(?:not|never|no|none|nothing|nobody|neither|nor|cannot|\w+n't)\b"
-    r"|ない|ません|なかった|なく(?=[てな、])|無い|ず(?=[にと、。]|$)|[からま]ん(?=[。、よじでけぞわのと!]|$)|知らぬ"
+    r"|んかった|ない|ません|なかった|なく(?=[てな、])|無い|ず(?=[にと、。]|$)|[からま]ん(?=[。、よじでけぞわのと!]|$)|知らぬ"
 )
 _DENIAL = re.compile(
     r"^\s*(?:no\b(?= *[,.!;]|$)|nope\b|not at all|いいえ|いや(?=[、。…]|いや)|違い?(?:う|ます)|ちがう|まさか|とんでもない)[、。,.! ]*"  # noqa: E501

@@ -62,6 +62,7 @@ def test_what_is_counted_is_told_from_what_is_measured() -> None:
         "妻を持たず、一人だ",
         "わしは知らん。",
         "No, I do not.",
+        "所帯を持たんかった",
     ],
 )
 def test_a_denial_is_seen(text: str) -> None:

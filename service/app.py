@@ -1,9 +1,11 @@
 """Owns the wiring: which parts the settings choose, put together into one app. Nothing else."""
 
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.middleware.cors import CORSMiddleware
@@ -42,6 +44,7 @@ from service.api.key import router as login
 from service.api.mcp import Checker, McpEndpoint
 from service.api.request_id import HEADER, RequestId
 from service.content.files import bundled_content
+from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.stream import Stream
@@ -267,6 +270,43 @@ def opened_database(settings: Settings) -> Iterator[Database]:
     with store_lock(settings), closing(Database(settings.store_url)) as database:
         _migrate(database)
         yield database
+
+
+@asynccontextmanager
+async def conversations_apart(
+    settings: Settings,
+    content: Content,
+    offline: OfflineModel,
+    *,
+    models: Models | None = None,
+    metered: Callable[[Models], Models] = lambda models: models,
+) -> AsyncIterator[ConversationDependencies]:
+    """What conversations are held with that nobody will go on with: their database is thrown away. `models` stand in
+    for those the settings would choose.
+
+    Raises:
+        Misconfigured: a setting is wrong.
+    """
+    with tempfile.TemporaryDirectory(prefix="kataribe-apart-") as directory:
+        settings.data_dir = Path(directory)
+        with opened_database(settings) as database:
+            worlds, budget = WorldRepository(content, settings.world), DailyBudget(database, settings.llm)
+            cassette = None if models else open_cassette(settings.llm)
+            memory = choose_memory(settings, database, worlds, cassette)
+            chosen = models or choose_models(settings, offline, budget, cassette)
+            try:
+                yield ConversationDependencies(
+                    settings=settings,
+                    worlds=worlds,
+                    database=database,
+                    memory=memory,
+                    models=metered(chosen),
+                    budget=budget,
+                    stream=Stream(),
+                )
+            finally:
+                await memory.aclose()
+                await chosen.aclose()
 
 
 def _migrate(database: Database) -> None:

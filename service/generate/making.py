@@ -5,34 +5,28 @@ import hashlib
 import json
 import logging
 import random
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.app import opened_database
+from service.app import conversations_apart
 from service.content.load import Content
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.stream import Stream
 from service.errors import ModelBroken, ModelEmpty, ModelError, ModelOutOfCharacter, ModelRefused, ModelTruncated
 from service.generate.card import card_of, write_card
 from service.generate.dataset import Dataset, Line
 from service.generate.meter import Meter, SpentOn, stored
 from service.generate.problem import Dropped, GenerationStopped
 from service.generate.progress import Progress
-from service.llm.cassette import open_cassette
-from service.llm.choose import Models, choose_models
+from service.llm.choose import Models
 from service.locales import Language, languages, sentence
-from service.memory.choose import choose_memory
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
-from service.people.worlds import WorldRepository
 from service.run.cost import Prices
 from service.run.show import Show, shown
 from service.runtime.forget import forget_world
 from service.settings import Settings
-from service.store.budget import DailyBudget
 
 UNUSABLE = (ModelBroken, ModelEmpty, ModelTruncated, ModelRefused, ModelOutOfCharacter)
 """Failures of one answer: the next item may do better. With any other the model cannot be had, and the run stops."""
@@ -160,7 +154,10 @@ class _Making:
 
     async def _make_all(self) -> None:
         todo = iter(self._todo)
-        async with _room(self._settings, self._plan, self._meter, self._models) as deps:
+        offline = OfflineModel({**HANDLERS, **self._plan.handlers}, seed=self._settings.llm.seed)
+        async with conversations_apart(
+            self._settings, self._plan.content, offline, models=self._models, metered=self._meter.metered
+        ) as deps:
             limit = min(self._settings.llm.max_concurrency, len(self._todo))
             workers = [asyncio.create_task(self._work(deps, todo)) for _ in range(limit)]
             tasks = (asyncio.create_task(self._progress.watch()), *workers)
@@ -206,33 +203,3 @@ def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[st
 
 def _seed(run: str, number: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{run}/{number}".encode()).digest()[:6], "big")
-
-
-@asynccontextmanager
-async def _room(
-    settings: Settings, plan: Plan, meter: Meter, given: Models | None
-) -> AsyncIterator[ConversationDependencies]:
-    """Where items are made: a database for the occasion, in which each has a world of its own."""
-    with tempfile.TemporaryDirectory(prefix="kataribe-generate-") as directory:
-        settings.data_dir = Path(directory)
-        with opened_database(settings) as database:
-            offline = OfflineModel({**HANDLERS, **plan.handlers}, seed=settings.llm.seed)
-            worlds, budget = WorldRepository(plan.content, settings.world), DailyBudget(database, settings.llm)
-            cassette = None if given else open_cassette(settings.llm)
-            memory, models = (
-                choose_memory(settings, database, worlds, cassette),
-                given or choose_models(settings, offline, budget, cassette),
-            )
-            try:
-                yield ConversationDependencies(
-                    settings=settings,
-                    worlds=worlds,
-                    database=database,
-                    memory=memory,
-                    models=meter.metered(models),
-                    budget=budget,
-                    stream=Stream(),
-                )
-            finally:
-                await memory.aclose()
-                await models.aclose()

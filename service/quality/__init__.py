@@ -1,0 +1,1 @@
+"""How good what is said is: the checks by rule."""

@@ -1,0 +1,1 @@
+"""Holds the checks of what is said."""

@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, scene, export, import, replay, generate, memory, init, check."""
+"""Owns the command line: serve, demo, run, scene, export, import, replay, generate, memory, init, check, test."""
 
 import asyncio
 import io
@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import httpx
 import typer
 from fastapi import FastAPI
+from rich.console import Console
 from typer.core import TyperGroup
 
 from service.api.mcp import SECONDS, mcp_server
@@ -49,6 +50,9 @@ from service.run.scene import SceneRun, SceneTaken, TakenAs, form_of, run_scene,
 from service.run.watch import Run
 from service.settings import CassetteMode, Settings, read_settings
 from service.store.tables import MAIN_WORLD
+from service.testing.file import FOLDER
+from service.testing.making import Wanted, run_tests
+from service.testing.report import show, write_junit
 from service.upkeep import adopt, export_memory, import_memory, prune_memory, purge, reembed
 
 
@@ -514,6 +518,31 @@ def check(
         typer.echo(sentence(speak, "cli.persona", id=cost.person_id, count=cost.always, moment=cost.moment))
     typer.echo(sentence(speak, "cli.errors", place=place, count=len(problems)), err=bool(problems))
     raise typer.Exit(1 if problems else 0)
+
+
+@cli.command(name="test", help=_help("cli.help.test"))
+def cast_test(
+    directory: Annotated[Path | None, typer.Argument(help=_help("cli.help.tests"))] = None,
+    probes: Annotated[bool, typer.Option("--probes", help=_help("cli.help.probes"))] = False,
+    npc: Annotated[list[str] | None, typer.Option(help=_help("cli.help.tested_npc"))] = None,
+    junit: Annotated[Path | None, typer.Option(help=_help("cli.help.junit"))] = None,
+    content: ContentOption = None,
+    language: LanguageOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
+) -> None:
+    """Speak with people of a game as its tests say, and check what they answer."""
+    settings = _settings(
+        content=content, language=language, rehearsal=rehearsal, cassette=cassette, cassette_mode=cassette_mode
+    )
+    place = None if probes else (settings.content_dir or bundled_content()) / FOLDER
+    wanted = Wanted(directory=directory or place, probes=probes, people=tuple(npc or ()))
+    outcome = run_tests(settings, wanted)
+    show(outcome, _own_language(), Console())
+    if junit is not None:
+        write_junit(outcome, junit, _own_language())
+    raise typer.Exit(0 if outcome.passed else 1)
 
 
 @cli.command(help=_help("cli.help.mcp"))

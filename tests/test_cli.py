@@ -374,3 +374,17 @@ def test_a_key_in_the_environment_does_not_lock_the_demo_out(
 
 def test_the_version_is_told(main: Main) -> None:
     assert main("--version")[:2] == (0, f"kataribe {version('kataribe')}\n")
+
+
+def test_people_are_tested_and_the_exit_code_says_how_it_went(main: Main, tmp_path: Path) -> None:
+    file, junit = tmp_path / "taro.yaml", tmp_path / "out.xml"
+    file.write_text("tests: [{npc: npc_taro, say: [Hello.], must: [{any: [xylophone]}]}]")
+    code, out, _ = main("test", tmp_path, "--language", "en", "--junit", junit)
+    assert code == 1
+    assert "taro.yaml: 1 (npc_taro): none of these was said: xylophone" in out
+    assert "Rehearsal" in out
+    assert 'failures="1"' in junit.read_text("utf-8")
+    file.write_text("tests: [{npc: npc_taro, sya: [Hello.]}]")
+    code, _, err = main("test", tmp_path)
+    assert code == 2
+    assert 'taro.yaml: tests[0].sya: unknown key "sya"' in err

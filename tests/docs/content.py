@@ -15,6 +15,7 @@ from service.content.persona import FactEntry
 from service.content.persons import CharacterFile, NpcFile, PersonFile
 from service.content.scenes import SceneFile
 from service.generate.sessions.file import SessionsFile
+from service.testing.file import TestsFile
 from world.places import ALWAYS_OPEN
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -31,6 +32,7 @@ MODELS: Mapping[str, type[ContentModel]] = {
 
 PAGES: Mapping[Path, Mapping[str, type[ContentModel]]] = {
     FILE: MODELS,
+    _DOCS / "testing-your-cast.md": {"cast-tests/*.yaml": TestsFile},
     _DOCS / "generate.md": {"sessions.yaml": SessionsFile},
 }
 """Each page's files."""

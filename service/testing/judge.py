@@ -1,0 +1,45 @@
+"""Owns the judge: a model that is asked, where a test wants it, whether a sentence holds of a talk. One call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.llm.chat import Answer, ChatModel
+from service.llm.prompt import OwnPrompts, Templates
+from service.locales import Language
+from service.quality.checks import Exchange
+
+TEMPLATES = Templates(__file__)
+
+
+class Verdict(BaseModel):
+    """What the judge answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(max_length=400)
+    quote: str = Field(max_length=400)
+    holds: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeContext:
+    """What the judge is told."""
+
+    language: Language
+    name: str
+    player: str
+    talk: Sequence[Exchange]
+    claim: str
+    own_prompts: OwnPrompts = ()
+
+
+async def verdict(model: ChatModel, context: JudgeContext, thread: str) -> Answer[Verdict]:
+    """Whether the claim holds of the talk.
+
+    Raises:
+        ModelError: the model failed.
+    """
+    prompt = TEMPLATES.question("judge", "closing", context, Verdict, max_tokens=400, thread=thread)
+    return await model.complete(prompt)

@@ -1,0 +1,238 @@
+"""Owns a test's talk: a player made for it speaks with the person over the engine's own path, in a world of its own,
+and what was answered is checked.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlmodel import Session
+
+from service.content.made import read_made
+from service.content.profile import CharacterProfile, NpcProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.human import Words, say
+from service.conversation.start import PlayerStart, start_with_player
+from service.conversation.transcript import end, turns_of
+from service.errors import ModelError
+from service.locales import Language
+from service.memory.authoring import Author
+from service.memory.comparison import squeezed
+from service.memory.secrets import discretion
+from service.memory.seed_lines import Given, Statement
+from service.memory.seeding import seed
+from service.offline.model import REHEARSAL
+from service.people.attitude import set_affinity
+from service.people.worlds import WorldRepository, count_people_revision
+from service.quality.checks import Exchange, Standard, faults, folded_in
+from service.store.event_kinds import RejectionReason
+from service.store.phase import EndReason
+from service.store.tables import ConversationKey, ConversationRow, MadePersonRow, TurnRow, WorldRow
+from service.testing.file import TestEntry
+from service.testing.judge import JudgeContext, verdict
+
+PLAYER = "kataribe_tester"
+_IMPORTANCE = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A test of a file, with one person."""
+
+    file: str
+    name: str
+    npc_id: str
+    language: Language
+    test: TestEntry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """What is wrong: of `testing.found` in the locales. `number`: the answer, from 0; None: the talk as a whole."""
+
+    check: str
+    number: int | None = None
+    quote: str = ""
+    about: str = ""
+
+
+@dataclass(kw_only=True)
+class Run:
+    """A talk as it was held once. `unjudged`: there was a judge to ask, and no model to be one."""
+
+    talk: list[Exchange]
+    failures: list[Failure]
+    calls: int = 0
+    judge_calls: int = 0
+    unjudged: bool = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.failures
+
+
+async def hold(deps: ConversationDependencies, case: Case, world_id: str) -> Run:
+    """Hold the talk and check it.
+
+    Raises:
+        CassetteMiss: a cassette is replayed, and does not hold it.
+    """
+    talk = _Talk(deps, case, world_id)
+    await talk.hold()
+    run = Run(talk=talk.exchanges, failures=talk.failures, calls=talk.calls)
+    run.failures += _checked(case, talk)
+    if case.test.judge.of(case.language):
+        await _judge(talk, run)
+    return run
+
+
+class _Talk:
+    """What is said, in as many conversations as it takes: a person may take leave before all is said."""
+
+    def __init__(self, deps: ConversationDependencies, case: Case, world_id: str) -> None:
+        worlds = deps.worlds
+        settings = worlds.settings.model_copy(update={"language": case.language, "start": None})
+        time = case.test.given.time
+        content = worlds.content if time is None else replace(worlds.content, start=time)
+        self.deps = replace(deps, worlds=WorldRepository(content, settings))
+        self.person: CharacterProfile | NpcProfile = content.cast(case.language).actor(case.npc_id)
+        self.names = content.cast(case.language).names
+        self.player = case.test.as_.of(case.language) or "Mika"
+        self.exchanges: list[Exchange] = []
+        self.failures: list[Failure] = []
+        self.calls = 0
+        self.case, self.world_id = case, world_id
+        self._engine = Engine(self.deps)
+        self._places: dict[tuple[str, int], int] = {}
+
+    async def hold(self) -> None:
+        """Say all lines, and have every conversation remembered."""
+        key: ConversationKey | None = None
+        lines = [one.of(self.case.language) for one in self.case.test.say]
+        await self.deps.database.write(self._make_world)
+        for number, line in enumerate(lines):
+            key = key or await self._begin(number)
+            words = Words(text=line)
+            await self.deps.database.write(lambda s, k=key, w=words: say(s, self.deps.worlds, k, w))  # type: ignore[misc]
+            is_over = await self._engine.converse(key)
+            if not await self._hear(key, line):
+                break
+            if is_over:
+                await self._close(key)
+                key = None
+        if key is not None:
+            await self.deps.database.write(lambda s: end(s, self.deps.worlds, *key, EndReason.ENDED_BY_CLIENT))
+            await self._close(key)
+
+    async def _begin(self, number: int) -> ConversationKey:
+        wanted = PlayerStart(
+            player_id=PLAYER,
+            partner_id=self.case.npc_id,
+            max_turns=2 * len(self.case.test.say) + 2,
+            place_waived=True,
+            conversation_id=f"t{number}",
+        )
+        names = self.deps.models.names()
+
+        def work(session: Session) -> ConversationKey:
+            world = self.deps.worlds.open(session, self.world_id, lock=True)
+            return start_with_player(session, world, wanted, names).key
+
+        return await self.deps.database.write(work)
+
+    async def _hear(self, key: ConversationKey, line: str) -> bool:
+        """Take down the answer; False: there was none."""
+        row, turns = await self._read(key)
+        if turns[-1].speaker_id != self.case.npc_id:
+            reason = (row.failure or {}).get(self.case.language, "")
+            self.failures.append(Failure(check="unanswered", number=len(self.exchanges), quote=line, about=reason))
+            return False
+        self._places[key.conversation_id, turns[-1].turn] = len(self.exchanges)
+        self.exchanges.append(Exchange(line, turns[-1].text))
+        return True
+
+    async def _close(self, key: ConversationKey) -> None:
+        """Have it remembered; what a person said of itself, and its author wrote otherwise, is refused there."""
+        await self._engine.close(key)
+        row, _ = await self._read(key)
+        self.calls += row.calls
+        for one in (row.changes or {}).get("rejected", ()):
+            number = self._places.get((key.conversation_id, one["turn"]))
+            if one["reason"] == RejectionReason.CONTRADICTS_AUTHOR and number is not None:
+                quote = self.exchanges[number].answer
+                self.failures.append(Failure(check="rejected", number=number, quote=quote, about=one["statement"]))
+
+    async def _read(self, key: ConversationKey) -> tuple[ConversationRow, Sequence[TurnRow]]:
+        return await self.deps.database.read(lambda s: (s.get_one(ConversationRow, key), turns_of(s, key)))
+
+    def _make_world(self, session: Session) -> None:
+        """As it is before the first word."""
+        given, language = self.case.test.given, self.case.language
+        self.deps.worlds.open(session, self.world_id, lock=True)
+        profile = json.dumps({"kind": "player", "name": self.player}, ensure_ascii=False)
+        made = read_made(PLAYER, profile.encode())
+        session.add(MadePersonRow(world_id=self.world_id, person_id=PLAYER, kind="player", profile=made.profile))
+        row = session.get_one(WorldRow, self.world_id)
+        row.flags = dict(given.flags)
+        count_people_revision(session, self.world_id)
+        world = self.deps.worlds.open(session, self.world_id, lock=True)
+        if given.affinity is not None:
+            set_affinity(session, world, self.case.npc_id, PLAYER, given.affinity, "given")
+        lines = [_told(number, fact.of(language)) for number, fact in enumerate(given.facts_told)]
+        seed(session, world, self.deps.memory, self.case.npc_id, lines, Author(name="kataribe test"))
+
+
+def _told(number: int, fact: str) -> Given:
+    line = Statement(id=f"told-{number}", statement=fact, about=PLAYER, partner=PLAYER, importance=_IMPORTANCE)
+    return Given(where=f"given.factsTold[{number}]", line=line)
+
+
+def _checked(case: Case, talk: _Talk) -> list[Failure]:
+    """What is wrong by rule."""
+    test, language = case.test, case.language
+    standard = Standard(
+        speaker=talk.person,
+        language=language,
+        discretion=discretion(talk.person, PLAYER, test.given.affinity or 0),
+        names=talk.names,
+        never=tuple(word.of(language) for word in test.never),
+        longest=test.longest,
+    )
+    found = [
+        Failure(check=one.check, number=one.number, quote=one.quote, about=one.about)
+        for one in faults(talk.exchanges, standard)
+    ]
+    answers = "\n".join(one.answer for one in talk.exchanges)
+    for must in test.must:
+        wanted = [word.of(language) for word in must.any]
+        if not any(folded_in(word, answers) for word in wanted):
+            found.append(Failure(check="missing", about=", ".join(wanted)))
+    return found
+
+
+async def _judge(talk: _Talk, run: Run) -> None:
+    """Have a model say whether the test's sentence holds."""
+    case, model = talk.case, talk.deps.models.for_role("closing")
+    if model.name == REHEARSAL:
+        run.unjudged = True
+        return
+    claim = case.test.judge.of(case.language)
+    context = JudgeContext(
+        language=case.language, name=talk.person.name, player=talk.player, talk=run.talk, claim=claim
+    )
+    try:
+        answer = await verdict(model, context, f"{talk.world_id}/judge")
+    except ModelError as exc:
+        run.judge_calls += exc.usage.calls
+        run.failures.append(Failure(check="unjudged", about=exc.sentence(case.language)))
+        return
+    run.judge_calls += answer.usage.calls
+    if not answer.value.holds:
+        said = (number for number, one in enumerate(run.talk) if squeezed(answer.value.quote) in squeezed(one.answer))
+        number = next(said, None) if squeezed(answer.value.quote) else None
+        quote = answer.value.quote if number is not None else ""
+        run.failures.append(
+            Failure(check="judge", number=number, quote=quote, about=f"{claim} ({answer.value.reason})")
+        )

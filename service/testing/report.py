@@ -1,0 +1,134 @@
+"""Owns how the outcome of tests is told: a table on the terminal, with each line that failed and why; JUnit's XML."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from service.export.problem import FileUnusable
+from service.locales import Language, sentence
+from service.run.show import one_line
+from service.testing.cast import Clash
+from service.testing.making import Outcome, Tested
+from service.testing.play import Failure, Run
+
+_CAST = "cast"
+"""The suite of the pass over the whole cast."""
+_LONGEST = 160
+"""Characters that are shown of a line."""
+
+
+def show(outcome: Outcome, language: Language, console: Console) -> None:
+    """Tell it to who reads that language."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("file", "test", "person", "result"):
+        table.add_column(sentence(language, f"testing.columns.{column}"), overflow="fold")
+    cast_result = _result(language, not outcome.clashes)
+    table.add_row("", sentence(language, "testing.cast"), "", cast_result)
+    for one in outcome.tested:
+        case, result = one.case, _result(language, one.passed)
+        if len(one.runs) > 1:
+            result.append(f" {one.held}/{len(one.runs)}")
+        table.add_row(case.file, Text(one_line(case.name)), case.npc_id, result)
+    console.print(table)
+    for clash in outcome.clashes:
+        console.print(Text(_clash(clash, language)), soft_wrap=True)
+    for one in outcome.tested:
+        for run in () if one.passed else one.runs:
+            for failure in run.failures:
+                console.print(Text(f"{_where(one)}: {told(failure, language)}"), soft_wrap=True)
+    for line in _summary(outcome, language):
+        console.print(Text(line), soft_wrap=True)
+
+
+def told(failure: Failure, language: Language) -> str:
+    """What is wrong, where, and the words."""
+    what = sentence(language, f"testing.found.{failure.check}", about=_short(failure.about))
+    where = "" if failure.number is None else sentence(language, "testing.answer", number=failure.number + 1)
+    said = sentence(language, "testing.quote", quote=_short(failure.quote)) if failure.quote else ""
+    return "".join((where, what, said))
+
+
+def write_junit(outcome: Outcome, file: Path, language: Language) -> None:
+    """Write it as JUnit does.
+
+    Raises:
+        FileUnusable: it cannot be written.
+    """
+    root = ElementTree.Element("testsuites", name="kataribe test")
+    cast = _suite(root, _CAST, tests=1, failures=bool(outcome.clashes))
+    case = ElementTree.SubElement(cast, "testcase", classname=_CAST, name=sentence(language, "testing.cast"))
+    _fail(case, "contradiction", [_clash(one, language) for one in outcome.clashes])
+    for name, group in groupby(outcome.tested, key=lambda one: one.case.file):
+        tested = list(group)
+        suite = _suite(root, name, tests=len(tested), failures=sum(not one.passed for one in tested))
+        for one in tested:
+            classname = f"{Path(name).stem}.{one.case.npc_id}"
+            element = ElementTree.SubElement(suite, "testcase", classname=classname, name=_clean(one.case.name))
+            found = [failure for run in one.runs for failure in run.failures]
+            if not one.passed:
+                _fail(element, found[0].check, [told(failure, language) for failure in found])
+    tree = ElementTree.ElementTree(root)
+    ElementTree.indent(tree)
+    try:
+        tree.write(file, encoding="utf-8", xml_declaration=True)
+    except OSError as exc:
+        raise FileUnusable(file=str(file), reason=exc.strerror or str(exc)) from exc
+
+
+def _suite(root: ElementTree.Element, name: str, *, tests: int, failures: int) -> ElementTree.Element:
+    return ElementTree.SubElement(root, "testsuite", name=name, tests=f"{tests}", failures=f"{int(failures)}")
+
+
+def _fail(case: ElementTree.Element, kind: str, lines: list[str]) -> None:
+    if lines:
+        failure = ElementTree.SubElement(case, "failure", type=kind, message=_clean(lines[0]))
+        failure.text = "\n".join(map(_clean, lines))
+
+
+def _clean(text: str) -> str:
+    """Without what XML does not take."""
+    return one_line(text)
+
+
+def _short(text: str) -> str:
+    plain = one_line(text)
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
+
+
+def _where(one: Tested) -> str:
+    return f"{one.case.file}: {one_line(one.case.name)} ({one.case.npc_id})"
+
+
+def _result(language: Language, passed: bool) -> Text:
+    word = sentence(language, f"testing.results.{'passed' if passed else 'failed'}")
+    return Text(word, style="green" if passed else "bold red")
+
+
+def _clash(clash: Clash, language: Language) -> str:
+    one, other = clash.one, clash.other
+    facts = {"one": one.text, "file": one.file, "other": other.text, "other_file": other.file}
+    return sentence(language, "testing.clash", person=one.about, **facts)
+
+
+def _summary(outcome: Outcome, language: Language) -> Iterator[str]:
+    counts = Counter(one.passed for one in outcome.tested)
+    runs: list[Run] = [run for one in outcome.tested for run in one.runs]
+    yield sentence(
+        language,
+        "testing.summary",
+        passed=counts[True] + (not outcome.clashes),
+        failed=counts[False] + bool(outcome.clashes),
+        talks=len(runs),
+        calls=sum(run.calls for run in runs),
+        judged=sum(run.judge_calls for run in runs),
+    )
+    if outcome.rehearsal:
+        yield sentence(language, "testing.rehearsal")
+    if unjudged := sum(run.unjudged for run in runs):
+        yield sentence(language, "testing.unjudged", count=unjudged)

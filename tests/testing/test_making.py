@@ -1,0 +1,124 @@
+"""Holds `kataribe test`: seeded defects are found, a sound person passes, a file that is wrong says where."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from service.content.files import bundled_content
+from service.content.load import load_content
+from service.settings import Settings
+from service.testing.cast import clashes
+from service.testing.file import PROBES, TestsRefused, read_tests
+from service.testing.making import Outcome, Wanted, run_tests
+from service.testing.report import told, write_junit
+from tests.testing.seeded import DEFECTS, Seeded
+
+SOUND = ["Sit down, and tell me what the trouble is.", "Drink water and sleep. Ren will look in on you tomorrow."]
+ASKED: dict[str, Any] = {"npc": "npc_kiriko", "as": "Mika", "say": ["Doctor, my head hurts.", "What are you hiding?"]}
+
+
+def outcome_of(tmp_path: Path, model: Seeded, *tests: dict[str, Any]) -> Outcome:
+    (tmp_path / "doctor.yaml").write_text(yaml.safe_dump({"language": "en", "tests": list(tests)}, allow_unicode=True))
+    settings = Settings(_env_file=None, embedding={"provider": "none"})
+    return run_tests(settings, Wanted(directory=tmp_path), models=model.models)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_seeded_defect_is_found(tmp_path: Path, defect: str) -> None:
+    check, answers = DEFECTS[defect]
+    outcome = outcome_of(tmp_path, Seeded(answers), ASKED)
+    failures = outcome.tested[0].runs[0].failures
+    assert not outcome.passed
+    assert check in {one.check for one in failures}, failures
+    assert all(told(one, language) for one in failures for language in ("en", "ja"))
+
+
+def test_a_sound_person_passes_and_knows_what_is_given(tmp_path: Path) -> None:
+    given = {
+        "affinity": 70,
+        "factsTold": ["Mika is allergic to willow bark."],
+        "flags": {"bell_repaired": True},
+        "time": "2026-05-02T09:00",
+    }
+    must = [{"any": ["nothing of the kind", "ＲＥＮ"]}]
+    told_to_friends = [SOUND[0], "I am losing my sight from the edges inwards, and I hide it until Ren is ready."]
+    model = Seeded(told_to_friends)
+    outcome = outcome_of(tmp_path, model, {**ASKED, "given": given, "must": must, "never": ["willow"]})
+    assert outcome.passed, outcome.tested[0].runs[0].failures  # whom she likes so much she may tell
+    assert outcome.tested[0].runs[0].calls >= 3
+
+
+def test_never_must_and_the_judge_are_held_and_counted(tmp_path: Path) -> None:
+    model = Seeded(SOUND, holds=False)
+    wanted = {**ASKED, "never": ["water"], "must": [{"any": ["fever", "pulse"]}], "judge": "She is kind."}
+    outcome = outcome_of(tmp_path, model, wanted)
+    run = outcome.tested[0].runs[0]
+    assert [(one.check, one.number) for one in run.failures] == [("forbidden", 1), ("missing", None), ("judge", 1)]
+    assert (run.judge_calls, [one.claim for one in model.judged]) == (1, ["She is kind."])
+
+
+def test_so_many_of_the_repeats_have_to_hold(tmp_path: Path) -> None:
+    model = Seeded(SOUND)
+    twice = {**ASKED, "never": ["water"], "repeat": 2}
+    outcome = outcome_of(
+        tmp_path, model, {**ASKED, "repeat": 3, "pass": 2}, {**twice, "pass": 1}, {**ASKED, "npc": "npc_taro"}
+    )
+    assert [(one.held, one.passed) for one in outcome.tested] == [(3, True), (0, False), (1, True)]
+    junit = tmp_path / "out.xml"
+    write_junit(outcome, junit, "en")
+    suites = ElementTree.parse(junit).getroot()  # noqa: S314 - we wrote it
+    assert [(one.get("name"), one.get("tests"), one.get("failures")) for one in suites] == [
+        ("cast", "1", "0"),
+        ("doctor.yaml", "3", "1"),
+    ]
+    failure = suites.find("testsuite/testcase/failure")
+    assert failure is not None
+    assert "answer 2: holds “water”" in (failure.get("message") or "")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"sya": ["hello"]}, 'bad.yaml: tests[0].sya: unknown key "sya"; expected one of name, npc, as, given'),
+        ({"say": ["hello"], "npc": "npc_tarou"}, 'bad.yaml: tests[0].npc: unknown person "npc_tarou"'),
+        ({"say": ["hello"], "repeat": 2, "pass": 3}, "at most as many under pass as under repeat"),
+        ({"say": ["hello"], "given": {"affinity": 300}}, "bad.yaml: tests[0].given.affinity: found the number 300"),
+        ({"say": []}, "bad.yaml: tests[0].say"),
+    ],
+)
+def test_a_file_that_is_wrong_says_where_and_what_was_expected(
+    tmp_path: Path, wrong: dict[str, Any], expected: str
+) -> None:
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump({"tests": [wrong]}))
+    cast = load_content(bundled_content()).cast("en")
+    with pytest.raises(TestsRefused) as refused:
+        read_tests(tmp_path, cast)
+    assert expected in refused.value.sentence("en")
+    assert "テストに誤りが" in refused.value.sentence("ja")
+
+
+def test_our_probes_are_in_both_languages() -> None:
+    cast = load_content(bundled_content()).cast("en")
+    (tests,) = (file.tests for file in read_tests(PROBES, cast).values())
+    assert len(tests[0].say) == 25
+    said = [one for test in tests for one in (test.name, *test.say)]
+    assert all(one.of("en") != one.of("ja") for one in said)
+
+
+def test_authored_facts_that_contradict_each_other_are_listed_with_their_files() -> None:
+    content = load_content(bundled_content())
+    cast = content.cast("en")
+    assert [clashes(content.cast(language)) for language in ("en", "ja")] == [[], []]
+    harue = cast.npcs["npc_harue"]
+    taro = cast.npcs["npc_taro"]
+    wrong = {
+        "npc_harue": harue.model_copy(update={"facts": (*harue.facts, "Taro has three children")}),
+        "npc_taro": taro.model_copy(update={"facts": ("has two children", "lives over the bakery")}),
+    }
+    (clash,) = clashes(replace(cast, npcs={**cast.npcs, **wrong}))
+    assert {clash.one.file, clash.other.file} == {"npcs/npc_harue.yaml", "npcs/npc_taro.yaml"}
+    assert clash.one.about == clash.other.about == "npc_taro"

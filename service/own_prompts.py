@@ -150,6 +150,8 @@ _KINDS: Mapping[str, _Kind] = {
     "moderator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODERATOR),
     "modulator": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.MODULATOR),
     "write": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.WRITE),
+    "survey": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SURVEY),
+    "scan": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.SCAN),
     "long_term": _Kind(templates=speaking.TEMPLATES, examples=prompt_examples.LONG_TERM),
     "closing": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.CLOSING),
     "reflection": _Kind(templates=closing.TEMPLATES, examples=prompt_examples.REFLECTION),

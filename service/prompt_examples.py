@@ -13,6 +13,7 @@ from pydantic import BaseModel, create_model
 
 from service.content.profile import Mood, NpcProfile
 from service.conversation.aside import AsideContext
+from service.conversation.asking import AnswerForm, ScanContext, SurveyContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import Outcome, PromptContext
 from service.conversation.directing import ModeratorContext, ModulatorContext
@@ -85,6 +86,12 @@ WRITE = (
     *(full(WriteContext, form=form, mood=mood) for form in get_args(Form) for mood in get_args(Mood)),
     bare(WriteContext, writer=_NPC),
 )
+SURVEY = (
+    *(full(SurveyContext, mood=mood) for mood in get_args(Mood)),
+    bare(SurveyContext, person=_NPC, form=AnswerForm(least=1, most=5)),
+    bare(SurveyContext, person=_NPC, form=AnswerForm()),
+)
+SCAN = (full(ScanContext), bare(ScanContext, person=_NPC))
 CLOSING = tuple(
     full(
         ClosingContext,

@@ -916,7 +916,9 @@ class UsageOut(CostOut):
     """Model calls and tokens of one world day and role."""
 
     day: str = Field(description="the world day, YYYY-MM-DD")
-    role: str = Field(description="what the calls were for: character, npc, closing, decision, attitude, long_term")
+    role: str = Field(
+        description="what the calls were for: character, npc, closing, decision, attitude, long_term, survey"
+    )
     failures: int = Field(description="calls that gave no answer")
     cached_tokens: int = Field(description="tokens of `prompt_tokens` that the server had at hand from before")
     estimated: bool = Field(description="true: a server did not report its tokens, and they were estimated")

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 from service.conversation.aside import AsideContext
+from service.conversation.asking import ScanContext, SurveyContext
 from service.conversation.attitude import AttitudeContext
 from service.conversation.context import PromptContext
 from service.conversation.directing import ModeratorContext, ModulatorContext
@@ -20,6 +21,7 @@ from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
+from service.offline.asking import answer_survey, scan
 from service.offline.closing import close, judge, propose, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.scene import answer, choose_next, modulate
@@ -40,6 +42,8 @@ HANDLERS: Mapping[type, Handler] = {
     AttitudeContext: judge,
     AsideContext: write_aside,
     WriteContext: write,
+    SurveyContext: answer_survey,
+    ScanContext: scan,
     ClosingContext: close,
     ReflectionContext: reflect,
     LongTermContext: propose,

@@ -11,9 +11,9 @@ from service.llm.chat import Role
 from service.store.tables import UsageRow
 from service.usage import Usage
 
-Purpose = Role | Literal["attitude", "long_term"]
-"""What calls are counted for: a role, the attitude that is judged before a turn, by its speaker's model, or what is
-proposed of a scene, by the closing's.
+Purpose = Role | Literal["attitude", "long_term", "survey"]
+"""What calls are counted for: a role, the attitude that is judged before a turn, by its speaker's model, what is
+proposed of a scene, by the closing's, or what somebody is asked from outside of the world, by its own.
 """
 
 _SUMS = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens")

@@ -17,6 +17,7 @@ from jinja2 import UndefinedError
 
 import service.conversation.prompt
 from service.content.profile import CharacterProfile, LifeGoal, NpcProfile
+from service.conversation.asking import AnswerForm, ScanContext, Shown, SurveyContext, scan_prompt, survey_prompt
 from service.conversation.attitude import AttitudeContext, Questions, attitude_prompt
 from service.conversation.context import (
     Goal,
@@ -272,6 +273,27 @@ def _writes(language: Language, form: Form) -> WriteContext:
     )
 
 
+def _asked(language: Language) -> dict[str, Prompt[Any]]:
+    words = WORDS[language]
+    shown = tuple(
+        Shown(ref=f"m{number}", text=text, sources=(f"fact:{number}",)) for number, text in enumerate(words["heard"], 1)
+    )
+    told = {"language": language, "person": words["taro"], "now": words["now"], "question": words["goal"].goal}
+    survey = {**told, "mood": "happy", "persona": words["learned"], "shown": shown}
+    yes_no = AnswerForm(choices=("A", "B"))
+    return {
+        "survey_choice": survey_prompt(SurveyContext(**survey, form=yes_no)),
+        "survey_number": survey_prompt(
+            SurveyContext(**survey, form=AnswerForm(least=1, most=5), secrets=words["heard"])
+        ),
+        "survey_stimulus": survey_prompt(
+            SurveyContext(**{**survey, "question": ""}, form=AnswerForm(), stimulus=words["place"])
+        ),
+        "scan": scan_prompt(ScanContext(**told, shown=shown)),
+        "scan_merging": scan_prompt(ScanContext(**told, shown=shown, merging=True)),
+    }
+
+
 def _shared(language: Language, *, in_scene: bool) -> dict[str, Any]:
     """What a speaker has more where Hamako is there too: in a scene, or at a table."""
     words = WORDS[language]
@@ -353,6 +375,7 @@ def _prompts(language: Language) -> dict[str, Prompt[Any]]:
         "write_bark": write_prompt(_writes(language, form="bark")),
         "write_letter": write_prompt(_writes(language, form="letter")),
         "write_diary": write_prompt(_writes(language, form="diary")),
+        **_asked(language),
         "attitude_asks": attitude_prompt(_attitude(language), Questions),
         "attitude_judges": attitude_prompt(_attitude_returning(language), AttitudeDraft),
     }

@@ -1,0 +1,381 @@
+"""Owns the endpoints by which an author asks people: many at once, or one about all that it remembers. Nothing is kept
+of it but by who asks, unless it is to be remembered.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Header, Query, Request, Response
+from fastapi.openapi.models import Example
+from pydantic import Field
+from sqlmodel import Session
+
+from service.api.dependencies import ApiDependencies, AsAsked, Serving, WorldId
+from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
+from service.api.problem import describe, language_of
+from service.api.schemas import CostOut, FailureOut
+from service.conversation.asking import (
+    AnswerForm,
+    AnswerKind,
+    PersonAnswer,
+    Shown,
+    Survey,
+    ask_people,
+    require_actor,
+    summarise,
+)
+from service.errors import Invalid, ModelNotConfigured
+from service.locales import Language, Phrase
+from service.offline.model import REHEARSAL
+from service.people.worlds import WorldView
+from service.runtime.observations import Observation, observe
+from service.runtime.world_session import WorldSession
+from service.store.commands import Asked
+from service.usage import Usage
+
+router = APIRouter(tags=["people"])
+
+MOST_PEOPLE = 1000
+MOST_BARS = 10
+IMPORTANCE = 4
+"""Of 1 to 10: how much it matters to somebody that it was asked, where that is to be remembered."""
+
+Question = Annotated[str, Field(min_length=1, max_length=500), PLAIN]
+Bound = Annotated[float, Field(ge=-100_000, le=100_000)]
+
+
+class RangeIn(In):
+    """From where to where a number may be."""
+
+    min: Bound = Field(description="the least that may be answered")
+    max: Bound = Field(description="the most, which is above it")
+
+
+class SurveyIn(In):
+    """What is asked, and who. At least one of `question` and `stimulus`; at most one of `choices` and `number`: without
+    both, words are answered.
+    """
+
+    question: Question | None = Field(
+        default=None, description="the question", examples=["Would you move to the city?"]
+    )
+    stimulus: Question | None = Field(
+        default=None, description="what they are shown, before the question or without one"
+    )
+    choices: (
+        Annotated[list[Annotated[str, Field(min_length=1, max_length=100), PLAIN]], Field(min_length=2, max_length=20)]
+        | None
+    ) = Field(default=None, description="one of these is answered, to the letter")
+    number: RangeIn | None = Field(default=None, description="a number within these bounds is answered")
+    people: (
+        Literal["all", "npcs", "characters"] | Annotated[list[Slug], Field(min_length=1, max_length=MOST_PEOPLE)]
+    ) = Field(default="all", description="who is asked: a kind, or ids. Players cannot be")
+    remember: bool = Field(
+        default=False, strict=True, description="true: each remembers from now on what it was asked, and its answer"
+    )
+
+
+class RestsOnOut(Out):
+    """A memory that something rests on."""
+
+    refs: list[str] = Field(description="what it is: `fact:…`, `turn:…`, `talk:…`, `insight:…`, `mid_term:…`, `own:…`")
+    text: str = Field(description="as the prompt showed it")
+
+
+class PersonAnswerOut(Out):
+    """What one answered."""
+
+    person_id: str = Field(description="id of the person")
+    name: str = Field(description="its name")
+    kind: Literal["character", "npc"] = Field(description="what it is")
+    answer: str | float | None = Field(description="the choice, the number or the words; null: see `failure`")
+    because: str = Field(description="why, in a sentence; empty: see `failure`")
+    rests_on: list[RestsOnOut] = Field(description="the memories it named, of those it was shown; empty: none")
+    failure: FailureOut | None = Field(description="why it answered nothing, in the request's language; null: it did")
+
+
+class BarOut(Out):
+    """How many answered so."""
+
+    label: str = Field(description="a choice, a number, or a span of numbers")
+    count: int = Field(description="how many")
+
+
+class SurveyOut(Out):
+    """What all of them answered."""
+
+    question: str = Field(description="as it was asked; empty: there was none")
+    stimulus: str = Field(description="what they were shown; empty: nothing")
+    kind: AnswerKind = Field(description="what was to be answered")
+    language: Language = Field(description="the language in which they answer")
+    at: WorldTimeText = Field(description="the world time")
+    answers: list[PersonAnswerOut] = Field(description="each one's, in the order in which they were named")
+    bars: list[BarOut] = Field(
+        description="how often each was answered: every choice, or spans of numbers; words: none"
+    )
+    mean: float | None = Field(description="of numbers; null: there are none")
+    answered: int = Field(description="how many answered")
+    failed: int = Field(description="how many did not")
+    remembered: bool = Field(description="whether those who answered remember it")
+    models: list[str] = Field(description="who answered: openai:gpt-4.1-mini, rehearsal")
+    rehearsal: bool = Field(description="true where no language model answered, but the rehearsal")
+    cost: CostOut = Field(description="what the model calls came to")
+    csv: str = Field(description="the answers as a CSV file, which no spreadsheet takes for formulas")
+
+
+class SummaryIn(In):
+    """What is to be summed up."""
+
+    question: Question = Field(description="what it is about", examples=["Whom does she trust, and why?"])
+
+
+class SentenceOut(Out):
+    """A sentence of a summary."""
+
+    text: str = Field(description="the sentence, in the world's language")
+    rests_on: list[RestsOnOut] = Field(description="the memories it rests on; at least one")
+
+
+class SummaryOut(Out):
+    """What a person knows of a question, out of all that it remembers."""
+
+    person_id: str = Field(description="id of the person")
+    question: str = Field(description="as it was asked")
+    language: Language = Field(description="the language of the summary")
+    at: WorldTimeText = Field(description="the world time")
+    sentences: list[SentenceOut] = Field(description="the summary; empty: nothing bears on the question")
+    memories: int = Field(description="how many memories were read: all that it has and holds true")
+    parts: int = Field(description="in how many parts they were read: a call each, and one for each 8 results")
+    model: str = Field(description="which model made it; empty: there was nothing to read")
+    cost: CostOut = Field(description="what the model calls came to")
+
+
+_SURVEYS: dict[str, Example] = {
+    "a choice": {"value": {"question": "Would you move to the city?", "choices": ["yes", "no"]}},
+    "a number, of these two": {
+        "value": {"question": "How safe is the pier?", "number": {"min": 1, "max": 5}, "people": ["aoi", "npc_taro"]}
+    },
+    "words on what they are shown": {"value": {"stimulus": "A ferry a day, free for a year!", "people": "characters"}},
+}
+_SUMMARY: dict[str, Example] = {"whom she trusts": {"value": {"question": "Whom does she trust, and why?"}}}
+_TABLE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The answers"}
+}
+
+
+@router.post("/surveys", response_model=SurveyOut, responses=_TABLE | describe(400, 404, 409))
+async def ask_many(
+    body: Annotated[SurveyIn, Body(openapi_examples=_SURVEYS)],
+    request: Request,
+    deps: Serving,
+    world_id: WorldId,
+    asked: AsAsked,
+    form: Annotated[
+        Literal["json", "csv"] | None, Query(alias="as", description="csv: the table alone; left out: as `Accept` says")
+    ] = None,
+    accept: Annotated[str | None, Header(description="text/csv: the table alone")] = None,
+) -> Any:
+    """Ask many people the same, a model call each, at once as far as the models' limit lets them. Each answers from its
+    persona and from what it remembers that bears on the question; it keeps nothing secret, for nobody of its world
+    hears it. An answer that is none costs that person alone. Nothing of it is stored or remembered, unless `remember`
+    says so; what it costs is counted for `survey`.
+    """
+    survey = _survey(body)
+    world = await deps.read(world_id, lambda _, world: world)
+    _require_model(deps)
+    people = _asked_of(world, body.people)
+    answers = await ask_people(deps.conversation, world, survey, people)
+    if body.remember:
+        await _remember(deps, world, survey, answers, asked)
+    out = _out(world, survey, answers, remembered=body.remember, language=language_of(request))
+    if form == "csv" or (form is None and (accept or "").startswith("text/csv")):
+        return Response(out.csv, media_type="text/csv; charset=utf-8")
+    return out
+
+
+@router.post("/people/{person_id}/summary", response_model=SummaryOut, responses=describe(400, 404, 502))
+async def summarise_memory(
+    person_id: Slug, body: Annotated[SummaryIn, Body(openapi_examples=_SUMMARY)], deps: Serving, world_id: WorldId
+) -> SummaryOut:
+    """Sum up what a person knows of a question, out of everything that it remembers, for what a search cannot answer.
+    Its memories are read in parts, a model call each, and what was found becomes one. What another fact has replaced is
+    not read; what it keeps secret is. Nothing of it is stored.
+    """
+    world = await deps.read(world_id, lambda _, world: world)
+    require_actor(world, person_id)
+    _require_model(deps)
+    found = await summarise(deps.conversation, world, person_id, body.question)
+    texts = {source: one.text for one in found.memories for source in one.sources}
+    return SummaryOut(
+        person_id=person_id,
+        question=body.question,
+        language=world.language,
+        at=world.now,
+        sentences=[
+            SentenceOut(text=one.text, rests_on=[RestsOnOut(refs=[ref], text=texts[ref]) for ref in one.sources])
+            for one in found.sentences
+        ],
+        memories=len(found.memories),
+        parts=found.parts,
+        model=found.model,
+        cost=CostOut.of(found.usage),
+    )
+
+
+def _survey(body: SurveyIn) -> Survey:
+    """Raises: Invalid: nothing is asked, or in two ways; bounds between which there is nothing; a choice twice."""
+    if body.question is None and body.stimulus is None:
+        raise Invalid(field="body.question", reason=Phrase("answers.invalid_fields.nothing_asked"))
+    if body.choices is not None and body.number is not None:
+        raise Invalid(field="body.number", reason=Phrase("answers.invalid_fields.one_answer"))
+    if body.choices is not None and len(set(body.choices)) < len(body.choices):
+        raise Invalid(field="body.choices", reason=Phrase("answers.invalid_fields.same_choices"))
+    if body.number is not None and body.number.min >= body.number.max:
+        raise Invalid(field="body.number.max", reason=Phrase("answers.invalid_fields.no_range"))
+    form = AnswerForm(choices=tuple(body.choices or ()))
+    if body.number is not None:
+        form = AnswerForm(least=body.number.min, most=body.number.max)
+    return Survey(question=body.question or "", stimulus=body.stimulus or "", form=form)
+
+
+def _asked_of(world: WorldView, people: str | Sequence[str]) -> list[str]:
+    """Raises: NotFound; Invalid: a player is asked, or too many are."""
+    kinds = {"npcs": [*world.cast.npcs], "characters": [*world.cast.characters]}
+    kinds["all"] = kinds["npcs"] + kinds["characters"]
+    ids = list(kinds[people]) if isinstance(people, str) else list(dict.fromkeys(people))
+    if len(ids) > MOST_PEOPLE:
+        reason = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
+        raise Invalid(field="body.people", reason=reason)
+    return [require_actor(world, one).id for one in ids]
+
+
+def _require_model(deps: ApiDependencies) -> None:
+    """Raises: ModelNotConfigured."""
+    if deps.conversation.models.for_role("npc").name == "none":
+        raise ModelNotConfigured
+
+
+async def _remember(
+    deps: ApiDependencies, world: WorldView, survey: Survey, answers: Sequence[PersonAnswer], asked: Asked
+) -> None:
+    """Those who answered know from the next settled minute on that they were asked, and what they said."""
+    said = {
+        one.person_id: world.say(
+            "remembered.asked_by_author",
+            name=world.name_of(one.person_id),
+            asked=" ".join(filter(None, (survey.stimulus, survey.question))),
+            said=_text(one.answer),
+        )
+        for one in answers
+        if one.answer is not None
+    }
+
+    def work(session: Session, world_session: WorldSession) -> None:
+        for person_id, text in said.items():
+            seen = Observation(text=text, importance=IMPORTANCE, seen_by=[person_id])
+            observe(session, deps.conversation.memory, world_session, seen)
+
+    await deps.world_runner.command(world.id, work, asked=asked)
+    await deps.runner.outbox.deliver_due()
+    deps.vectors.wake()
+
+
+def _out(
+    world: WorldView, survey: Survey, answers: Sequence[PersonAnswer], *, remembered: bool, language: Language
+) -> SurveyOut:
+    told = [_answer_out(world, one, language) for one in answers]
+    models = sorted({one.model for one in answers if one.model})
+    numbers = [one.answer for one in answers if isinstance(one.answer, int | float)]
+    return SurveyOut(
+        question=survey.question,
+        stimulus=survey.stimulus,
+        kind=survey.form.kind,
+        language=world.language,
+        at=world.now,
+        answers=told,
+        bars=_bars(survey.form, answers),
+        mean=round(sum(numbers) / len(numbers), 3) if numbers else None,
+        answered=sum(one.failure is None for one in answers),
+        failed=sum(one.failure is not None for one in answers),
+        remembered=remembered,
+        models=models,
+        rehearsal=REHEARSAL in models,
+        cost=CostOut.of(sum((one.usage for one in answers), Usage())),
+        csv=_csv(told),
+    )
+
+
+def _answer_out(world: WorldView, one: PersonAnswer, language: Language) -> PersonAnswerOut:
+    person, failure = world.cast.actor(one.person_id), None
+    if one.failure is not None:
+        failure = FailureOut(type=one.failure.slug, role=person.kind, detail=one.failure.sentence(language))
+    return PersonAnswerOut(
+        person_id=person.id,
+        name=person.name,
+        kind=person.kind,
+        answer=one.answer,
+        because=one.because,
+        rests_on=[_rests_on(memory) for memory in one.rests_on],
+        failure=failure,
+    )
+
+
+def _rests_on(memory: Shown) -> RestsOnOut:
+    return RestsOnOut(refs=list(memory.sources), text=memory.text)
+
+
+def _bars(form: AnswerForm, answers: Sequence[PersonAnswer]) -> list[BarOut]:
+    """How many answered each choice, each whole number where these are few, else a tenth of the range."""
+    given = [one.answer for one in answers if one.answer is not None]
+    if form.choices:
+        counts = Counter(given)
+        return [BarOut(label=choice, count=counts[choice]) for choice in form.choices]
+    if form.least is None or form.most is None:
+        return []
+    least, width = form.least, (form.most - form.least) / MOST_BARS
+    numbers = [float(one) for one in given]
+    steps = int(form.most - least)
+    if least.is_integer() and form.most.is_integer() and steps < MOST_BARS and all(map(float.is_integer, numbers)):
+        return [BarOut(label=f"{least + step:g}", count=numbers.count(least + step)) for step in range(steps + 1)]
+    places = Counter(min(int((one - least) / width), MOST_BARS - 1) for one in numbers)
+    edges = [f"{least + place * width:g}" for place in range(MOST_BARS + 1)]
+    return [BarOut(label=f"{edges[n]} – {edges[n + 1]}", count=places[n]) for n in range(MOST_BARS)]
+
+
+_COLUMNS = ("person_id", "name", "kind", "answer", "because", "rests_on", "refs", "failure")
+
+
+def _csv(answers: Sequence[PersonAnswerOut]) -> str:
+    """The table; it begins as spreadsheets want it that read Japanese."""
+    file = io.StringIO("\ufeff", newline="")
+    file.seek(0, io.SEEK_END)
+    table = csv.writer(file)
+    table.writerow(_COLUMNS)
+    for one in answers:
+        texts, refs = [memory.text for memory in one.rests_on], [ref for memory in one.rests_on for ref in memory.refs]
+        failure = one.failure.detail if one.failure is not None else ""
+        cells = (
+            one.person_id,
+            one.name,
+            one.kind,
+            one.answer,
+            one.because,
+            " | ".join(texts),
+            " | ".join(refs),
+            failure,
+        )
+        table.writerow(map(_cell, cells))
+    return file.getvalue()
+
+
+def _cell(value: str | float | None) -> str:
+    """A text that a spreadsheet would take for a formula begins with an apostrophe; a number stays one."""
+    text = _text(value)
+    return f"'{text}" if isinstance(value, str) and text.lstrip()[:1] in ("=", "+", "-", "@", "|", "\t") else text
+
+
+def _text(value: str | float | None) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else value or ""

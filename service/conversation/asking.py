@@ -1,0 +1,415 @@
+"""Owns what people answer who are asked by nobody of their world: one call each, and nothing is remembered of it; and
+what somebody knows of a question, out of all that it remembers. One who answers nonsense costs that one alone.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+from sqlmodel import Session
+
+from service.content.profile import CharacterProfile, Mood, NpcProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.gather import KNOWN_TOKENS
+from service.conversation.persona import persona_told
+from service.conversation.prompt import told_prompt
+from service.conversation.repetition import breaks_character
+from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
+from service.llm.chat import Answer, Prompt, T, estimate_tokens
+from service.llm.prompt import OwnPrompts
+from service.locales import Language, Phrase
+from service.locales.time import ago
+from service.memory.extraction import Ref, Sentence
+from service.memory.mid_term import mid_term_memories
+from service.memory.recall import remembered, remembered_as
+from service.memory.refs import MemoryKind, ref, ref_of
+from service.memory.self_facts import self_facts
+from service.memory.store import Fact, Group, HeardTurn, Item, Kind, Recalled, known_since
+from service.memory.words import one_line
+from service.people.attitude import moods
+from service.people.worlds import WorldView
+from service.store.usage import count
+from service.usage import Usage
+from world.time import WorldTime
+
+SHOWN_TOKENS = 4 * KNOWN_TOKENS
+"""Most tokens, by `estimate_tokens`, of the memories that somebody is shown who is asked."""
+BATCH_TOKENS = 2000
+"""The same of those that are read at once where all of them are."""
+MERGED = 8
+"""So many parts of a summary at most become one."""
+SURVEY_TOKENS, SCAN_TOKENS = 400, 900
+
+AnswerKind = Literal["choice", "number", "words"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerForm:
+    """What may be answered: one of `choices`, a number from `least` to `most`, or words."""
+
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def kind(self) -> AnswerKind:
+        """As a word."""
+        if self.choices:
+            return "choice"
+        return "words" if self.least is None else "number"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Survey:
+    """What many are asked. `stimulus` is what they are shown before it; without a question, what they say to that."""
+
+    question: str
+    stimulus: str = ""
+    form: AnswerForm = AnswerForm()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A memory as a prompt shows it, under the short `ref` that an answer may cite; `sources` refer to what it is of
+    (``fact:…``, ``talk:…``).
+    """
+
+    ref: str
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyContext:
+    """What somebody knows who is asked. Nobody of its world hears the answer: it keeps nothing secret."""
+
+    language: Language
+    person: CharacterProfile | NpcProfile
+    now: str
+    mood: Mood
+    question: str
+    stimulus: str = ""
+    form: AnswerForm
+    persona: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    shown: tuple[Shown, ...] = ()
+    own_prompts: OwnPrompts = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanContext:
+    """A part of what somebody remembers; `merging`: of what was found in such parts."""
+
+    language: Language
+    person: CharacterProfile | NpcProfile
+    now: str
+    question: str
+    shown: tuple[Shown, ...] = ()
+    merging: bool = False
+    own_prompts: OwnPrompts = ()
+
+
+class ScanSentence(BaseModel):
+    """A sentence of a summary, and the refs of what it rests on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Sentence
+    rests_on: list[Ref] = Field(max_length=12)
+
+
+class ScanPart(BaseModel):
+    """What is answered of a part."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sentences: list[ScanSentence] = Field(max_length=10)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonAnswer:
+    """What somebody answered; None: nothing, for `failure`. `rests_on`: which of the memories shown it named."""
+
+    person_id: str
+    answer: str | float | None = None
+    because: str = ""
+    rests_on: tuple[Shown, ...] = ()
+    failure: ModelError | None = None
+    usage: Usage = field(default_factory=Usage)
+    model: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """A summary of all that somebody remembers: its sentences, each with the memories it rests on, of how many it was
+    made, in how many parts, and what that cost.
+    """
+
+    sentences: tuple[Shown, ...]
+    memories: tuple[Shown, ...]
+    parts: int
+    usage: Usage
+    model: str
+
+
+@lru_cache(maxsize=256)
+def answer_of(form: AnswerForm) -> type[BaseModel]:
+    """The answer's schema: what it rests on and why, and then the answer."""
+    wanted: Any = Annotated[str, Field(min_length=1, max_length=600)]
+    if form.kind == "choice":
+        wanted = Literal[form.choices]
+    elif form.kind == "number":
+        wanted = Annotated[float, Field(ge=form.least, le=form.most, allow_inf_nan=False)]
+    return create_model(
+        "SurveyAnswer",
+        __config__=ConfigDict(extra="forbid"),
+        rests_on=(Annotated[list[Ref], Field(max_length=6)], ...),
+        because=(Annotated[str, Field(min_length=1, max_length=300)], ...),
+        answer=(wanted, ...),
+    )
+
+
+def survey_prompt(context: SurveyContext) -> Prompt[BaseModel]:
+    """The question as it is sent to one of those who are asked."""
+    answer = answer_of(context.form)
+    return told_prompt("survey", context.person.kind, context, answer, max_tokens=SURVEY_TOKENS)
+
+
+def scan_prompt(context: ScanContext) -> Prompt[ScanPart]:
+    """The question as it is sent of one part."""
+    return told_prompt("scan", context.person.kind, context, ScanPart, max_tokens=SCAN_TOKENS)
+
+
+async def ask_people(
+    deps: ConversationDependencies, world: WorldView, survey: Survey, people: Sequence[str]
+) -> list[PersonAnswer]:
+    """What each of them answers, in their order: all are asked at once, as far as the models' limit lets them.
+
+    Raises:
+        NotFound: there is no such person.
+        Invalid: a player is asked.
+    """
+    asked = [require_actor(world, person_id) for person_id in people]
+    return list(await asyncio.gather(*(_ask(deps, world, survey, person) for person in asked)))
+
+
+async def summarise(deps: ConversationDependencies, world: WorldView, person_id: str, question: str) -> Scan:
+    """What somebody knows of the question, out of all that it remembers: one call for each part of that, and one for
+    each `MERGED` results, until there is one.
+
+    Raises:
+        NotFound: there is no such person.
+        Invalid: it is a player.
+        ModelError: a call failed; a summary of what is left would not be one of everything.
+        GraphUnavailable.
+    """
+    person = require_actor(world, person_id)
+    memories = await _everything(deps, world, person)
+    context = ScanContext(
+        language=world.language,
+        person=person,
+        now=world.sky,
+        question=question,
+        own_prompts=world.cast.own_prompts,
+    )
+    parts = [replace(context, shown=part) for part in in_parts(memories)]
+    usage, model, merging = Usage(), "", parts
+    found: list[tuple[Shown, ...]] = []
+    while merging:
+        answers = await _all([_part(deps, world, one) for one in merging])
+        usage, model = sum((one.usage for one in answers), usage), answers[0].model
+        found = [
+            told for one, answer in zip(merging, answers, strict=True) if (told := _carried(one.shown, answer.value))
+        ]
+        merging = [
+            replace(context, shown=_numbered(found[first : first + MERGED]), merging=True)
+            for first in range(0, len(found) if len(found) > 1 else 0, MERGED)
+        ]
+    sentences = found[0] if found else ()
+    return Scan(sentences=sentences, memories=memories, parts=len(parts), usage=usage, model=model)
+
+
+def require_actor(world: WorldView, person_id: str) -> CharacterProfile | NpcProfile:
+    """Somebody for whom a model can answer. Raises: NotFound, Invalid."""
+    if world.cast.person(person_id).kind == "player":
+        raise Invalid(field="person_id", reason=Phrase("answers.invalid_fields.player_asked"))
+    return world.cast.actor(person_id)
+
+
+def in_parts(shown: Iterable[Shown], tokens: int = BATCH_TOKENS) -> list[tuple[Shown, ...]]:
+    """All of it, in parts of so many tokens at most; what is longer by itself is one."""
+    parts: list[list[Shown]] = []
+    room = 0
+    for one in shown:
+        cost = estimate_tokens(f"{one.ref} {one.text}")
+        if not parts or cost > room:
+            parts.append([])
+            room = tokens
+        parts[-1].append(one)
+        room -= cost
+    return [tuple(part) for part in parts]
+
+
+async def _ask(
+    deps: ConversationDependencies, world: WorldView, survey: Survey, person: CharacterProfile | NpcProfile
+) -> PersonAnswer:
+    context = await _gather(deps, world, survey, person)
+    try:
+        answer = await _counted(deps, world, person.id, survey_prompt(context), lambda one: _fault(context, one))
+    except ModelError as exc:
+        return PersonAnswer(person_id=person.id, failure=exc, usage=exc.usage)
+    told: Any = answer.value
+    return PersonAnswer(
+        person_id=person.id,
+        answer=one_line(told.answer) if isinstance(told.answer, str) else told.answer,
+        because=one_line(told.because),
+        rests_on=tuple(one for one in context.shown if one.ref in told.rests_on),
+        usage=answer.usage,
+        model=answer.model,
+    )
+
+
+async def _part(deps: ConversationDependencies, world: WorldView, context: ScanContext) -> Answer[ScanPart]:
+    return await _counted(deps, world, context.person.id, scan_prompt(context), lambda _: None)
+
+
+async def _all(calls: Sequence[Any]) -> list[Answer[ScanPart]]:
+    """Every answer, when all have come. Raises: ModelError: the first one."""
+    answers: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
+    for one in answers:
+        if isinstance(one, BaseException):
+            raise one
+    return answers
+
+
+async def _counted(
+    deps: ConversationDependencies,
+    world: WorldView,
+    person_id: str,
+    prompt: Prompt[T],
+    fault: Callable[[Answer[T]], ModelError | None],
+) -> Answer[T]:
+    """The answer; what it cost is counted for surveys. Raises: ModelError."""
+    spent, failures = Usage(calls=1, estimated=True), 1
+    try:
+        answer = await deps.models.for_role(prompt.role).complete(replace(prompt, thread=f"{world.id}/{person_id}"))
+        spent = answer.usage
+        if error := fault(answer):
+            error.usage = spent
+            raise error
+        failures = 0
+        return answer
+    except ModelError as exc:
+        spent = exc.usage
+        raise
+    finally:
+        if spent.calls:
+            await deps.database.write(lambda s: count(s, world.id, world.day, "survey", spent, failures=failures))
+
+
+def _fault(context: SurveyContext, answer: Answer[BaseModel]) -> ModelError | None:
+    """What is wrong with an answer of the right form."""
+    told: Any = answer.value
+    words = one_line(f"{told.answer} {told.because}") if isinstance(told.answer, str) else one_line(told.because)
+    person = context.person
+    own = (person.name, person.personality, person.custom_prompt, *person.identity, *person.facts, *context.persona)
+    if isinstance(told.answer, str) and not one_line(told.answer):
+        return ModelEmpty(model=answer.model)
+    is_out = breaks_character(words, (*own, *person.lines, *context.secrets, context.question, context.stimulus))
+    return ModelOutOfCharacter(model=answer.model) if is_out else None
+
+
+async def _gather(
+    deps: ConversationDependencies, world: WorldView, survey: Survey, person: CharacterProfile | NpcProfile
+) -> SurveyContext:
+    query = f"{survey.stimulus} {survey.question}".strip()
+    cools, limit = deps.settings.memory.mood_cools_hours, deps.settings.memory.recall_limit
+
+    def work(session: Session) -> tuple[list[Shown], Mood]:
+        return _in_sql(session, world, person.id), moods(session, world, [person.id], cools)[person.id]
+
+    own, mood = await deps.database.read(work)
+    found = await remembered(deps.memory, world, person.id, query, limit=limit, kinds=set(Kind))
+    bearing = [_shown_of(world, one.item) for one in found if one.bears]
+    return SurveyContext(
+        language=world.language,
+        person=person,
+        now=world.sky,
+        mood=mood,
+        question=survey.question,
+        stimulus=survey.stimulus,
+        form=survey.form,
+        persona=persona_told(world, person, query, []),
+        secrets=tuple(secret.fact for secret in person.secrets),
+        shown=next(iter(in_parts(_numbered([bearing, own]), SHOWN_TOKENS)), ()),
+        own_prompts=world.cast.own_prompts,
+    )
+
+
+async def _everything(
+    deps: ConversationDependencies, world: WorldView, person: CharacterProfile | NpcProfile
+) -> tuple[Shown, ...]:
+    """All that the person remembers and holds true, oldest first: neither a fact that another one has replaced, nor the
+    turn in which that was said.
+    """
+    group = Group(world_id=world.id, person_id=person.id)
+    items = [one for one in await deps.memory.items(group, world.now) if known_since(one) <= world.now]
+    facts = [one for one in items if isinstance(one, Fact)]
+    said = {
+        holds: {(one.conversation_id, one.turn) for one in facts if one.known_at(world.now) is holds}
+        for holds in (True, False)
+    }
+    over = said[False] - said[True]
+
+    def is_held(one: Item) -> bool:
+        if isinstance(one, Fact):
+            return one.known_at(world.now)
+        return not isinstance(one, HeardTurn) or (one.conversation_id, one.turn) not in over
+
+    held = sorted(filter(is_held, items), key=lambda one: (known_since(one), ref_of(one)))
+    own = await deps.database.read(lambda s: _in_sql(s, world, person.id))
+    return _numbered([[_shown_of(world, one) for one in held], own])
+
+
+def _in_sql(session: Session, world: WorldView, person_id: str) -> list[Shown]:
+    """What the person told about itself, and what is on its mind; the newest first."""
+    told = [
+        (MemoryKind.OWN, row.id, row.words or row.statement, row.valid_at)
+        for row in self_facts(session, world.id, person_id)
+    ]
+    told += [
+        (MemoryKind.MID_TERM, row.id, row.content, row.created_at)
+        for row in mid_term_memories(session, world, person_id)
+    ]
+    return [
+        Shown(ref="", text=one_line(f"({_since(world, at)}) {text}"), sources=(ref(kind, item_id),))
+        for kind, item_id, text, at in sorted(told, key=lambda one: (-one[3], one[1]))
+    ]
+
+
+def _since(world: WorldView, at: int) -> str:
+    return ago(WorldTime(at), world.now, world.language, day_starts=world.settings.day_starts_minutes)
+
+
+def _shown_of(world: WorldView, item: Item) -> Shown:
+    told = one_line(remembered_as(world, Recalled(item=item, score=0)))
+    return Shown(ref="", text=told, sources=(ref_of(item),))
+
+
+def _numbered(parts: Iterable[Iterable[Shown]]) -> tuple[Shown, ...]:
+    """All of them, each once, with short refs of their own."""
+    each = dict.fromkeys(one for part in parts for one in part)
+    return tuple(replace(one, ref=f"m{number}") for number, one in enumerate(each, 1))
+
+
+def _carried(shown: Sequence[Shown], part: ScanPart) -> tuple[Shown, ...]:
+    """The sentences that rest on something that was shown, each with what that is of."""
+    by_ref = {one.ref: one.sources for one in shown}
+    told = (
+        (one_line(one.text), dict.fromkeys(source for name in one.rests_on for source in by_ref.get(name, ())))
+        for one in part.sentences
+    )
+    return tuple(Shown(ref="", text=text, sources=tuple(sources)) for text, sources in told if text and sources)

@@ -1,4 +1,4 @@
-"""Owns the command line: serve, demo, run, scene, export, import, replay, generate, memory, init, check, test."""
+"""Owns the command line: serve, demo, run, scene, ask, export, import, replay, generate, memory, init, check, test."""
 
 import asyncio
 import io
@@ -43,6 +43,7 @@ from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
 from service.own_prompts import game_problems, persona_costs
+from service.run.ask import AskRun, run_ask
 from service.run.cost import prices_of
 from service.run.play import run_world
 from service.run.replay import replay
@@ -223,8 +224,7 @@ def scene_run(
         cassette=cassette,
         cassette_mode=cassette_mode,
     )
-    if not settings.names_model:
-        settings.llm.provider = "rehearsal"
+    _rehearse_without_model(settings)
     wanted = SceneRun(
         scene=scene,
         world_id=world_name(world),
@@ -233,6 +233,49 @@ def scene_run(
         output=output,
     )
     run_scene(settings, wanted)
+
+
+@cli.command(help=_help("cli.help.ask"))
+def ask(
+    question: Annotated[str, typer.Argument(help=_help("cli.help.question"))],
+    people: Annotated[str, typer.Option(help=_help("cli.help.people_asked"))] = "all",
+    choice: Annotated[str | None, typer.Option(help=_help("cli.help.choice"))] = None,
+    number: Annotated[str | None, typer.Option(help=_help("cli.help.number"))] = None,
+    stimulus: Annotated[str | None, typer.Option(help=_help("cli.help.stimulus"))] = None,
+    remember: Annotated[bool, typer.Option("--remember", help=_help("cli.help.remember"))] = False,
+    scan: Annotated[bool, typer.Option("--scan", help=_help("cli.help.scan"))] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_help("cli.help.survey_output"))] = None,
+    world: WorldOption = MAIN_WORLD,
+    content: ContentOption = None,
+    data: DataOption = None,
+    language: LanguageOption = None,
+    rehearsal: Annotated[bool, typer.Option("--rehearsal", help=_help("cli.help.rehearsal"))] = False,
+    cassette: CassetteOption = None,
+    cassette_mode: CassetteModeOption = None,
+) -> None:
+    """Ask many people the same. Without a model configured, as a rehearsal."""
+    settings = _settings(
+        rehearsal=rehearsal,
+        content=content,
+        data=data,
+        language=language,
+        cassette=cassette,
+        cassette_mode=cassette_mode,
+    )
+    _rehearse_without_model(settings)
+    wanted = AskRun(
+        world_id=world_name(world),
+        language=_language(language) or _own_language(),
+        question=question,
+        people=people if people in ("all", "npcs", "characters") and not scan else people.split(","),
+        stimulus=stimulus,
+        choices=None if choice is None else choice.split(","),
+        number=None if number is None else _span(number),
+        remember=remember,
+        scan=scan,
+        output=output,
+    )
+    run_ask(settings, wanted)
 
 
 @cli.command(help=_help("cli.help.export"))
@@ -612,6 +655,20 @@ def _settings(
     if cassette_mode is not None:
         settings.llm.cassette_mode = cassette_mode
     return settings
+
+
+def _rehearse_without_model(settings: Settings) -> None:
+    if not settings.names_model:
+        settings.llm.provider = "rehearsal"
+
+
+def _span(text: str) -> tuple[float, float]:
+    """The bounds of a number: ``1..5``."""
+    least, _, most = text.partition("..")
+    try:
+        return float(least), float(most)
+    except ValueError as exc:
+        raise typer.BadParameter(_say("cli.no_span", text=text), param_hint="--number") from exc
 
 
 def _say(key: str, /, **facts: object) -> str:

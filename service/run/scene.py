@@ -64,7 +64,7 @@ def run_scene(
 
 
 async def _run(settings: Settings, wanted: SceneRun, models: Models | None, ask: Callable[[], str]) -> None:
-    async with _client(settings, wanted.world_id, wanted.language, models) as http:
+    async with in_process(settings, wanted.world_id, wanted.language, models) as http:
         play = _Play(http, wanted.language, ask)
         try:
             await play.begin(wanted.scene)
@@ -88,7 +88,7 @@ def take_scene(
     """
 
     async def work() -> str:
-        async with _client(settings, world_id, language, None) as http:
+        async with in_process(settings, world_id, language, None) as http:
             try:
                 return await _log(http, scene_id, wanted)
             except Refused as exc:
@@ -110,13 +110,13 @@ async def _log(http: httpx.AsyncClient, scene_id: str, wanted: SceneTaken) -> st
     """Raises: Refused."""
     if wanted.form == "report":
         answer = await http.get(f"/scenes/{scene_id}/report")
-        return json.dumps(_checked(answer), ensure_ascii=False, indent=2) + "\n"
+        return json.dumps(checked(answer), ensure_ascii=False, indent=2) + "\n"
     asked = {"as": wanted.form, "thoughts": str(wanted.thoughts).lower()} | (
         {"view": wanted.view} if wanted.view else {}
     )
     answer = await http.get(f"/scenes/{scene_id}/log", params=asked)
     if answer.is_error:
-        _checked(answer)
+        checked(answer)
     return answer.text
 
 
@@ -129,7 +129,7 @@ def _write(file: Path, text: str) -> None:
 
 
 @asynccontextmanager
-async def _client(
+async def in_process(
     settings: Settings, world_id: str, language: Language, models: Models | None
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the service, which runs in this process alone."""
@@ -295,17 +295,17 @@ class _Play:
             print(f"   {said}{loud and f' ({loud})'}", flush=True)
 
     async def _get(self, path: str) -> Any:
-        return _checked(await self._http.get(path))
+        return checked(await self._http.get(path))
 
     async def _post(self, path: str, body: dict[str, Any], told: str = "") -> Any:
-        return _checked(await self._http.post(path, json=body), told)
+        return checked(await self._http.post(path, json=body), told)
 
 
 def _named(scene: Mapping[str, Any]) -> bool:
     return "sceneId" in scene or "scene_id" in scene
 
 
-def _checked(answer: httpx.Response, told: str = "") -> Any:
+def checked(answer: httpx.Response, told: str = "") -> Any:
     """The answer. Raises: Refused."""
     if answer.is_error:
         problem = answer.json()

@@ -1,0 +1,34 @@
+"""Owns the test of a survey at the terminal."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from service.llm.choose import ROLES, Models
+from service.llm.scripted import ScriptedModel
+from service.run.ask import AskRun, run_ask
+from service.settings import Settings
+from tests.content.classroom import classroom
+
+
+def test_a_survey_is_told_and_written(
+    settings: Settings, tmp_path: Path, script: ScriptedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.content_dir = classroom(tmp_path / "content")
+    models = Models(dict.fromkeys(ROLES, script))
+    script.enqueue(*({"rests_on": [], "because": "So it is.", "answer": answer} for answer in ("no", "yes", "no")))
+    people = ["chara-a", "chara-b", "chara-c"]
+    table, asked = tmp_path / "out.csv", {"world_id": "main", "language": "en", "question": "Would you leave?"}
+    wanted = AskRun(**asked, people=people, choices=["yes", "no"], output=table)  # type: ignore[arg-type]
+    run_ask(settings, wanted, models=models)
+    told = capsys.readouterr().out
+    assert "no (So it is.)" in told
+    assert f"{15 * '█'} 1 yes\n{30 * '█'} 2 no\n3 answered, 0 did not; model calls: 3" in told
+    assert table.read_bytes().startswith(b"\xef\xbb\xbfperson_id,name,kind,answer,because")
+    scanned = AskRun(**asked, people=people[:1], scan=True, output=tmp_path / "scan.json")  # type: ignore[arg-type]
+    run_ask(settings, scanned, models=models)
+    assert "0 memories read in 0 parts" in capsys.readouterr().out
+    assert json.loads((tmp_path / "scan.json").read_text())[0]["sentences"] == []
+    with pytest.raises(SystemExit, match="nobody"):
+        run_ask(settings, AskRun(**asked, people=["nobody"]), models=models)  # type: ignore[arg-type]

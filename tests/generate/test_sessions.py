@@ -206,7 +206,7 @@ def test_killed_on_the_way_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None
     command: list[str | Path] = [KATARIBE, "generate", "sessions", file, "-o", output]
     process = subprocess.Popen(command, env=environment(KATARIBE_LLM__MAX_CONCURRENCY="1"), stdout=subprocess.DEVNULL)
     until = time.monotonic() + 60
-    while not (output.exists() and output.stat().st_size):
+    while not (output.exists() and b"\n" in output.read_bytes()):
         assert process.poll() is None
         assert time.monotonic() < until
         time.sleep(0.01)

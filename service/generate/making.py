@@ -25,11 +25,15 @@ from service.locales import Language, languages, sentence
 from service.offline.model import HANDLERS, REHEARSAL, Handler, OfflineModel
 from service.run.cost import Prices
 from service.run.show import Show, shown
-from service.runtime.forget import forget_world
 from service.settings import Settings
+from service.store.world_rows import delete_rows
 
 UNUSABLE = (ModelBroken, ModelEmpty, ModelTruncated, ModelRefused, ModelOutOfCharacter)
 """Failures of one answer: the next item may do better. With any other the model cannot be had, and the run stops."""
+
+
+_MOST_OVER = 50
+"""Worlds of items that are made, before they are thrown away."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,8 @@ class Plan:
 
     `made_from` is all that decides what an item is, but for its number, the `seed` and the models: who makes from the
     same goes on with the same file. `content` are the people, and the places they meet at. `handlers` answer in a
-    rehearsal what only this kind asks. `text_of` is the text of a line by which near duplicates are found.
+    rehearsal what only this kind asks. `text_of` is the text of a line by which near duplicates are found. `remembers`:
+    people go by what they remember.
     """
 
     kind: str
@@ -74,6 +79,7 @@ class Plan:
     text_of: Callable[[Line], str]
     counts: Callable[[Line], Mapping[str, int]]
     handlers: Mapping[type, Handler]
+    remembers: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +109,8 @@ def make_dataset(settings: Settings, plan: Plan, order: Order, *, models: Models
         settings.llm.provider = "rehearsal"
     settings.llm.seed = plan.seed
     settings.world.language = plan.language
+    if not plan.remembers:
+        settings.memory.recall_limit = settings.memory.fade_after_days = 0
     settings.memory.backend = "sql"  # the worlds of a data set are thrown away, and nobody's graph is written to
     settings.database_url = None
     dataset = Dataset(order.file, run_of(settings, plan))
@@ -137,6 +145,7 @@ class _Making:
         self._settings, self._plan, self._order, self._dataset = settings, plan, order, dataset
         self._show, self._models = show, models
         self._meter = Meter()
+        self._over: list[str] = []
         self._todo = [number for number in range(plan.count) if not dataset.has(number)]
         done = plan.count - len(self._todo)
         self._progress = Progress(show, order.language, self._meter, order.prices, count=plan.count, done=done)
@@ -173,8 +182,15 @@ class _Making:
             item = Item(number=number, id=self._dataset.id_of(number), seed=_seed(self._dataset.run, number))
             with self._meter.item() as spent:
                 await self._make(deps, item, spent)
-            await deps.database.write(lambda s, item=item: forget_world(s, deps.memory, item.id))  # type: ignore[misc]
             self._progress.advance()
+            await self._forget(deps, item)
+
+    async def _forget(self, deps: ConversationDependencies, item: Item) -> None:
+        """Nobody asks for the item's world any more; many go at once, for that costs as little as one."""
+        self._over.append(item.id)
+        if len(self._over) >= _MOST_OVER:
+            over, self._over = self._over, []
+            await deps.database.write(lambda s: delete_rows(s, over))
 
     async def _make(self, deps: ConversationDependencies, item: Item, spent: SpentOn) -> None:
         try:
@@ -186,6 +202,12 @@ class _Making:
             raise GenerationStopped(failure={one: exc.sentence(one) for one in languages()}) from exc
         else:
             self._dataset.keep(item.number, {**line, "meta": _meta(deps, item, spent)})
+
+
+def failed(failure: Mapping[str, Any]) -> Dropped | GenerationStopped:
+    """What a conversation means for its item that ended with that failure of a model."""
+    unusable = failure.get("type") in {error.slug for error in UNUSABLE}
+    return Dropped("model_failure") if unusable else GenerationStopped(failure=failure)
 
 
 def _meta(deps: ConversationDependencies, item: Item, spent: SpentOn) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 from service.content.profile import CharacterProfile, NpcProfile
@@ -43,12 +44,16 @@ def register_of(profile: CharacterProfile | NpcProfile, phrases: Phrases) -> Reg
     return "polite" if is_polite else "plain"
 
 
+_words = lru_cache(maxsize=4096)(words)
+
+
 def fit(query: str, text: str) -> float:
     """How well a text fits a query, 0..1: the cosine of their telling words."""
-    wanted, offered = words(query), words(text)
+    wanted, offered = _words(query), _words(text)
     return len(wanted & offered) / math.sqrt(len(wanted) * len(offered)) if wanted and offered else 0.0
 
 
+@lru_cache(maxsize=16_384)
 def tells(line: str, fact: str) -> bool:
     """Whether a line tells a fact, in words of its own."""
     return share(words(fact), line) >= _COVERED

@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, delete, insert
@@ -45,12 +46,16 @@ def replace_rows(session: Session, world_id: str, rows: Rows) -> None:
     """Write these in the place of all that the store holds of the world's story, under its id; the caller commits."""
     session.flush()
     session.expunge_all()
-    tables = _tables()
-    for table in reversed(tables):
-        session.execute(delete(table).where(_world_in(table) == world_id))
-    for table in tables:
+    delete_rows(session, [world_id])
+    for table in _tables():
         if written := [{**row, _world_in(table).name: world_id} for row in rows.get(table.name, [])]:
             session.execute(insert(table), written)
+
+
+def delete_rows(session: Session, world_ids: Collection[str]) -> None:
+    """Remove all that the store holds of these worlds' stories; the caller commits."""
+    for table in reversed(_tables()):
+        session.execute(delete(table).where(_world_in(table).in_(world_ids)))
 
 
 def pack(rows: Rows) -> bytes:

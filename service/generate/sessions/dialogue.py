@@ -20,8 +20,8 @@ from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
 from service.conversation.start import Start, start
 from service.generate.checks import Said, fault
-from service.generate.making import UNUSABLE
-from service.generate.problem import Dropped, GenerationStopped
+from service.generate.making import failed
+from service.generate.problem import Dropped
 from service.generate.sessions.event_graph import Event
 from service.locales import Language, sentence, sentences
 from service.locales.time import ago
@@ -40,7 +40,6 @@ _EVENT_HOUR = 12
 _COUNTED_DAYS = 13
 """Up to so many days ago people count them; what was before has a date."""
 _FAILED = (EndReason.MODEL_FAILURE, EndReason.BUDGET_EXHAUSTED)
-_UNUSABLE = {error.slug for error in UNUSABLE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,10 +215,7 @@ def _read(session: Session, key: ConversationKey, number: int, at: WorldTime, tw
     """
     row = session.get_one(ConversationRow, key)
     if row.end_reason in _FAILED or row.phase != Phase.CLOSED:
-        failure = row.failure or {}
-        if failure.get("type") in _UNUSABLE:
-            raise Dropped("model_failure")
-        raise GenerationStopped(failure=failure)
+        raise failed(row.failure or {})
     turns = session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn)))
     of_it = (SummaryRow.world_id == key.world_id, SummaryRow.conversation_id == key.conversation_id)
     summary = session.exec(select(SummaryRow).where(*of_it).order_by(col(SummaryRow.person_id))).first()

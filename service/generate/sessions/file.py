@@ -2,24 +2,19 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from service.content.fields import UNWRITTEN, ContentModel, ListOf, Moment, NonEmpty, Slug, Text
-from service.content.files import Unreadable, read_values
 from service.content.load import Cast
 from service.content.persons import PersonFile
-from service.content.problem import ContentProblem, found, problem, quote
+from service.content.problem import ContentProblem, problem, quote
 from service.content.profile import CharacterProfile
 from service.content.references import declared_once, unknown
-from service.content.schema_errors import schema_errors
-from service.generate.problem import PlanRefused
-from service.locales import Language, Phrase
+from service.generate.stage import PLACE, on_stage, read_plan
+from service.locales import Language
 from world.time import WorldTime
-
-PLACE = "here"
-"""The node at which two people meet."""
 
 
 class SessionsFile(ContentModel):
@@ -64,23 +59,7 @@ def read_sessions(path: Path, cast: Cast) -> SessionsFile:
     Raises:
         PlanRefused: it names everything that is wrong.
     """
-    try:
-        values = read_values(path)
-    except Unreadable as exc:
-        raise PlanRefused(path.parent, [ContentProblem(file=path.name, key_path="", said=exc.reason)]) from exc
-    if not isinstance(values, dict):
-        expected = Phrase("content.expected.dict_type")
-        raise PlanRefused(
-            path.parent, [problem(path.name, (), "content.mismatch", found=found(values), expected=expected)]
-        )
-    try:
-        file = SessionsFile.model_validate(values)
-    except ValidationError as exc:
-        raise PlanRefused(path.parent, list(schema_errors(SessionsFile, path.name, exc))) from exc
-    wrong = list(_references(path.name, file, cast))
-    if wrong:
-        raise PlanRefused(path.parent, wrong)
-    return file
+    return read_plan(SessionsFile, path, lambda file: _references(path.name, file, cast))
 
 
 def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, CharacterProfile]:
@@ -88,14 +67,7 @@ def people_of(file: SessionsFile, cast: Cast, language: Language) -> dict[str, C
     own = {one.id: CharacterProfile(**one.in_language(language), home=PLACE) for one in file.people}
     named = file.cast or (() if own or file.pairs else (*cast.characters, *cast.npcs))
     paired = (person_id for pair in file.pairs for person_id in pair if person_id not in own)
-    return {person_id: _moved(cast, person_id) for person_id in (*named, *paired)} | own
-
-
-def _moved(cast: Cast, person_id: str) -> CharacterProfile:
-    fields: dict[str, Any] = {
-        name: value for name, value in cast.actor(person_id) if name in CharacterProfile.model_fields
-    }
-    return CharacterProfile(**fields | {"home": PLACE, "routine": (), "needs": {}})
+    return {person_id: on_stage(cast, person_id) for person_id in (*named, *paired)} | own
 
 
 def start_of(file: SessionsFile, otherwise: WorldTime) -> WorldTime:

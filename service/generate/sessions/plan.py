@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.app import chosen_worlds
-from service.content.load import Cast, Content
+from service.content.load import Content
 from service.content.problem import problem, quote
 from service.content.profile import CharacterProfile
 from service.conversation.dependencies import ConversationDependencies
@@ -18,14 +18,12 @@ from service.generate.making import Item, Plan
 from service.generate.problem import Dropped, PlanRefused
 from service.generate.sessions.dialogue import HeldSession, TwoPeople, hold, session_times
 from service.generate.sessions.event_graph import Event, EventGraphContext, event_graph
-from service.generate.sessions.file import PLACE, SessionsFile, people_of, read_sessions, start_of
+from service.generate.sessions.file import SessionsFile, people_of, read_sessions, start_of
 from service.generate.sessions.questions import TalkContext, questions
 from service.generate.sessions.rehearsal import examine, live
+from service.generate.stage import stage
 from service.locales import Language, sentence, sentences
 from service.settings import Settings
-from world.actions import Catalogue
-from world.needs import Needs
-from world.places import Node, WorldMap
 from world.time import WorldTime, iso, to_datetime
 
 _THEMES = 3
@@ -119,7 +117,7 @@ def sessions_plan(path: Path, settings: Settings, seed: int | None = None) -> Pl
         file=file,
         language=language,
         start=start,
-        content=_content(game, language, file, people, start),
+        content=stage(game, language, file.place.of(language) or sentence(language, "generate.place"), people, start),
         people=people,
         pairs=_pairs(file, people, seed),
     )
@@ -146,7 +144,7 @@ def _require_names(path: Path, people: Mapping[str, CharacterProfile]) -> None:
     called = Counter(person.name for person in people.values())
     twice = [name for name, count in called.items() if count > 1]
     if twice:
-        wrong = [problem(path.name, ("people",), "generate.problem.same_name", name=quote(name)) for name in twice]
+        wrong = [problem(path.name, ("people",), "content.same_name", name=quote(name)) for name in twice]
         raise PlanRefused(path.parent, wrong)
 
 
@@ -165,23 +163,6 @@ def counts(line: Line) -> Mapping[str, int]:
         **asked,
         **line.get("qa_refused", {}),
     }
-
-
-def _content(
-    game: Content, language: Language, file: SessionsFile, people: Mapping[str, CharacterProfile], start: WorldTime
-) -> Content:
-    """A stage of one place, where everybody is."""
-    cast = game.cast(language)
-    place = Node(id=PLACE, map_id=PLACE, x=0, y=0, name=file.place.of(language) or sentence(language, "generate.place"))
-    stage = Cast(
-        world_name=cast.world_name,
-        world_map=WorldMap(nodes={PLACE: place}, edges=()),
-        catalogue=Catalogue(needs=Needs(all=()), actions=()),
-        npcs={},
-        characters=people,
-        own_prompts=cast.own_prompts,
-    )
-    return Content(directory=game.directory, default_language=language, start=start, casts={language: stage})
 
 
 def _pairs(file: SessionsFile, people: Mapping[str, CharacterProfile], seed: int) -> list[tuple[str, str]]:

@@ -1,0 +1,83 @@
+"""Owns where dialogues are held: what a file says of it, and a stage of one place, on which everybody walks free."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from service.content.fields import ContentModel
+from service.content.files import Unreadable, read_values
+from service.content.load import Cast, Content
+from service.content.problem import ContentProblem, found, problem
+from service.content.profile import CharacterProfile
+from service.content.schema_errors import schema_errors
+from service.generate.problem import PlanRefused
+from service.locales import Language, Phrase
+from world.actions import Catalogue
+from world.needs import Needs
+from world.places import Node, WorldMap
+from world.time import WorldTime
+
+PLACE = "here"
+"""The node at which people meet."""
+
+F = TypeVar("F", bound=ContentModel)
+
+
+def read_plan(model: type[F], path: Path, check: Callable[[F], Iterable[ContentProblem]]) -> F:
+    """The file, in its form and checked.
+
+    Raises:
+        PlanRefused: it names everything that is wrong.
+    """
+    try:
+        values = read_values(path)
+    except Unreadable as exc:
+        raise PlanRefused(path.parent, [ContentProblem(file=path.name, key_path="", said=exc.reason)]) from exc
+    if not isinstance(values, dict):
+        expected = Phrase("content.expected.dict_type")
+        raise PlanRefused(
+            path.parent, [problem(path.name, (), "content.mismatch", found=found(values), expected=expected)]
+        )
+    try:
+        file = model.model_validate(values)
+    except ValidationError as exc:
+        raise PlanRefused(path.parent, list(schema_errors(model, path.name, exc))) from exc
+    wrong = list(check(file))
+    if wrong:
+        raise PlanRefused(path.parent, wrong)
+    return file
+
+
+def kind_of(path: Path) -> str:
+    """What the file says is to be made; of one that cannot be read its reading will tell."""
+    try:
+        values = read_values(path)
+    except Unreadable:
+        values = None
+    return "sessions" if isinstance(values, dict) and "dialogues" in values else "groups"
+
+
+def on_stage(cast: Cast, person_id: str) -> CharacterProfile:
+    """Somebody of the game, without home, day and needs."""
+    fields: dict[str, Any] = {
+        name: value for name, value in cast.actor(person_id) if name in CharacterProfile.model_fields
+    }
+    return CharacterProfile(**fields | {"home": PLACE, "routine": (), "needs": {}})
+
+
+def stage(
+    game: Content, language: Language, place: str, people: Mapping[str, CharacterProfile], start: WorldTime
+) -> Content:
+    """A stage of one place, where these are."""
+    cast = game.cast(language)
+    one = Cast(
+        world_name=cast.world_name,
+        world_map=WorldMap(nodes={PLACE: Node(id=PLACE, map_id=PLACE, x=0, y=0, name=place)}, edges=()),
+        catalogue=Catalogue(needs=Needs(all=()), actions=()),
+        npcs={},
+        characters=people,
+        own_prompts=cast.own_prompts,
+    )
+    return Content(directory=game.directory, default_language=language, start=start, casts={language: one})

@@ -37,8 +37,10 @@ from service.exchange.tiled import read_tiled
 from service.exchange.tinytroupe import read_tinytroupe
 from service.export.files import export_into, export_to, import_from, span_of, world_name
 from service.export.problem import FileUnusable
+from service.generate.groups import groups_plan
 from service.generate.making import Order, make_dataset
 from service.generate.sessions.plan import sessions_plan
+from service.generate.stage import kind_of
 from service.llm.choose import LocalServer, find_local_servers
 from service.locales import Language, Listed, Phrase, language_named, languages, sentence
 from service.logs import write_logs
@@ -68,21 +70,39 @@ _help = partial(sentence, _own_language())
 cli = typer.Typer(no_args_is_help=True, add_completion=False, help=_help("cli.help.kataribe"))
 memory = typer.Typer(no_args_is_help=True)
 cli.add_typer(memory, name="memory", help=_help("cli.help.memory"))
-generate = typer.Typer(no_args_is_help=True)
-cli.add_typer(generate, name="generate", help=_help("cli.help.generate"))
 scenes = typer.Typer(no_args_is_help=True)
 cli.add_typer(scenes, name="scene", help=_help("cli.help.scenes"))
 
 
-class _ImportGroup(TyperGroup):
-    """What can be imported, by its kind; without one it is an export of Kataribe's own."""
+class _KindFirst(TyperGroup):
+    """Commands of which each is a kind of file; it need not be said where the file shows it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
-            args = ["story", *args]
+            args = [self.kind(args[0]), *args]
         return super().parse_args(ctx, args)
 
+    def kind(self, file: str) -> str:
+        """The command for that file."""
+        raise NotImplementedError
 
+
+class _GenerateGroup(_KindFirst):
+    """What can be made, by its kind."""
+
+    def kind(self, file: str) -> str:
+        return kind_of(Path(file))
+
+
+class _ImportGroup(_KindFirst):
+    """What can be imported, by its kind; without one it is an export of Kataribe's own."""
+
+    def kind(self, file: str) -> str:
+        return "story"
+
+
+generate = typer.Typer(cls=_GenerateGroup, no_args_is_help=True)
+cli.add_typer(generate, name="generate", help=_help("cli.help.generate"))
 imports = typer.Typer(cls=_ImportGroup, no_args_is_help=True)
 cli.add_typer(imports, name="import", help=_help("cli.help.import"))
 
@@ -505,8 +525,13 @@ def memory_import(
     typer.echo(_say("cli.memory_imported", **asdict(done)))
 
 
+_PLANS = {"groups": groups_plan, "sessions": sessions_plan}
+
+
+@generate.command(name="groups", help=_help("cli.help.generate_groups"))
 @generate.command(name="sessions", help=_help("cli.help.generate_sessions"))
-def generate_sessions(
+def generate_dialogues(
+    ctx: typer.Context,
     file: Annotated[Path, typer.Argument(help=_help("cli.help.generate_file"))],
     output: Annotated[Path, typer.Option("--output", "-o", help=_help("cli.help.generate_output"))],
     seed: Annotated[int | None, typer.Option(help=_help("cli.help.generate_seed"))] = None,
@@ -519,11 +544,11 @@ def generate_sessions(
     price_in: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_in"))] = None,
     price_out: Annotated[float | None, typer.Option(min=0, help=_help("cli.help.price_out"))] = None,
 ) -> None:
-    """Make dialogues of two people over months."""
+    """Make dialogues in bulk."""
     settings = _settings(rehearsal=rehearsal, content=content, cassette=cassette, cassette_mode=cassette_mode)
     prices = prices_of(price_in, price_out)
     order = Order(file=output, licence=licence, prices=prices, plain=plain, language=_own_language())
-    if not make_dataset(settings, sessions_plan(file, settings, seed), order):
+    if not make_dataset(settings, _PLANS[ctx.info_name or ""](file, settings, seed), order):
         raise typer.Exit(130)
 
 

@@ -229,6 +229,17 @@ def test_a_wrong_setting_is_named_in_one_line(
     assert "secret" not in errors
 
 
+@pytest.mark.parametrize(("text", "kind"), [("draw: {count: 1}\nrounds: 1\n", "groups"), ("dialogues: 0\n", "")])
+def test_what_is_to_be_generated_need_not_be_said_where_the_file_shows_it(main: Main, text: str, kind: str) -> None:
+    Path("plan.yaml").write_text(text, "utf-8")
+    code, told, errors = main("generate", "plan.yaml", "-o", "out.jsonl")
+    if kind:
+        assert (code, json.loads(Path("out.card.json").read_text("utf-8"))["kind"]) == (0, kind), errors
+    else:
+        assert (code, told) == (2, "")
+        assert "plan.yaml: dialogues: found the number 0; expected 1 or more" in errors
+
+
 @pytest.mark.parametrize("command", [("serve",), ("demo",), ("run",), ("export",), ("import", "story.jsonl")])
 @pytest.mark.parametrize(
     ("language", "line"),

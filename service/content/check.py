@@ -11,11 +11,12 @@ from pydantic import ValidationError
 from service.content.actions import ActionsFile
 from service.content.check_actions import check_actions, check_game_actions, check_plans, check_tags
 from service.content.connectivity import check_connectivity
-from service.content.fields import ContentModel
+from service.content.fields import ContentModel, Text
 from service.content.files import (
     ACTIONS_FILE,
     CHARACTERS,
     FRAGMENTS,
+    GROUPS,
     LORE,
     MAPS_FILE,
     NPCS,
@@ -30,6 +31,7 @@ from service.content.files import (
     read_values,
 )
 from service.content.fragments import FragmentFile, check_fragments
+from service.content.groups import GroupsFile, check_groups
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persons import CharacterFile, NpcFile, PersonFile, PlayerFile
@@ -74,6 +76,7 @@ class CheckedContent:
     all_fragments: bool = True
     lore: dict[str, LoreFile] = field(default_factory=dict)
     scenes: dict[str, SceneFile] = field(default_factory=dict)
+    groups: dict[str, GroupsFile] = field(default_factory=dict)
     own_prompts: dict[Language, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     problems: list[ContentProblem] = field(default_factory=list)
 
@@ -82,6 +85,16 @@ class CheckedContent:
         """All people by their files."""
         return {**self.npcs, **self.characters, **self.players}
 
+    @property
+    def names(self) -> dict[str, Text]:
+        """What those are called for whom a model can find words, by id."""
+        return {person.id: person.name for person in (*self.npcs.values(), *self.characters.values())}
+
+    @property
+    def nodes(self) -> list[str] | None:
+        """Ids of all places; None: the maps could not be read."""
+        return None if self.maps is None else [node.id for area in self.maps.maps for node in area.nodes]
+
     def file_of(self, person_id: str) -> str | None:
         """The file that says who the person is; None: there is none."""
         people: dict[str, PersonFile] = {**self.npcs, **self.characters}
@@ -89,8 +102,8 @@ class CheckedContent:
 
 
 def examine(directory: Path) -> CheckedContent:
-    """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/ and prompts/. A world can
-    start where no problem is found.
+    """Read and check maps.json, actions.json, npcs/, characters/, fragments/, lore/, scenes/, groups/ and prompts/. A
+    world can start where no problem is found.
 
     It never raises for what is in the files.
     """
@@ -111,7 +124,9 @@ def _parsed(directory: Path) -> CheckedContent:
     actions = _parse(ActionsFile, directory if own_actions else bundled_content(), ACTIONS_FILE, found)
     npcs, all_npcs = _parse_all(NpcFile, directory, NPCS, found)
     characters, all_characters = _parse_all(CharacterFile, directory, CHARACTERS, found)
-    has_lore, has_scenes, has_fragments = (os.path.lexists(directory / folder) for folder in (LORE, SCENES, FRAGMENTS))
+    has_lore, has_scenes, has_fragments, has_groups = (
+        os.path.lexists(directory / folder) for folder in (LORE, SCENES, FRAGMENTS, GROUPS)
+    )
     fragments, all_fragments = _parse_all(FragmentFile, directory, FRAGMENTS, found) if has_fragments else ({}, True)
     scenes = _parse_all(SceneFile, directory, SCENES, found)[0] if has_scenes else {}
     return CheckedContent(
@@ -126,6 +141,7 @@ def _parsed(directory: Path) -> CheckedContent:
         all_fragments=all_fragments,
         lore=_parse_all(LoreFile, directory, LORE, found)[0] if has_lore else {},
         scenes={file: named(file, scene) for file, scene in scenes.items()},
+        groups=_parse_all(GroupsFile, directory, GROUPS, found)[0] if has_groups else {},
         own_prompts=dict(_own_prompts(directory, found)),
         problems=found,
     )
@@ -199,6 +215,8 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
         yield from check_lore(content.lore, [person.id for person in everybody.values()], maps)
         yield from check_acquaintances(everybody)
         yield from check_scenes(content.scenes, _known(content))
+        for file, groups in content.groups.items():
+            yield from check_groups(file, groups, content.names, content.nodes)
         yield from check_named({**everybody, **content.fragments}, [person.id for person in everybody.values()])
     if content.all_fragments:
         yield from check_fragments(everybody, content.fragments)
@@ -211,10 +229,10 @@ def cross_checked(content: CheckedContent) -> Iterator[ContentProblem]:
 
 
 def _known(content: CheckedContent) -> Known:
-    maps, actions = content.maps, content.actions
+    actions = content.actions
     return Known(
-        people=[person.id for person in (*content.npcs.values(), *content.characters.values())],
-        nodes=None if maps is None else [node.id for area in maps.maps for node in area.nodes],
+        people=list(content.names),
+        nodes=content.nodes,
         needs=None if actions is None else [need.id for need in actions.needs],
         scenes=[scene.scene_id for scene in content.scenes.values()],
     )

@@ -17,6 +17,7 @@ from service.locales import Language, Phrase
 
 MAPS_FILE, ACTIONS_FILE = "maps.json", "actions.json"
 NPCS, CHARACTERS, LORE, SCENES, FRAGMENTS = "npcs", "characters", "lore", "scenes", "fragments"
+GROUPS = "groups"
 PROMPTS, PROMPT_SUFFIX = "prompts", ".j2"
 PERSON_SUFFIXES = (".yaml", ".yml")
 MOST_FILES = 10_000

@@ -364,9 +364,7 @@ def check_scenes(files: Mapping[str, SceneFile], known: Known) -> Iterator[Conte
 
 def check_scene(file: str, scene: SceneFile, known: Known) -> Iterator[ContentProblem]:
     """Whatever a scene names that is not there, and every turn after its last."""
-    place = scene.location.of("en")
-    if known.nodes is not None and is_slug(place) and place not in known.nodes and closest(place, known.nodes):
-        yield unknown(file, ("location",), "content.unknown_node_or_words", place, known.nodes)
+    yield from check_location(file, ("location",), scene.location, known.nodes)
     first: dict[str, int] = {}
     for i, person_id in enumerate(one.id for one in scene.participants):
         key: Key = ("participants", i, "id")
@@ -382,6 +380,13 @@ def check_scene(file: str, scene: SceneFile, known: Known) -> Iterator[ContentPr
     in_it = [one.id for one in scene.participants] + sorted(added)
     for i, one in enumerate(scene.interventions):
         yield from _check_intervention(file, ("interventions", i), one, scene.max_turns, in_it, known)
+
+
+def check_location(file: str, key: Key, location: Text, nodes: Collection[str] | None) -> Iterator[ContentProblem]:
+    """What looks like the id of a node, and is none; see `Known`."""
+    place = location.of("en")
+    if nodes is not None and is_slug(place) and place not in nodes and closest(place, nodes):
+        yield unknown(file, key, "content.unknown_node_or_words", place, nodes)
 
 
 def _check_intervention(

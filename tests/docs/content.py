@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from service.content.actions import ActionsFile
 from service.content.fields import UNWRITTEN, ContentModel, Text
+from service.content.groups import GroupsFile
 from service.content.lore import LoreFile
 from service.content.maps import MapsFile
 from service.content.persona import FactEntry
@@ -33,7 +34,7 @@ MODELS: Mapping[str, type[ContentModel]] = {
 PAGES: Mapping[Path, Mapping[str, type[ContentModel]]] = {
     FILE: MODELS,
     _DOCS / "testing-your-cast.md": {"cast-tests/*.yaml": TestsFile},
-    _DOCS / "generate.md": {"sessions.yaml": SessionsFile},
+    _DOCS / "generate.md": {"groups.yaml": GroupsFile, "sessions.yaml": SessionsFile},
 }
 """Each page's files."""
 

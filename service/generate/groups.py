@@ -1,0 +1,233 @@
+"""Owns the plan of a data set of dialogues of groups: who talks with whom, and how one dialogue is made.
+
+Each is a scene of the engine that games use, in a world of its own. Nobody is to remember it: it has no closing.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from service.app import chosen_worlds
+from service.content.groups import AgentEntry, DrawEntry, GroupEntry, GroupsFile, check_groups, name_of
+from service.content.load import Content
+from service.content.profile import CharacterProfile
+from service.conversation.dependencies import ConversationDependencies
+from service.conversation.engine import Engine
+from service.conversation.scenes import ScenePerson, SceneStart, go_on, start_scene
+from service.generate.checks import Said, fault
+from service.generate.dataset import Line
+from service.generate.making import Item, Plan, failed
+from service.generate.problem import Dropped
+from service.generate.stage import PLACE, on_stage, read_plan, stage
+from service.locales import Language, sentence
+from service.people.worlds import WorldRepository
+from service.settings import Settings
+from service.store.phase import EndReason, Modulator, TurnPolicy
+from service.store.tables import ConversationKey, ConversationRow, TurnRow, said_in
+
+_FAILED = (EndReason.MODEL_FAILURE, EndReason.BUDGET_EXHAUSTED)
+_ROLES = ("user", "assistant")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """Somebody of a group, and what it wants there."""
+
+    profile: CharacterProfile
+    goal: str
+    plan: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentGroup:
+    """People who talk with one another. `name`: by which the file knows it."""
+
+    name: str
+    situation: str
+    location: str
+    agents: Sequence[Agent]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsPlan:
+    """What every dialogue of the plan is made from."""
+
+    file: GroupsFile
+    language: Language
+    game: Content
+
+    async def make(self, deps: ConversationDependencies, item: Item) -> Line:
+        """One dialogue.
+
+        Raises:
+            Dropped, GenerationStopped, ModelError.
+        """
+        group = self.group(item)
+        people = {one.profile.id: one.profile for one in group.agents}
+        content = stage(self.game, self.language, group.location, people, self.game.start)
+        here = replace(deps, worlds=WorldRepository(content, deps.settings.world))
+        key = ConversationKey(item.id, "group")
+        await deps.database.write(lambda s: self._begin(s, here, key, group))
+        await Engine(here).converse(key)
+        turns = await deps.database.read(lambda s: _held(s, key))
+        messages = list(_messages(turns, self.language))
+        known = [text for one in people.values() for text in (one.name, one.personality, *one.settled)]
+        known += [text for one in group.agents for text in (one.goal, one.plan)]
+        said = [Said(one["agent_id"], one["content"]) for one in messages]
+        found = fault(said, self.language, [*known, group.situation])
+        if found is not None:
+            raise Dropped(found)
+        return {
+            "language": self.language,
+            "group": group.name,
+            "situation": group.situation,
+            "location": group.location,
+            "participants": [_told(one) for one in group.agents],
+            "messages": messages,
+        }
+
+    def group(self, item: Item) -> AgentGroup:
+        """That of the file under this number; behind them one that is drawn."""
+        if item.number < len(self.file.groups):
+            return self._written(self.file.groups[item.number], item.number)
+        assert self.file.draw is not None  # noqa: S101 - the plan counts no more
+        return self._drawn(self.file.draw, item.rng)
+
+    def _written(self, entry: GroupEntry, number: int) -> AgentGroup:
+        return AgentGroup(
+            name=entry.id or str(number + 1),
+            situation=entry.situation.of(self.language),
+            location=self._place(entry.location.of(self.language)),
+            agents=[self._agent(one) for one in entry.agents],
+        )
+
+    def _agent(self, entry: AgentEntry) -> Agent:
+        said = entry.in_language(self.language)
+        if entry.is_own:
+            name = name_of(entry, self.language)
+            profile = CharacterProfile(id=entry.id, name=name, personality=said["profile"], home=PLACE)
+        else:
+            profile = on_stage(self.game.cast(self.language), entry.id)
+        return Agent(profile=profile, goal=said["goal"], plan=said["plan"])
+
+    def _drawn(self, draw: DrawEntry, rng: random.Random) -> AgentGroup:
+        """Different people, each with one of its own goals."""
+        cast = self.game.cast(self.language)
+        people = sorted(draw.cast or (*cast.characters, *cast.npcs))
+        chosen = [on_stage(cast, one) for one in rng.sample(people, rng.randint(*draw.size))]
+        places = [one.of(self.language) for one in draw.locations] or sorted(cast.world_map.nodes)
+        situations = [one.of(self.language) for one in draw.situations]
+        goals = [one.of(self.language) for one in draw.goals]
+        return AgentGroup(
+            name="draw",
+            situation=rng.choice(situations or [""]),
+            location=self._place(rng.choice(places)),
+            agents=[
+                Agent(profile=one, goal=rng.choice([own.goal for own in one.goals] or goals or [""]), plan="")
+                for one in chosen
+            ],
+        )
+
+    def _place(self, location: str) -> str:
+        """In words."""
+        places = self.game.cast(self.language).world_map
+        said = places.label(location) if location in places.nodes else location
+        return said or sentence(self.language, "generate.place")
+
+    def _begin(self, session: Session, deps: ConversationDependencies, key: ConversationKey, group: AgentGroup) -> None:
+        world = deps.worlds.open(session, key.world_id, lock=True)
+        scene = SceneStart(
+            people=tuple(ScenePerson(person_id=one.profile.id, goal=one.goal, plan=one.plan) for one in group.agents),
+            max_turns=self.file.rounds * len(group.agents),
+            place=group.location,
+            told=tuple(filter(None, (group.situation,))),
+            turn_policy=TurnPolicy(self.file.turn_policy),
+            modulator=Modulator(self.file.modulator),
+            perceptions=self.file.perceptions,
+            conversation_id=key.conversation_id,
+        )
+        start_scene(session, world, scene, deps.models.names())
+        go_on(session, deps.worlds, key)
+
+
+def groups_plan(path: Path, settings: Settings, seed: int | None = None) -> Plan:
+    """The plan that the file describes; `seed` instead of its own.
+
+    Raises:
+        PlanRefused: it names everything that is wrong with the file.
+        ContentErrors: the game's files have errors.
+    """
+    game = chosen_worlds(settings).content
+    known = game.checked
+    file = read_plan(GroupsFile, path, lambda one: check_groups(path.name, one, known.names, known.nodes))
+    language = file.language or settings.world.language or game.default_language
+    plan = GroupsPlan(file=file, language=language, game=game)
+    cast = game.cast(language)
+    made_from = {
+        **file.model_dump(mode="json", by_alias=True, exclude={"seed": True, "draw": {"count"}}),
+        "people": {one: on_stage(cast, one).model_dump(mode="json") for one in sorted(_of_the_game(file, known.names))},
+    }
+    return Plan(
+        kind="groups",
+        count=file.count,
+        seed=file.seed if seed is None else seed,
+        language=language,
+        made_from=made_from,
+        content=game,
+        make=plan.make,
+        text_of=text_of,
+        counts=counts,
+        handlers={},
+        remembers=False,
+    )
+
+
+def text_of(line: Line) -> str:
+    """What was done and said."""
+    return "\n".join(one["content"] for one in line["messages"])
+
+
+def counts(line: Line) -> Mapping[str, int]:
+    """What its card counts."""
+    size = len(line["participants"])
+    return {"turns": len(line["messages"]), **{f"groups_of_{n}": int(n == size) for n in (2, 3, 4)}}
+
+
+def _of_the_game(file: GroupsFile, everybody: Mapping[str, Any]) -> set[str]:
+    """Ids of people of the game who may take part."""
+    drawn = (file.draw.cast or everybody) if file.draw else ()
+    return {*drawn, *(one.id for group in file.groups for one in group.agents if not one.is_own)}
+
+
+def _held(session: Session, key: ConversationKey) -> list[TurnRow]:
+    """What was said.
+
+    Raises:
+        Dropped: a model gave no answer to use, or somebody repeats itself.
+        GenerationStopped: a model cannot be had.
+    """
+    row = session.get_one(ConversationRow, key)
+    if row.end_reason in _FAILED:
+        raise failed(row.failure or {})
+    if row.end_reason == EndReason.STALLED:
+        raise Dropped("repeats")
+    return list(session.exec(select(TurnRow).where(*said_in(key)).order_by(col(TurnRow.turn))))
+
+
+def _messages(turns: Sequence[TurnRow], language: Language) -> Iterator[dict[str, str]]:
+    """Every other one is an assistant's, with what it thought."""
+    for number, turn in enumerate(turns):
+        role = _ROLES[number % 2]
+        done = sentence(language, "among.act", act=turn.act) if turn.act else ""
+        content = " ".join(filter(None, (done, turn.text)))
+        message = {"role": role, "agent_id": turn.speaker_id, "content": content}
+        yield {**message, "reasoning": turn.think} if role == "assistant" else message
+
+
+def _told(agent: Agent) -> dict[str, str]:
+    who = agent.profile
+    return {"id": who.id, "name": who.name, "profile": who.personality, "goal": agent.goal, "plan": agent.plan}

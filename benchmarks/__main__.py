@@ -28,6 +28,7 @@ NAMES = (
     "world",
     "offline",
     "cassette",
+    "people",
     "scene",
     "size",
     "footprint",

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from service.content.profile import CharacterProfile, NpcProfile
 from service.conversation.repetition import breaks_character, is_repetition
 from service.locales import Language
-from service.memory.claim import words
+from service.memory.claim import clauses, share, words
 from service.memory.comparison import contradict, is_other_than, squeezed
 from service.memory.secrets import Discretion
 from service.memory.utterance import is_question, sentences
@@ -33,12 +33,17 @@ _GRAM, _LOOP = 3, 40
 _DISTINCT = 0.5
 """A line of at least `_LOOP` letters with a smaller share of different trigrams goes round in circles."""
 
+_TELLING, _GIVEN_AWAY = 3, 0.6
+"""A clause of a secret with so many telling words is told by this share of them."""
+
 _QUOTED = re.compile(r"「[^「」]*」|『[^『』]*』|“[^“”]*”|\"[^\"]*\"")
 _ASSISTANT = re.compile(
     r"\bas an assistant\b|\b(?:feel free to|don't hesitate to) (?:ask|reach out|contact|let me know)\b"
     r"|\bi(?:'m| am) (?:here )?(?:happy|glad|here) to (?:assist|help you with)\b|\bi hope this helps\b"
     r"|\bis there anything else i can (?:help|assist)\b|\bi (?:cannot|can't|am unable to) (?:assist|comply|fulfil)"
     r"|\b(?:this|your) (?:prompt|query|request) (?:violates|goes against)\b"
+    r"|\b(?:virtual|fictional|non-player) character\b|\brole-?playing game\b"
+    r"|(?:架空|ゲーム(?:の中)?)の(?:人物|キャラクター)|ロールプレイ"
     r"|(?:ご質問|ご不明な点|お困りのこと)(?:が|など)[^。]{0,12}(?:お気軽|遠慮なく)|お役に立て(?:れば|たら|て)(?:幸い|嬉し|何より)"
     r"|(?:他|ほか)に(?:何か)?お手伝い(?:できる|でき)|そのご?(?:要望|リクエスト)には(?:お応え|対応)"
     r"|^\s*(?:#{1,4} |[-*] \*\*|```)|\*\*[^*\n]+\*\*|```",
@@ -135,7 +140,11 @@ def _wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Ite
 
 
 def _keeps(text: str, secret: str) -> bool:
-    return Discretion(kept=(secret,)).lets(text)
+    """Whether a text gives nothing of a secret away: not half of it, and no clause that says something by itself."""
+    if not Discretion(kept=(secret,)).lets(text):
+        return False
+    parts = (words(clause) for clause in clauses(secret))
+    return not any(len(part) >= _TELLING and share(part, text) >= _GIVEN_AWAY for part in parts)
 
 
 def _authored(speaker: CharacterProfile | NpcProfile) -> Iterable[str]:
@@ -184,10 +193,9 @@ def _contradicted(text: str, standard: Standard) -> str:
 
 
 def _same_matter(fact: str, text: str, names: frozenset[str]) -> bool:
-    """Whether they have more than a stray word in common."""
-    telling = words(fact, names)
-    shared = telling & words(text, names)
-    return len(shared) >= min(2, len(telling))
+    """Whether they have more in common than one kanji, which stands in many words."""
+    shared = words(fact, names) & words(text, names)
+    return len(shared) > 1 or any(len(word) > 1 for word in shared)
 
 
 def _is_of_itself(text: str, standard: Standard) -> bool:

@@ -17,6 +17,7 @@ from benchmarks import (
     closing,
     footprint,
     offline,
+    people,
     player,
     promises,
     recall,
@@ -54,6 +55,7 @@ SMALLEST: Mapping[str, Run] = {
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
     "scene": lambda: scene.run(minutes=60),
+    "people": lambda: people.run(rehearsed=2),
     "footprint": lambda: footprint.run(times=1),
 }
 WITH_NEO4J: Mapping[str, Callable[[Neo4j], Mapping[str, float]]] = {

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from benchmarks.model_server import MODEL, model_server
 from service.content.files import bundled_content
 from service.content.load import load_content
 from service.settings import Settings
@@ -78,6 +79,21 @@ def test_so_many_of_the_repeats_have_to_hold(tmp_path: Path) -> None:
     failure = suites.find("testsuite/testcase/failure")
     assert failure is not None
     assert "answer 2: holds “water”" in (failure.get("message") or "")
+
+
+def test_a_test_that_was_recorded_is_repeated_without_a_model(tmp_path: Path) -> None:
+    (tmp_path / "doctor.yaml").write_text(yaml.safe_dump({"language": "en", "tests": [{**ASKED, "repeat": 2}]}))
+
+    def held(**llm: Any) -> list[Any]:
+        settings = Settings(_env_file=None, embedding={"provider": "none"}, llm={**llm, "cassette": tmp_path / "tape"})
+        outcome = run_tests(settings, Wanted(directory=tmp_path))
+        assert not outcome.rehearsal
+        return [(run.talk, run.failures, run.calls) for run in outcome.tested[0].runs]
+
+    with model_server(mean_seconds=0) as server:
+        recorded = held(base_url=server.base_url, model=MODEL, cassette_mode="record")
+    assert all(talk for talk, _, _ in recorded)
+    assert held(cassette_mode="replay") == recorded
 
 
 @pytest.mark.parametrize(

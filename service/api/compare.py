@@ -51,7 +51,7 @@ class ConversationDifferenceOut(Out):
     turns: list[TurnDifferenceOut] = Field(description="the first turn that differs and what followed, ten at most")
 
 
-class RememberedOut(Out):
+class OneSidedMemoryOut(Out):
     """What somebody remembers in one of the worlds and not in the other."""
 
     at: WorldTimeText = Field(description="since when")
@@ -112,7 +112,7 @@ class ConversationDifferences(_First):
 class Memories(_First):
     """By world time."""
 
-    items: list[RememberedOut] = Field(description="the first ones")
+    items: list[OneSidedMemoryOut] = Field(description="the first ones")
 
 
 class AttitudeDifferences(_First):

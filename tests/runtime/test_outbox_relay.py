@@ -48,6 +48,7 @@ def _leave(house: ConversationDependencies, conversation_id: str, group: Group =
         "partner_id": "npc_taro",
         "summary": f"They spoke of {conversation_id}.",
         "topics": [],
+        "others": [],
         "at": 1000,
     }
     fact = {

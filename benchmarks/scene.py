@@ -1,31 +1,68 @@
 """Measures the way back of a world in which the sample village has lived a day, by the rehearsal: keeping it, bringing
-it back, and what a branch adds to the database.
+it back, and what a branch adds to the database. And dialogues of groups in bulk: how fast they are made, and what calls
+a turn takes.
 """
 
 import asyncio
+import json
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sqlmodel import Session
 
 from benchmarks.lived import WORLD, megabytes
 from service.content.files import bundled_content
 from service.content.load import load_content
+from service.generate.groups import groups_plan
+from service.generate.making import Order, make_dataset
 from service.runtime.snapshots import branch, keep, made_at, picture, read_snapshot, restore
+from service.settings import Settings
 from tests.runtime.lives import House, house, rehearsal
 from world.time import MINUTES_PER_DAY
 
 TIMES = 5
 NAME = "evening"
+GROUPS = 200
+_WAYS = {
+    "": ("in_order", "all"),
+    "_modulated": ("in_order", "model"),
+    "_moderated": ("moderator", "all"),
+    "_both": ("moderator", "model"),
+}
+"""Of the figures: who is next, and who perceives a turn."""
 
 
-def run(minutes: int = MINUTES_PER_DAY) -> dict[str, float]:
-    """Figures: the shortest of some times, in milliseconds of SQLite, and megabytes."""
-    return asyncio.run(_way_back(minutes))
+def run(minutes: int = MINUTES_PER_DAY, groups: int = GROUPS) -> dict[str, float]:
+    """Figures: the shortest of some times, in milliseconds of SQLite, and megabytes; rehearsed dialogues of two to four
+    a second; calls for a turn of four.
+    """
+    begun = time.perf_counter()
+    _dialogues(groups, "rounds: 2")
+    rate = groups / (time.perf_counter() - begun)
+    calls = {f"calls_per_turn{name}": _calls(max(1, groups // 20), *way) for name, way in _WAYS.items()}
+    return {**asyncio.run(_way_back(minutes)), **calls, "generate_per_s": rate}
+
+
+def _calls(groups: int, policy: str, modulator: str) -> float:
+    card = _dialogues(groups, f"turnPolicy: {policy}\nmodulator: {modulator}", least=4)
+    return float((card["total"]["calls"] - card["total_dropped"]["calls"]) / card["counts"]["turns"])
+
+
+def _dialogues(count: int, more: str, least: int = 2) -> dict[str, Any]:
+    """The card of so many groups that are drawn from the village."""
+    with tempfile.TemporaryDirectory() as directory, redirect_stdout(sys.stderr):
+        file, output = Path(directory) / "groups.yaml", Path(directory) / "out.jsonl"
+        file.write_text(f"draw: {{count: {count}, size: [{least}, 4]}}\nlanguage: en\n{more}\n", "utf-8")
+        settings = Settings(_env_file=None, embedding={"provider": "none"})
+        make_dataset(settings, groups_plan(file, settings), Order(file=output, plain=True, language="en"))
+        card: dict[str, Any] = json.loads(output.with_suffix(".card.json").read_text("utf-8"))
+    return card
 
 
 async def _way_back(minutes: int) -> dict[str, float]:

@@ -54,7 +54,7 @@ SMALLEST: Mapping[str, Run] = {
     "player": lambda: player.run((1,), says=1),
     "truth": lambda: truth.run("dev", promises=FEW_PROMISES),
     "secrets": lambda: secrets.run(talks=2, confided=1),
-    "scene": lambda: scene.run(minutes=60),
+    "scene": lambda: scene.run(minutes=60, groups=2),
     "people": lambda: people.run(rehearsed=2),
     "footprint": lambda: footprint.run(times=1),
 }

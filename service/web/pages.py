@@ -1,5 +1,5 @@
-"""Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, scenes, a memory
-and how it hangs together.
+"""Owns the pages: the worlds, one of them with map and people, an NPC, a conversation as it is spoken, scenes, surveys,
+a memory and how it hangs together.
 """
 
 from collections.abc import Mapping
@@ -225,6 +225,14 @@ async def _scene(page: Page, scene_id: str) -> tuple[WorldView, bool]:
         return world, session.get(SceneRow, (page.world_id, scene_id)) is not None
 
     return await page.deps.database.read(found)
+
+
+@router.get("/view/surveys")
+async def surveys_page(page: Asked) -> Response:
+    """What people are asked, and what they answer."""
+    world = await _world(page)
+    names = {one.id: one.name for one in (*world.cast.npcs.values(), *world.cast.characters.values())}
+    return page.render("surveys.html", world, data={"names": names}, names=names)
 
 
 @router.get("/view/worlds")

@@ -81,6 +81,7 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
             ("/view/scenes?", "#authored button"),
             ("/view/scenes/S001?", "#people li"),
             ("/view/scenes/S001/report?", "#feelings thead"),
+            ("/view/surveys?", "#survey button"),
             ("/view/npcs/npc_taro?", CARD),
             ("/view/characters/aoi?", CARD),
             ("/view/characters/aoi/graph?", ".entity.said"),
@@ -98,6 +99,11 @@ def test_axe_finds_nothing_serious_on_any_page(chromium_browser: Browser, villag
                 if "worlds" in path:
                     page.locator("#compare button").click()
                     expect(page.locator(".sides td")).not_to_have_count(0)
+                if "surveys" in path:
+                    page.locator("#question").fill("Would you move to the city?")
+                    page.locator("#survey button").click()
+                    expect(page.locator(".bars rect")).to_have_count(2)
+                    expect(page.locator("#table")).to_have_attribute("download", "answers.csv")
                 page.evaluate(axe)
                 wrong += [f"{path}lang={lang} {one}" for one in found(page)]
     assert wrong == []

@@ -122,7 +122,9 @@ def _wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Ite
     if not text.strip():
         yield "empty", ""
         return
-    if (secret := next((fact for fact in standard.discretion.kept if not _keeps(text, fact)), None)) is not None:
+    if (
+        secret := next((fact for fact in standard.discretion.kept if not _keeps(text, fact, speaker)), None)
+    ) is not None:
         yield "secret", secret
     yield from (("forbidden", word) for word in standard.never if folded_in(word, text))
     if _loops(text) or _repeats(one, before):
@@ -139,11 +141,14 @@ def _wrong(one: Exchange, before: Sequence[Exchange], standard: Standard) -> Ite
         yield "contradiction", fact
 
 
-def _keeps(text: str, secret: str) -> bool:
-    """Whether a text gives nothing of a secret away: not half of it, and no clause that says something by itself."""
+def _keeps(text: str, secret: str, speaker: CharacterProfile | NpcProfile) -> bool:
+    """Whether a text gives nothing of a secret away: not half of it, and no clause that says something by itself, in
+    words that no open fact has.
+    """
     if not Discretion(kept=(secret,)).lets(text):
         return False
-    parts = (words(clause) for clause in clauses(secret))
+    known = words("\n".join(speaker.settled))
+    parts = (words(clause) - known for clause in clauses(secret))
     return not any(len(part) >= _TELLING and share(part, text) >= _GIVEN_AWAY for part in parts)
 
 

@@ -81,6 +81,15 @@ def test_a_secret_may_be_told_to_whom_its_owner_likes() -> None:
     assert found(SMITH, "en", "I buried the silver cup by the old mill.", affinity=80) == []
 
 
+def test_what_anybody_may_hear_gives_no_secret_away() -> None:
+    secret = Secret(
+        fact="視野が端から欠けていく病を、蓮が育つまでは診療所のために隠している", tell_from=TellFrom(affinity=60)
+    )
+    doctor = TAISHO.model_copy(update={"facts": ("蓮を診療所の跡継ぎに育てている",), "secrets": (secret,)})
+    assert found(doctor, "ja", "蓮を、診療所の跡継ぎに育てているところよ。") == []
+    assert found(doctor, "ja", "視野が端から欠けていく病でな。") == ["secret"]
+
+
 def test_who_is_asked_the_same_again_may_answer_the_same_again() -> None:
     answer = "The forge is cold on Sundays."
     held = discretion(SMITH, "player", 0)

@@ -130,7 +130,7 @@ def test_a_player_walks_talks_and_interrupts(chromium_browser: Browser, game: st
             told = client.get(f"/conversations/{talk['id']}/updates").json()["items"]
         whole = [event["data"]["interrupted"] for event in told if event["kind"] == "utterance.completed"]
         assert (len(said), whole[-1]) == (4, True)
-        assert said[-1] in seen, "only what was seen was said"
+        assert said[-1] in [words.strip() for words in seen], "only what was seen was said"
         expect(page.locator("#said span").last).to_have_text(said[-1])
         assert asked == ["0", "0.0.0"]
 

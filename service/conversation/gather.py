@@ -19,7 +19,7 @@ from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
 from service.conversation.room import fitted
-from service.conversation.staging import summaries_before
+from service.conversation.staging import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound
 from service.llm.chat import estimate_tokens
@@ -68,12 +68,12 @@ class Gathered:
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
     """What SQL holds of the people, read at once: by person id; `earlier` is what they have said to their partners
-    before: only who speaks without a model must know it. `attitudes` are each one's towards each other. `scene_before`
-    is what each remembers of the scene that this one goes on from.
+    before: only who speaks without a model must know it. `attitudes` are each one's towards each other. `setting`
+    is that of a scene.
     """
 
     recent: Mapping[str, RecentMemory]
-    scene_before: Mapping[str, str]
+    setting: Setting
     attitudes: Mapping[tuple[str, str], Attitude]
     moods: Mapping[str, Mood]
     lives: Mapping[str, LifeRow]
@@ -190,7 +190,7 @@ def _rows(
     kept = select(PromptRow).where(PromptRow.world_id == world.id, PromptRow.conversation_id == row.id)
     return _Rows(
         recent=recent_memories(session, world, partners),
-        scene_before=summaries_before(session, row) if row.form == TurnForm.SCENE else {},
+        setting=setting_of(session, row),
         attitudes=attitudes_among(session, world.id, row.person_ids, world.now) if len(row.person_ids) > 2 else {},
         moods=moods(session, world, row.person_ids, deps.settings.memory.mood_cools_hours),
         lives={life.character_id: life for life in session.exec(lives)},
@@ -247,7 +247,7 @@ def _context(
     learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
     lives_there = person_id in world.cast.characters and not conversation.place
-    before = rows.scene_before.get(person_id, "")
+    before = rows.setting.before.get(person_id, "")
     context = PromptContext(
         language=world.language,
         own_prompts=world.cast.own_prompts,
@@ -256,7 +256,7 @@ def _context(
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
         place=conversation.place or world.map.label(conversation.node_id),
-        now="" if conversation.place else world.sky,
+        now="" if conversation.place or rows.setting.time else world.sky,
         notices=world.announced,
         told=tuple(conversation.told or ()),
         scene_before="" if last is not None and last.summary == before else before,

@@ -1,6 +1,7 @@
 """Owns scenes as their writer set them up: each begins as one row beside its conversation, and is found by its id."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +16,7 @@ from service.conversation.transcript import conversation_of
 from service.errors import NotFound, SceneWrong, WrongLine
 from service.llm.chat import Role
 from service.people.worlds import WorldView
-from service.store.phase import Modulator, TurnPolicy
+from service.store.phase import Modulator, TurnForm, TurnPolicy
 from service.store.tables import ConversationKey, ConversationRow, SceneRow, SummaryRow
 
 
@@ -112,19 +113,32 @@ def scenes_of(session: Session, world_id: str) -> list[tuple[SceneRow, Conversat
     return [(row, conversation_of(session, world_id, row.conversation_id)) for row in rows]
 
 
-def summaries_before(session: Session, row: ConversationRow) -> dict[str, str]:
-    """What everybody remembers of the scene before this one, by person; nothing where there was none."""
-    scene = session.exec(
-        select(SceneRow).where(SceneRow.world_id == row.world_id, SceneRow.conversation_id == row.id)
-    ).first()
-    previous = scene and scene.definition.get("previous_scene")
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """What a scene's prompts take from its file: when it plays, in words ("": as the world's clock shows), and what
+    each remembers of the scene `before` it, by person.
+    """
+
+    time: str = ""
+    before: Mapping[str, str] = field(default_factory=dict)
+
+
+def setting_of(session: Session, row: ConversationRow) -> Setting:
+    """Of a conversation that is no scene of a file: nothing."""
+    query = select(SceneRow).where(SceneRow.world_id == row.world_id, SceneRow.conversation_id == row.id)
+    scene = session.exec(query).first() if row.form == TurnForm.SCENE else None
+    if scene is None:
+        return Setting()
+    previous = scene.definition.get("previous_scene")
     played = _played(session, row.world_id, previous) if previous else []
-    if not played:
-        return {}
-    query = select(SummaryRow).where(
-        SummaryRow.world_id == row.world_id, SummaryRow.conversation_id == played[-1].conversation_id
+    remembered = select(SummaryRow).where(
+        SummaryRow.world_id == row.world_id,
+        col(SummaryRow.conversation_id).in_([one.conversation_id for one in played[-1:]]),
     )
-    return {one.person_id: one.summary for one in session.exec(query)}
+    return Setting(
+        time=str(scene.definition.get("time") or ""),
+        before={one.person_id: one.summary for one in session.exec(remembered)},
+    )
 
 
 def _played(session: Session, world_id: str, scene_id: str) -> list[SceneRow]:

@@ -204,6 +204,15 @@ def test_a_scene_goes_back_to_a_turn_and_on_otherwise_while_a_branch_keeps_the_f
     problem(client.post("/scenes/S001/rewind", json={"turn": 9}), 404, "not-found")
 
 
+def test_a_scene_that_says_when_it_plays_is_told_no_other_time(client: TestClient, script: ScriptedModel) -> None:
+    for scene_id, time in (("S101", {"time": "After supper"}), ("S102", {})):
+        scene = {"sceneId": scene_id, "location": "square", **time, "participants": ["chara-a", "chara-b"]}
+        client.post("/scenes", json={"scene": scene | {"situation": "They sit."}}).raise_for_status()
+        script.enqueue(acts("Hello."))
+        play(client, 1, scene_id)
+        assert ("Now:" in shown(script.history[-1])) is not bool(time)
+
+
 def test_a_whole_scene_is_begun_from_the_body_and_what_is_wrong_with_it_is_named(client: TestClient) -> None:
     whole = {**SCENE, "scene_id": "S009", "turnPolicy": "urgency"}
     begun = client.post("/scenes", json={"scene": whole})

@@ -92,7 +92,7 @@ def test_a_parrot_hears_no_lore_of_others(village: Content, tmp_path: Path, lang
     async def work() -> list[tuple[str, str]]:
         parrot = Parrot()
         content = replace(village, casts=casts)
-        async with house(content, tmp_path, parrot, language=language, decision="model") as home:
+        async with house(content, tmp_path, parrot, language=language, decision="model", table=2) as home:
             await home.live(20)
         return [(one.by, mark) for one in parrot.asked for mark in marks.values() if mark in one.text.casefold()]
 

@@ -43,7 +43,7 @@ Thoughts = Annotated[bool, Query(description="Whether a script tells what people
 @router.get(
     "/{scene_id}/log",
     response_model=SceneLog,
-    responses=describe(400, 404),
+    responses=describe(400, 404) | {200: {"content": {_TYPES[name]: {} for name in ("script", "text", "yaml")}}},
 )
 async def read_scene_log(
     scene_id: SceneId,

@@ -31,6 +31,8 @@ class Reply:
     pause_seconds: float = 0
     """Between a stream's chunks."""
     hangs: bool = False
+    hangs_after: int = 0
+    """A stream's characters before it hangs."""
     cut_after: int | None = None
     """A stream's characters before the connection breaks."""
     ends_cleanly: bool = False
@@ -132,20 +134,28 @@ class FakeOpenAI:
     ) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
+        if self._thread.is_alive():
+            raise TimeoutError("The model's server did not stop.")
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
         server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         self.port: int = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stop.wait()
         server.close()
+        await asyncio.sleep(0.01)  # what was accepted just now reaches _accept
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for writer in self._writers:  # as a task that was cancelled before its first step, or a full buffer
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
         task = asyncio.create_task(self._connection(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -210,10 +220,12 @@ class FakeOpenAI:
 
     async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, asked: dict[str, Any]) -> None:
         writer.write(_head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"}))
+        sent = 0
         for delta in self._deltas(reply):
             await _event(writer, _completion(asked, "delta", delta, None))
             await asyncio.sleep(reply.pause_seconds)  # at least a turn of the loop: each chunk on its own
-            if reply.hangs:
+            sent += len(delta.get("content", ""))
+            if reply.hangs and sent >= reply.hangs_after:
                 await self._stop.wait()
         if reply.error is not None:
             await _event(writer, {"error": reply.error})

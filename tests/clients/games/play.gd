@@ -2,7 +2,7 @@ extends SceneTree
 # Plays scenario.json with the addon of clients/godot on Godot 3 (README.md beside it says what is to be done).
 # Environment: SCENARIO and OUT (places), SERVICE (a URL), WORLD.
 
-const STEP_SECONDS = 45.0  # others have to come as far before the service is killed
+const STEP_SECONDS = 150.0  # others have to come as far before the service is killed
 const WALKS_A_SECOND = 20.0
 
 var client = preload("res://addons/kataribe/client.gd").new()

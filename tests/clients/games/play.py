@@ -22,7 +22,7 @@ from tests.servers.fake_openai import FakeOpenAI, Reply
 Entry = dict[str, Any]
 
 SCENARIO = Path(__file__).parent / "scenario.json"
-PLAYS_SECONDS = 120
+PLAYS_SECONDS = 300
 _ELSE = "Good day to you."
 
 
@@ -110,14 +110,18 @@ class Author:
         self.is_slow = True
 
     def reply(self, body: Entry) -> Reply:
-        """The whole answer; slowly where the scenario wants it, for as long as `is_slow`."""
+        """The whole answer; where the scenario wants it slow, and for as long as `is_slow`, it stops before its
+        end: however long the others take to come as far, it is not whole before the service is killed.
+        """
         if body["response_format"]["json_schema"]["name"] == "ClosingExtraction":
             return Reply(content=json.dumps(plain("They talked at the counter.")))
         prompt = "\n".join(str(message["content"]) for message in body["messages"])
         heard = str(body["messages"][-1]["content"]).rpartition("</context>")[2]
         step = next((self._by_words[line] for line in heard.splitlines() if line in self._by_words), {})
-        pause = 1.0 if step.get("slow") and self.is_slow else 0.0
-        return Reply(content=json.dumps(_turn(step, prompt)), piece=40, pause_seconds=pause)
+        said = json.dumps(_turn(step, prompt))
+        if not (step.get("slow") and self.is_slow):
+            return Reply(content=said, piece=40)
+        return Reply(content=said, piece=40, pause_seconds=1, hangs=True, hangs_after=len(said) - 40)
 
 
 def _turn(step: Entry, prompt: str) -> Entry:
@@ -147,6 +151,7 @@ def play(directory: Path, clients: Sequence[Client]) -> dict[str, Played]:
         settings = {
             "KATARIBE_LLM__BASE_URL": model.base_url,
             "KATARIBE_LLM__MODEL": "fake-model",
+            "KATARIBE_LLM__TIMEOUT_SECONDS": str(2 * PLAYS_SECONDS),
             "KATARIBE_WORLD__LANGUAGE": "en",
             "KATARIBE_WORLD__DECISION": "routine",
             "KATARIBE_WORLD__ACTION_SECONDS": "1",

@@ -4,7 +4,7 @@
 minetest.set_mapgen_setting("mg_name", "singlenode", true)
 
 local HERE = minetest.get_worldpath() .. "/"
-local STEP_SECONDS, METRES, METRES_A_SECOND = 60, 4, 8
+local STEP_SECONDS, METRES, METRES_A_SECOND = 150, 4, 8
 
 local function opened(name, mode)
 	return assert(io.open(HERE .. name, mode or "r"))
@@ -172,6 +172,7 @@ local function use_demo()
 		go_on()
 	end
 	call_demo(minetest.registered_on_joinplayers, newcomer)
+	assert(wait_for(kataribe.put_player, kataribe.id_of(name), name)) -- nobody types before the service knows who it is
 	minetest.registered_chatcommands.talk.func(name, "nobody")
 	coroutine.yield()
 	minetest.registered_chatcommands.talk.func(name, "baker")

@@ -25,6 +25,7 @@ import uvicorn
 
 from service.app import create_app
 from service.settings import Settings
+from tests.end_to_end.process import forked
 
 AT_ONCE = (1, 50)
 SAYS = {1: 20, 50: 4}
@@ -77,10 +78,8 @@ def _measure(players: int, says: int) -> _Heard:
 @contextmanager
 def _process(work: Any, *given: Any) -> Iterator[tuple[str, "Connection[Any, Any]"]]:
     """A process that says where it listens."""
-    spawn = multiprocessing.get_context("spawn")
-    here, there = spawn.Pipe()
-    process = spawn.Process(target=work, args=(there, *given), daemon=True)
-    process.start()
+    here, there = multiprocessing.Pipe()
+    process = forked(work, there, *given)
     try:
         yield here.recv(), here
     finally:

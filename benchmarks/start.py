@@ -28,6 +28,7 @@ from service.llm.chat import Answer, Prompt, T, TextListener
 from service.llm.choose import ROLES, Models
 from service.settings import Settings
 from tests.content.village import in_pairs
+from tests.end_to_end.process import forked
 
 RUNNING = (0, 100, 300)
 STARTS = 30
@@ -171,10 +172,7 @@ def _service(pairs: int) -> Iterator[Service]:
     here, there = multiprocessing.Pipe()
     with tempfile.TemporaryDirectory(prefix="kataribe-bench-start-") as directory:
         in_pairs(pairs).write(Path(directory) / "game")
-        process = multiprocessing.get_context("spawn").Process(
-            target=_serve, args=(Path(directory), there), daemon=True
-        )
-        process.start()
+        process = forked(_serve, Path(directory), there)
         try:
             yield Service(url=here.recv(), control=here)
         finally:

@@ -97,7 +97,7 @@ def test_a_copied_village_is_valid_and_can_be_served(main: Main, tmp_path: Path)
     with Service(tmp_path, game, {"KATARIBE_LLM__PROVIDER": "rehearsal"}) as service:
         assert service.client.get("/world").json()["npcs"] >= 8
         assert service.terminate() < 5
-        assert service.process.returncode == 0, service.log
+        assert service.process.exitcode == 0, service.log
         assert "Traceback" not in service.log
 
 

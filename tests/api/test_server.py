@@ -27,7 +27,7 @@ def test_a_server_that_stops_ends_open_streams_in_silence(tmp_path: Path, millbr
         service.terminate()
         for follower in followers:
             follower.result()  # each stream was ended as streams are, not cut off
-    assert service.process.returncode == 0
+    assert service.process.exitcode == 0
     assert "Traceback" not in service.log
     assert "ERROR" not in service.log
 
@@ -43,5 +43,5 @@ def test_a_request_that_still_waits_when_the_server_stops_is_told_so(
             assert not waiting.done(), waiting.result().text
         service.terminate()
         assert told in problem(waiting.result(), 503, "stopping")["detail"]
-    assert service.process.returncode == 0
+    assert service.process.exitcode == 0
     assert "Traceback" not in service.log

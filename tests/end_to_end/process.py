@@ -1,17 +1,24 @@
-"""Owns the service as users run it: `kataribe serve` in a process of its own, which a test may stop or kill."""
+"""Owns the service as users run it: `kataribe serve` in a process of its own, which a test may stop or kill.
 
+Such a process is a copy of one that has imported the service: to import it anew takes seconds of CPU, and most of what
+a short command costs. That the installed command starts by itself is tested in `tests/packaging` and `tests/run`.
+"""
+
+import io
+import multiprocessing
 import os
-import signal
-import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import Any
 
 import httpx
 
+from service import cli
 from tests.servers.postgres import free_port
 
 KATARIBE = Path(sys.executable).parent / "kataribe"
@@ -22,6 +29,60 @@ def environment(**settings: str) -> dict[str, str]:
     """The machine's environment without its Kataribe settings, and with these; nothing heavy is loaded."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("KATARIBE_", "OPENAI_"))}
     return {**own, "KATARIBE_EMBEDDING__PROVIDER": "none", "PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8", **settings}
+
+
+def forked(work: Callable[..., None], *given: Any) -> ForkServerProcess:
+    """Begin `work` in a new process, in which the service is imported already; it ends with the tests at the latest."""
+    copies = multiprocessing.get_context("forkserver")
+    copies.set_forkserver_preload([__name__])
+    process = copies.Process(target=work, args=given, daemon=True)
+    process.start()
+    return process
+
+
+def start(
+    directory: Path, arguments: tuple[str | Path, ...], settings: Mapping[str, str], out: Path, errors: Path
+) -> ForkServerProcess:
+    """`kataribe` with these arguments; what it says is added to the files `out` and `errors`, which may be one."""
+    return forked(_be_kataribe, directory, arguments, environment(**settings), out, errors)
+
+
+def _be_kataribe(
+    directory: Path, arguments: tuple[str | Path, ...], variables: dict[str, str], out: Path, errors: Path
+) -> None:
+    os.chdir(directory)
+    os.environ.clear()
+    os.environ.update(variables)
+    for number, stream, path in ((1, sys.stdout, out), (2, sys.stderr, errors)):
+        with path.open("ab") as file:
+            os.dup2(file.fileno(), number)
+        assert isinstance(stream, io.TextIOWrapper)
+        stream.reconfigure(encoding="utf-8", write_through=True)
+    sys.argv = ["kataribe", *map(str, arguments)]
+    cli.main()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """A command that has ended."""
+
+    returncode: int | None
+    stdout: str
+    stderr: str
+
+
+def kataribe(directory: Path, *arguments: str | Path, **settings: str) -> Done:
+    """Run `kataribe` to its end. Raises: AssertionError: it is not over after two minutes."""
+    out, errors = directory / f"out-{time.monotonic_ns()}", directory / f"errors-{time.monotonic_ns()}"
+    process = start(directory, arguments, settings, out, errors)
+    process.join(120)
+    if process.is_alive():
+        process.kill()
+        raise AssertionError(f"{arguments} did not end\n{out.read_text('utf-8')}{errors.read_text('utf-8')}")
+    told, wrong = (path.read_text("utf-8") for path in (out, errors))
+    out.unlink()
+    errors.unlink()
+    return Done(returncode=process.exitcode, stdout=told, stderr=wrong)
 
 
 class Service:
@@ -38,28 +99,16 @@ class Service:
         data: str = "data",
         port: int | None = None,
     ) -> None:
-        self._directory = directory
         self.port = port or free_port()
-        self._log: IO[bytes] = (directory / f"log-{self.port}").open("ab")
-        command: list[str | Path] = [
-            KATARIBE,
-            "serve",
-            "--port",
-            str(self.port),
-            "--content",
-            content,
-            "--data",
-            directory / data,
-        ]
-        self.process = subprocess.Popen(
-            command, cwd=directory, env=environment(**settings), stdout=self._log, stderr=subprocess.STDOUT
-        )
+        self._log = directory / f"log-{self.port}"
+        command = ("serve", "--port", str(self.port), "--content", content, "--data", directory / data)
+        self.process = start(directory, command, settings, self._log, self._log)
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=30, trust_env=False)
 
     @property
     def log(self) -> str:
         """What it has told so far."""
-        return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
+        return self._log.read_text(encoding="utf-8", errors="replace") if self._log.exists() else ""
 
     def __enter__(self) -> "Service":
         try:
@@ -72,7 +121,7 @@ class Service:
     def _wait(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while True:
-            assert self.process.poll() is None, self.log
+            assert self.process.is_alive(), self.log
             assert time.monotonic() < deadline, f"it did not start\n{self.log}"
             try:
                 self.client.get("/healthz")
@@ -85,19 +134,17 @@ class Service:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.client.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(10)
-        self._log.close()
+        self.kill()
 
     def kill(self) -> None:
         """kill -9."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.join(10)
 
     def terminate(self) -> float:
-        """SIGTERM; answers the seconds until it was gone. Raises: TimeoutExpired: it stayed."""
+        """SIGTERM; answers the seconds until it was gone."""
         begun = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait(20)
+        self.process.terminate()
+        self.process.join(20)
+        assert not self.process.is_alive(), self.log
         return time.monotonic() - begun

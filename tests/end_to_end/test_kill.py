@@ -1,7 +1,6 @@
 """Owns the tests of the real process: killed at any moment, stopped, started twice or wrongly."""
 
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import httpx
 import pytest
 
 from tests.api.play import LINES, SISTER, listen, problem, reply, turn, write_village
-from tests.end_to_end.process import KATARIBE, Service, environment
+from tests.end_to_end.process import Service, kataribe
 from tests.servers.fake_openai import FakeOpenAI, Reply
 from tests.servers.postgres import PostgresServer
 
@@ -130,14 +129,8 @@ def test_killed_while_closing_it_is_closed_once(tmp_path: Path, content: Path) -
             assert len(told["changes"]["facts"]) == 2
             assert sum(is_closing(body) for body in model.requests) == 2
             # The data is taken: another process must not write to it.
-            other = subprocess.run(
-                [KATARIBE, "serve", "--port", "0", "--content", content, "--data", tmp_path / "data"],
-                cwd=tmp_path,
-                env=environment(**settings),
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
+            data = tmp_path / "data"
+            other = kataribe(tmp_path, "serve", "--port", "0", "--content", content, "--data", data, **settings)
             assert other.returncode == 2
             assert "KATARIBE_DATA_DIR" in other.stderr
             assert "another process" in other.stderr
@@ -149,7 +142,7 @@ def test_killed_while_closing_it_is_closed_once(tmp_path: Path, content: Path) -
             with second.client.stream("GET", f"/conversations/{running}/events") as stream:
                 assert stream.status_code == 200
                 assert second.terminate() < 5
-            assert second.process.returncode == 0, second.log
+            assert second.process.exitcode == 0, second.log
 
 
 def stop(server: PostgresServer) -> None:

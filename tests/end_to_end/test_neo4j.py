@@ -5,7 +5,6 @@ talked before, a service that starts meanwhile, a writer that is cut off, and a 
 """
 
 import asyncio
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from service.errors import GraphUnavailable
 from service.memory.store import Group, GroupDump
 from service.settings import MemorySettings
 from tests.api.play import TALK, serve, settings_for, write_village
-from tests.end_to_end.process import KATARIBE, environment
+from tests.end_to_end.process import kataribe
 from tests.memory.contract import MONDAY, TARO, THURSDAY, TOWN, draft, episode, tell
 from tests.memory.fake_embedder import FakeEmbedder
 from tests.memory.graphiti.test_graph import To, empty, graph_on, query
@@ -255,16 +254,15 @@ def test_a_wrong_password_is_told_by_its_setting_and_nobody_is_kept_from_talking
         assert service.talk()["turns"]
 
 
-def kataribe(directory: Path, server: Neo4jServer, *arguments: str) -> str:
+def told_by(directory: Path, server: Neo4jServer, *arguments: str) -> str:
     """What the command says; it ended well."""
     settings = {
         "KATARIBE_MEMORY__BACKEND": "graphiti",
         "KATARIBE_MEMORY__NEO4J_URI": server.uri,
         "KATARIBE_MEMORY__NEO4J_PASSWORD": server.password,
     }
-    told = subprocess.run(
-        [KATARIBE, *arguments], cwd=directory, env=environment(**settings), capture_output=True, text=True, check=True
-    )
+    told = kataribe(directory, *arguments, **settings)
+    assert told.returncode == 0, told.stderr
     return told.stdout
 
 
@@ -289,7 +287,7 @@ def test_after_the_data_directory_was_deleted_the_old_memories_are_taken_over_or
         assert (ghosts["long_term_available"], ghosts["facts"]) == (False, [])
         new = [fact["statement"] for fact in service.talk()["changes"]["facts"]]
         assert service.client.get("/world").json()["memories_waiting"] == 1
-    assert kataribe(tmp_path, neo4j, "memory", command, "--data", "anew").strip() == said
+    assert told_by(tmp_path, neo4j, "memory", command, "--data", "anew").strip() == said
     with serving(tmp_path, neo4j, data="anew") as service:
         service.until_delivered()
         assert service.client.get("/readyz").status_code == 200

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -27,7 +26,7 @@ from service.llm.scripted import ScriptedModel
 from service.locales import Language
 from service.settings import Settings
 from service.upkeep import import_memory
-from tests.end_to_end.process import KATARIBE, environment
+from tests.end_to_end.process import start
 from tests.memory.answers import claim, extraction
 from world.time import parse_time
 
@@ -203,15 +202,15 @@ def test_what_is_made_becomes_a_memory_and_is_measured_as_the_docs_say(tmp_path:
 def test_killed_on_the_way_it_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
     file, whole = (written(tmp_path / name, CAST.format(count=5, language="en")) for name in ("killed", "whole"))
     output = file.with_name("out.jsonl")
-    command: list[str | Path] = [KATARIBE, "generate", "sessions", file, "-o", output]
-    process = subprocess.Popen(command, env=environment(KATARIBE_LLM__MAX_CONCURRENCY="1"), stdout=subprocess.DEVNULL)
+    command, log = ("generate", "sessions", file, "-o", output), tmp_path / "log"
+    process = start(tmp_path, command, {"KATARIBE_LLM__MAX_CONCURRENCY": "1"}, log, log)
     until = time.monotonic() + 60
     while not (output.exists() and b"\n" in output.read_bytes()):
-        assert process.poll() is None
+        assert process.is_alive(), log.read_text("utf-8")
         assert time.monotonic() < until
         time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join(10)
     found = output.read_bytes()
     assert 1 <= found.count(b"\n") < 5
     output.write_bytes(found + found[:500])  # as if it had been killed while it wrote

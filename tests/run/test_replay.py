@@ -24,6 +24,7 @@ from service.llm.choose import ROLES, Models
 from service.run.replay import replay
 from service.settings import Settings
 from tests.api.play import until
+from tests.end_to_end.process import forked
 from tests.run.by_question import ByQuestion, settings_of
 
 COMMANDS = 60
@@ -41,10 +42,7 @@ class _Service:
 
     def __init__(self, directory: Path) -> None:
         here, there = multiprocessing.Pipe()
-        server = multiprocessing.get_context("forkserver")
-        server.set_forkserver_preload([__name__])
-        self.process = server.Process(target=_serve, args=(there, directory), daemon=True)
-        self.process.start()
+        self.process = forked(_serve, there, directory)
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{here.recv()}", timeout=30, trust_env=False)
 
     def __enter__(self) -> httpx.Client:

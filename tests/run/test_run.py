@@ -20,7 +20,7 @@ from service.export.files import export_into, import_from
 from service.export.write import Span
 from service.settings import Settings
 from tests.api.play import write_village
-from tests.end_to_end.process import KATARIBE, environment
+from tests.end_to_end.process import KATARIBE, environment, kataribe
 
 WORDS = {
     "en": (
@@ -39,17 +39,6 @@ WORDS = {
 @pytest.fixture(scope="module")
 def mill(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_village(tmp_path_factory.mktemp("mill") / "game")
-
-
-def kataribe(directory: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [KATARIBE, *map(str, arguments)],
-        cwd=directory,
-        env=environment(),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
 
 
 @pytest.fixture

@@ -44,6 +44,7 @@ from service.store.tables import (
     TurnRow,
     UsageRow,
 )
+from tests.servers.sqlite import put_migrated
 
 HAMLET = ("aoi", "mio", "nagi", "ren")
 """Enough people to meet, to talk and to get into each other's way; each more costs every test its decisions."""
@@ -155,7 +156,10 @@ async def house(
         world={"language": language, **world},
         llm={"max_concurrency": at_once, **(llm or {})},
     )
-    database = Database(url or f"sqlite:///{directory / 'kataribe.db'}")
+    file = directory / "kataribe.db"
+    if url is None and not file.exists():
+        put_migrated(file)
+    database = Database(url or f"sqlite:///{file}")
     database.migrate()
     remembers = memory(database)
     budget = DailyBudget(database, settings.llm, now=now)

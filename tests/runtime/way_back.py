@@ -5,16 +5,16 @@ By hand: ``python -m tests.runtime.way_back --ways 50 --kills 10 [--postgresql] 
 
 import argparse
 import asyncio
+import multiprocessing
 import random
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from service.runtime.snapshots import branch, keep, made_at, picture, read_snaps
 from service.store.session import Database
 from service.store.tables import MemoryOwnerRow
 from service.store.world_rows import Rows, name_of, read_rows
+from tests.end_to_end.process import forked
 from tests.memory.graphiti.test_graph import empty, graph_on
 from tests.runtime.lives import House, Slow, hamlet, house, rehearsal
 from tests.servers.neo4j import Neo4jServer
@@ -138,18 +139,15 @@ async def walk(
     return again
 
 
-RESTORE = "from tests.runtime.way_back import restore_for_ever; restore_for_ever({directory!r}, {url!r})"
-
-
-def restore_for_ever(directory: str, url: str | None) -> None:
+def restore_for_ever(told: "Connection[Any, Any]", directory: Path, url: str | None) -> None:
     """Bring the world back to `early`, then to `late`, and so on, until somebody kills this process."""
 
     async def go_on() -> None:
-        async with house(hamlet(load_content(bundled_content())), Path(directory), rehearsal(), url=url) as home:
+        async with house(hamlet(load_content(bundled_content())), directory, rehearsal(), url=url) as home:
             while True:
                 for name in ("early", "late"):
                     await home.world_runner.rewrite("main", partial(brought_back, home.room, "main", name))
-                    print("begun", flush=True)
+                    told.send("begun")
 
     asyncio.run(go_on())
 
@@ -173,12 +171,13 @@ def kill_restores(content: Content, directory: Path, kills: int, *, url: str | N
 
     asyncio.run(live())
     for _ in range(kills):
-        code = RESTORE.format(directory=str(directory), url=url)
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "begun\n"
-            time.sleep(rng.random() * 0.4)  # the moment is what is at stake
-            process.kill()
+        here, there = multiprocessing.Pipe()
+        process = forked(restore_for_ever, there, directory, url)
+        there.close()  # so that nobody waits for one that has died
+        assert here.recv() == "begun"
+        time.sleep(rng.random() * 0.4)  # the moment is what is at stake
+        process.kill()
+        process.join()
         now = asyncio.run(look())
         found.append(next(name for name, rows in moments.items() if rows == now))
     return found

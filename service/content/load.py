@@ -118,10 +118,8 @@ class Content:
         return self.casts[language]
 
 
-class ContentRefused(ContentErrors):
+class ContentRefused(ContentErrors, slug="content-errors"):
     """The content's errors, one a line in the language asked for; `problems` are the same as values."""
-
-    slug = "content-errors"
 
     def __init__(self, directory: Path, problems: list[ContentProblem]) -> None:
         self.problems = problems

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, JsonValue
 
 Mood = Literal["happy", "neutral", "angry"]
 Emotion = Literal["neutral", "happy", "sad", "angry", "surprised"]
@@ -23,21 +23,17 @@ def importance_word(weight: int) -> Importance:
     return "medium" if weight > SMALL else "low"
 
 
-class TellFrom(BaseModel):
+class TellFrom(BaseModel, frozen=True, extra="forbid"):
     """Who may be told a secret: whom its owner likes so much (-100..100), or the one person with that id; either
     suffices.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     affinity: int | None = None
     person: str | None = None
 
 
-class Secret(BaseModel):
+class Secret(BaseModel, frozen=True, extra="forbid"):
     """Something true of a person that its author lets it tell to some only."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     fact: str
     tell_from: TellFrom
@@ -48,13 +44,11 @@ class Secret(BaseModel):
         return partner_id == asked.person or (asked.affinity is not None and affinity >= asked.affinity)
 
 
-class PersonaLine(BaseModel):
+class PersonaLine(BaseModel, frozen=True, extra="forbid"):
     """Something of a person that is told when the moment asks for it: `text` as its author wrote it, `told` as a model
     reads it. `weight`, from 1 to 10: how much it matters. It is about `person` and told in its presence alone, where
     there is one.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str
     told: str
@@ -62,25 +56,21 @@ class PersonaLine(BaseModel):
     person: str | None = None
 
 
-class LifeGoal(BaseModel):
+class LifeGoal(BaseModel, frozen=True, extra="forbid"):
     """Something a person wants of life; `weight` is its importance from 1 to 10."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     goal: str
     importance: Importance = "medium"
     weight: int = 5
 
 
-class Profile(BaseModel):
+class Profile(BaseModel, frozen=True, extra="forbid"):
     """Common to characters and NPCs. `facts` are told to anybody, `secrets` to some. `identity` (age,
     occupation, home, …) is true of the person as facts are, and stands before them in one line; of its `persona` only
     what bears on the moment is told. `lines` are sentences in the person's own voice: a model's example of style, and
     what the rehearsal speaks from. `mood` is the one a person falls back into. `voice` is the client's own, for its
     speech synthesis: handed on as it was written, no model sees it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     name: str
@@ -115,12 +105,10 @@ class NpcProfile(Profile):
         return "npc"
 
 
-class RoutineBlock(BaseModel):
+class RoutineBlock(BaseModel, frozen=True, extra="forbid"):
     """What a character does from `starts` (minutes of the day) on, and at which facility (None: at home). `action_id`
     names the action of actions.json that this is (None: what fits the place).
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     starts: int
     activity: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 from service.content.fields import (
@@ -235,8 +235,8 @@ def _key(name: Any) -> Any:
     return to_camel(name) if isinstance(name, str) and "_" in name else name
 
 
-class _Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Value(BaseModel, frozen=True, extra="forbid"):
+    """A part of a scene: it does not change, and has no other keys."""
 
 
 class SceneParticipant(_Value):

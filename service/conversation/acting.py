@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, ValidationError, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, JsonValue, ValidationError, WithJsonSchema, create_model
 
 from service.content.game_actions import GameAction
 from world.ids import SLUG_MAX
@@ -12,12 +12,10 @@ from world.ids import SLUG_MAX
 T = TypeVar("T", bound=BaseModel)
 
 
-class Act(BaseModel):
+class Act(BaseModel, frozen=True, extra="forbid"):
     """What the speaker does beside its words. `fault`: why it cannot be: it was not offered, or these are no arguments
     of it (`why`); None: it can.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     args: dict[str, JsonValue] = {}

@@ -19,8 +19,8 @@ from service.conversation.prompt import told_prompt
 from service.conversation.repetition import breaks_character
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt, T, estimate_tokens
-from service.llm.prompt import OwnPrompts
-from service.locales import Language, Phrase
+from service.llm.prompt import PromptValues
+from service.locales import Phrase
 from service.locales.time import ago
 from service.memory.extraction import Ref, Sentence
 from service.memory.mid_term import mid_term_memories
@@ -83,48 +83,42 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SurveyContext:
-    """What somebody knows who is asked. Nobody of its world hears the answer: it keeps nothing secret."""
+class AskedContext(PromptValues):
+    """What is asked of whom, and the memories of it that are shown."""
 
-    language: Language
     person: CharacterProfile | NpcProfile
     now: str
-    mood: Mood
     question: str
+    shown: tuple[Shown, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyContext(AskedContext):
+    """What somebody knows who is asked. Nobody of its world hears the answer: it keeps nothing secret."""
+
+    mood: Mood
     stimulus: str = ""
     form: AnswerForm
     persona: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    shown: tuple[Shown, ...] = ()
-    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScanContext:
+class ScanContext(AskedContext):
     """A part of what somebody remembers; `merging`: of what was found in such parts."""
 
-    language: Language
-    person: CharacterProfile | NpcProfile
-    now: str
-    question: str
-    shown: tuple[Shown, ...] = ()
     merging: bool = False
-    own_prompts: OwnPrompts = ()
 
 
-class ScanSentence(BaseModel):
+class ScanSentence(BaseModel, extra="forbid"):
     """A sentence of a summary, and the refs of what it rests on."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Sentence
     rests_on: list[Ref] = Field(max_length=12)
 
 
-class ScanPart(BaseModel):
+class ScanPart(BaseModel, extra="forbid"):
     """What is answered of a part."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sentences: list[ScanSentence] = Field(max_length=10)
 

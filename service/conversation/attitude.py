@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlmodel import Session
 
 from service.content.profile import CharacterProfile, NpcProfile
@@ -20,8 +20,7 @@ from service.conversation.prompt import TEMPLATES
 from service.conversation.transcript import Transcript, count_failure, held, lines_for, pay, world_of
 from service.errors import ModelError
 from service.llm.chat import Answer, Message, Prompt, T
-from service.llm.prompt import OwnPrompts
-from service.locales import Language
+from service.llm.prompt import PromptValues
 from service.memory.bearing import Evidence, ask_each, evidence
 from service.memory.extraction import AttitudeDraft
 from service.memory.secrets import discretion_among
@@ -42,10 +41,8 @@ LATELY = 6
 Question = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class Questions(BaseModel):
+class Questions(BaseModel, extra="forbid"):
     """What memory is asked, for each dimension."""
-
-    model_config = ConfigDict(extra="forbid")
 
     power: Question
     intimacy: Question
@@ -53,19 +50,17 @@ class Questions(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttitudeContext:
+class AttitudeContext(PromptValues):
     """All that is judged from. `attitude` is how the speaker stood until now; `questions` and `evidence`, what memory
     says to them, are there once the questions are.
     """
 
-    language: Language
     speaker: CharacterProfile | NpcProfile
     partner_name: str
     attitude: Attitude
     lines: tuple[Line, ...]
     questions: Questions | None = None
     evidence: Evidence = ()
-    own_prompts: OwnPrompts = ()
 
 
 async def changed_stance(

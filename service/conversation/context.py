@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.content.game_actions import GameAction
 from service.content.profile import CharacterProfile, Mood, NpcProfile
-from service.llm.prompt import OwnPrompts
+from service.llm.prompt import PromptValues
 from service.locales import Language
 from service.people.attitude import liking
 from service.people.needs import FeltNeed
@@ -17,10 +17,8 @@ Nudge = Literal["repeated", "broke_character", "go_on"]
 """Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
 
 
-class Goal(BaseModel):
+class Goal(BaseModel, frozen=True, extra="forbid"):
     """What the opener wants of this conversation; small enough for one conversation."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     goal: str = Field(min_length=1, max_length=200)
     success_criteria: str = Field(min_length=1, max_length=200)
@@ -128,7 +126,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptContext:
+class PromptContext(PromptValues):
     """What a person knows when it speaks, whoever it is.
 
     As it was when they met: `now` is date, time and weather ("": the place is not of this world), `notices` are
@@ -155,7 +153,6 @@ class PromptContext:
     last turn, and what a writer let happen, a sentence each.
     """
 
-    language: Language
     speaker: CharacterProfile | NpcProfile
     begins: bool
     partner_id: str
@@ -206,7 +203,6 @@ class PromptContext:
     others: tuple[Present, ...] = ()
     part: ScenePart | None = None
     happened: tuple[str, ...] = ()
-    own_prompts: OwnPrompts = ()
 
     @property
     def company(self) -> tuple[str, ...]:

@@ -18,15 +18,12 @@ class Models(Protocol):
 
     def for_role(self, role: Role) -> ChatModel:
         """The model that answers for the role."""
-        ...
 
     def names(self) -> dict[Role, str]:
         """Who answers, per role."""
-        ...
 
     def failing(self) -> dict[Role, ModelError]:
         """The roles whose last calls have all failed, and how the last one did."""
-        ...
 
     def rewind(self, world_id: str) -> None:
         """The world was brought back to an earlier moment."""

@@ -19,8 +19,7 @@ from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import Transcript, count_calls, count_failure
 from service.errors import ModelError
 from service.llm.chat import Prompt, Role, T
-from service.llm.prompt import OwnPrompts
-from service.locales import Language
+from service.llm.prompt import PromptValues
 from service.people.worlds import WorldView
 from service.store.phase import Loudness, Modulator, Speaker, TurnPolicy
 from service.store.tables import ConversationRow, TurnRow
@@ -37,34 +36,28 @@ NOTICED = 5
 Degree = Annotated[int, Field(ge=0, le=10)]
 
 
-class NextSpeaker(BaseModel):
+class NextSpeaker(BaseModel, extra="forbid"):
     """Who is to have the next turn."""
-
-    model_config = ConfigDict(extra="forbid")
 
     next: str
 
 
-class Reach(BaseModel):
+class Reach(BaseModel, extra="forbid"):
     """What a turn is to one person: what is done, and what is said."""
-
-    model_config = ConfigDict(extra="forbid")
 
     sees: Degree
     hears: Degree
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModeratorContext:
+class ModeratorContext(PromptValues):
     """What a moderator is told: of those it may choose the `names`, and the last turns, as everybody would see them."""
 
-    language: Language
     place: str
     told: tuple[str, ...]
     names: tuple[str, ...]
     lines: tuple[str, ...]
     addressed: tuple[str, ...] = ()
-    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,19 +69,17 @@ class Bystander:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModulatorContext:
+class ModulatorContext(PromptValues):
     """What a modulator is told: the turn, its speaker's `spot`, and those whom it may reach. `near` are those whom it
     reaches by the rule of place: what is seen, and what is heard.
     """
 
-    language: Language
     place: str
     speaker_name: str
     spot: str
     line: str
     others: tuple[Bystander, ...]
     near: tuple[tuple[str, ...], tuple[str, ...]]
-    own_prompts: OwnPrompts = ()
 
 
 async def moderated(deps: ConversationDependencies, said: Transcript, seat: int, at: int | None) -> int:

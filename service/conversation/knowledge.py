@@ -5,7 +5,7 @@ the partner; a few hundred bytes that stay when the text is gone.
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from service.content.profile import Mood
 from service.conversation.context import PromptContext
@@ -14,13 +14,11 @@ from service.memory.refs import MemoryKind, ref, turn_ref
 from service.store.tables import SelfFactRow
 
 
-class Knowledge(BaseModel):
+class Knowledge(BaseModel, frozen=True):
     """What the context of a prompt held, as it was when the two met. `memories` are references (memory/refs.py).
 
     `affinity` (-100..100), `stance` and `times_met` are the speaker's towards the partner.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     memories: tuple[str, ...] = ()
     affinity: int = 0

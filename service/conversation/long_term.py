@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlmodel import Session, col, select
 
 from service.conversation.dependencies import ConversationDependencies
@@ -14,8 +14,7 @@ from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import conversation_of, held, pay, turns_of
 from service.errors import ModelError, NotFound
 from service.llm.chat import Prompt
-from service.llm.prompt import OwnPrompts
-from service.locales import Language
+from service.llm.prompt import PromptValues
 from service.memory.claim import share, words
 from service.memory.comparison import are_same
 from service.memory.extraction import Sentence, Turn, Weight
@@ -38,8 +37,8 @@ MOST_TURNS = 40
 LongTermKind = Literal["experience", "goal", "memory"]
 
 
-class _Draft(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Draft(BaseModel, extra="forbid"):
+    """A part of the model's answer."""
 
 
 class LongTermDraft(_Draft):
@@ -71,16 +70,14 @@ class PerceivedTurn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongTermContext:
+class LongTermContext(PromptValues):
     """All that a long-term update may draw on: what the person perceived, and what is its own for long already."""
 
-    language: Language
     name: str
     now: str
     lines: tuple[PerceivedTurn, ...]
     known: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
-    own_prompts: OwnPrompts = ()
 
 
 def long_term_prompt(context: LongTermContext, thread: str = "") -> Prompt[LongTermUpdate]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.content.profile import Emotion
 from service.conversation.acting import acting
@@ -30,10 +30,8 @@ _TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
 Utterance = Annotated[str, Field(min_length=1, max_length=400)]
 
 
-class NpcTurn(BaseModel):
+class NpcTurn(BaseModel, extra="forbid"):
     """What somebody answers who was spoken to. The emotion comes first: it is known when the first words are spoken."""
-
-    model_config = ConfigDict(extra="forbid")
 
     emotion: Emotion
     utterance: Utterance
@@ -46,10 +44,8 @@ class CharacterTurn(NpcTurn):
     goal_achieved: bool
 
 
-class OpeningTurn(BaseModel):
+class OpeningTurn(BaseModel, extra="forbid"):
     """The opener's first answer when nobody gave it a goal: it sets one, within the guidelines, and speaks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     goal: str = Field(min_length=1, max_length=200)
     success_criteria: str = Field(min_length=1, max_length=200)

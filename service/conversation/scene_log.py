@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.store.perceived import is_there, perceives
 from service.store.phase import Loudness
@@ -37,10 +37,8 @@ class InterventionLog(BaseModel):
     details: dict[str, object] = Field(description="its text, and what else it has", examples=[{"event": "A bell."}])
 
 
-class TurnLog(BaseModel):
+class TurnLog(BaseModel, from_attributes=True):
     """What somebody thought, did and said; null where it did not, or where nothing of it was perceived."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     turn_number: int = Field(description="its turn, from 1", examples=[1])
     character_id: str = Field(description="whose turn it is", examples=["aoi"])

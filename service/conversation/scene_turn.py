@@ -4,7 +4,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema, create_model
 
 from service.content.profile import Emotion
 from service.store.phase import Loudness
@@ -16,22 +16,18 @@ MOST_SHIFTS = 3
 Told = Annotated[str, Field(max_length=LONGEST)]
 
 
-class Shift(BaseModel):
+class Shift(BaseModel, frozen=True, extra="forbid"):
     """How much more, or less, the speaker likes somebody for what has just happened."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     to: str
     by: int = Field(ge=-3, le=3)
 
 
-class SceneTurn(BaseModel):
+class SceneTurn(BaseModel, extra="forbid"):
     """What a speaker of a scene answers; each of the first three may be "". Names are those of people who are there:
     whoever is not is left out, and spoils no turn. Where they are asked for there are also `to` (empty: all) and
     `loudness`, and `urgency` (0 to 10).
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     think: Told
     act: Told

@@ -29,15 +29,12 @@ from world.time import iso
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Start:
-    """Who opens a conversation with whom. Without a goal the character sets one itself when it opens its mouth. `told`
-    is what the game says is going on, line by line. `actions`: ids of all that may be asked of the game in it (None:
-    what the content allows). `conversation_id`: "": a new one.
+class _Wanted:
+    """A conversation that a client wants. `told` is what the game says is going on, line by line. `actions`: ids of all
+    that may be asked of the game in it (None: what the content allows). `conversation_id`: "": a new one.
     """
 
-    character_id: str
     partner_id: str
-    goal: Goal | None = None
     max_turns: int
     told: tuple[str, ...] = ()
     actions: tuple[str, ...] | None = None
@@ -45,22 +42,25 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlayerStart:
-    """Which player opens a conversation with whom. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a
-    chat client's, see ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many
-    lines are suggested to the player after each turn of its partner. `told`, `actions`, `conversation_id`: see `Start`.
+class Start(_Wanted):
+    """Which character opens it. Without a goal it sets one itself when it opens its mouth."""
+
+    character_id: str
+    goal: Goal | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlayerStart(_Wanted):
+    """Which player opens it. `place_waived`: wherever the two are. `chat_idle_minutes`: it is a chat client's, see
+    ConversationRow. `holds_clock`: the world's clock stands until it is over. `choices`: so many lines are suggested to
+    the player after each turn of its partner.
     """
 
     player_id: str
-    partner_id: str
-    max_turns: int
     place_waived: bool = False
     chat_idle_minutes: float | None = None
-    told: tuple[str, ...] = ()
     holds_clock: bool = False
     choices: int = 0
-    actions: tuple[str, ...] | None = None
-    conversation_id: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

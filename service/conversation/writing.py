@@ -5,7 +5,7 @@ nothing is stored or remembered of them.
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from sqlmodel import Session, col, select
 
 from service.content.profile import CharacterProfile, Mood, NpcProfile
@@ -17,8 +17,8 @@ from service.conversation.repetition import breaks_character
 from service.conversation.start import near
 from service.errors import Invalid, ModelEmpty, ModelError, ModelOutOfCharacter
 from service.llm.chat import Answer, Prompt
-from service.llm.prompt import OwnPrompts
-from service.locales import Language, Phrase
+from service.llm.prompt import PromptValues
+from service.locales import Phrase
 from service.memory.recall import RecentMemory, new_lines, newest_within, recent_memory, remembered, within
 from service.memory.secrets import discretion
 from service.memory.self_facts import self_facts
@@ -38,10 +38,8 @@ LONGEST = 2000
 MAX_TOKENS: dict[Form, int] = {"bark": 150, "letter": 700, "diary": 700}
 
 
-class WrittenText(BaseModel):
+class WrittenText(BaseModel, extra="forbid"):
     """What is answered."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: str = Field(max_length=LONGEST)
 
@@ -57,14 +55,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteContext:
+class WriteContext(PromptValues):
     """What the writer knows. `to_name`, `liking` and `last_meeting` are of whom a letter is for ("": it is no letter).
     `persona` is what of itself bears on that; `known` is what it remembers of that one, or of what it is to write
     about; `mid_term` what is on its mind; `did` and `talks` are of its day. What it keeps secret, from whom it writes
     to or from everybody, is in none of it; `secrets` are those that the reader of its letter may be told.
     """
 
-    language: Language
     form: Form
     writer: CharacterProfile | NpcProfile
     place: str
@@ -84,7 +81,6 @@ class WriteContext:
     mid_term: tuple[str, ...] = ()
     did: tuple[str, ...] = ()
     talks: tuple[str, ...] = ()
-    own_prompts: OwnPrompts = ()
 
 
 async def write(deps: ConversationDependencies, world: WorldView, wanted: Wanted) -> Answer[WrittenText]:

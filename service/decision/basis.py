@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from service.decision.ask import Asked
 from service.decision.context import BaseContext, DecisionContext, PlanContext
@@ -32,15 +32,13 @@ _UNTOLD_FACTS = ("arrival",)
 """No sentence says it."""
 
 
-class Basis(BaseModel):
+class Basis(BaseModel, frozen=True):
     """What the prompt of a decision, or of a day's plan, held. `memories` are references (memory/refs.py).
 
     `offered` are the options, `refused` what was told to be impossible, each in short; `chosen` counts the offered
     ones from 1 (None: no answer could be used). `needs` are levels by id. A plan has `places` that it might
     name, by id; `broken` is why the last one did not hold ("": it is a new day's).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     memories: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()

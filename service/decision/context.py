@@ -5,11 +5,10 @@ answers.
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.content.profile import CharacterProfile
-from service.llm.prompt import OwnPrompts
-from service.locales import Language
+from service.llm.prompt import PromptValues
 from service.people.needs import FeltNeed
 from world.option import Option
 from world.places import ALWAYS_OPEN, Hours
@@ -18,10 +17,8 @@ MAX_BLOCKS = 10
 MIN_BLOCKS = 2
 
 
-class Decision(BaseModel):
+class Decision(BaseModel, extra="forbid"):
     """What a character answers: the number of an option, and, of a talk, what it wants of it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     thought: str = Field(max_length=200)
     choice: int = Field(ge=1, le=99)
@@ -30,10 +27,8 @@ class Decision(BaseModel):
     success_criteria: str = Field(max_length=200, description="of a talk, else empty")
 
 
-class PlannedBlock(BaseModel):
+class PlannedBlock(BaseModel, extra="forbid"):
     """One block of a planned day. `place` is the number of a listed facility, 0 is home."""
-
-    model_config = ConfigDict(extra="forbid")
 
     starts: Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", description="HH:MM")]
     activity: str = Field(min_length=1, max_length=80)
@@ -41,10 +36,8 @@ class PlannedBlock(BaseModel):
     action: str = Field(max_length=80, description="an action id listed, or empty")
 
 
-class DayPlan(BaseModel):
+class DayPlan(BaseModel, extra="forbid"):
     """What a character answers when it plans its day."""
-
-    model_config = ConfigDict(extra="forbid")
 
     blocks: list[PlannedBlock] = Field(min_length=MIN_BLOCKS, max_length=MAX_BLOCKS)
 
@@ -100,14 +93,13 @@ class Offer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaseContext:
+class BaseContext(PromptValues):
     """What both prompts share: who, when and where, what is announced (`notices`), and what is on the
     character's mind. `at` is the hour, ``HH:MM``.
 
     `fault` is why its first answer could not be used, and `wrong_answer` that answer; both "" when asked first.
     """
 
-    language: Language
     speaker: CharacterProfile
     now: str
     at: str
@@ -120,7 +112,6 @@ class BaseContext:
     mid_term: tuple[str, ...] = ()
     wrong_answer: str = ""
     fault: str = ""
-    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, model_validator
 
 from service.content.files import MOST_BYTES, Unreadable, read_bytes
 from service.content.problem import ContentProblem
@@ -16,8 +16,6 @@ Report = list[ContentProblem]
 
 class ImportRefused(Invalid):
     """Nothing was written; `problems` are all that was found. Facts: `count`, `errors` (one a line)."""
-
-    slug = "import-refused"
 
     def __init__(self, problems: Sequence[ContentProblem]) -> None:
         self.problems = tuple(problems)
@@ -48,10 +46,8 @@ def file_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         raise refused(path.name, exc) from exc
 
 
-class Foreign(BaseModel):
+class Foreign(BaseModel, frozen=True, strict=True, extra="allow"):
     """A mapping in another program's file: null is a key left out, and keys that we do not know are kept apart."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
     @model_validator(mode="before")
     @classmethod

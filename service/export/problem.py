@@ -30,8 +30,6 @@ class ReplayDiffers(Conflict):
     stays.
     """
 
-    slug = "replay-differs"
-
     def sentence(self, language: Language) -> str:
         """See KataribeError; the reason is said in that language."""
         reason = self.facts["reason"]

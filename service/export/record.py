@@ -10,7 +10,7 @@ import json
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PlainSerializer, model_validator
 
 from service.content.fields import refusal
 from service.content.problem import Key
@@ -66,14 +66,12 @@ ConversationId = Annotated[str, AfterValidator(_conversation_id)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class _Line(BaseModel, extra="forbid", strict=True, frozen=True):
+    """A line of the file."""
 
 
-class Header(_Line):
+class Header(_Line, serialize_by_alias=True):
     """The story is all that happened `since` .. `until` in a world of that name; keys ``from`` and ``to``."""
-
-    model_config = ConfigDict(serialize_by_alias=True)
 
     type: Literal["kataribe"] = "kataribe"
     version: int = FORMAT

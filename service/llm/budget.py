@@ -24,11 +24,9 @@ class Budget(Protocol):
         Raises:
             BudgetExhausted: there is none. Nothing was taken.
         """
-        ...
 
     async def settle(self, reservation: Reservation, tokens: int) -> None:
         """The call has taken so many tokens: those that were taken for it beyond that are free again."""
-        ...
 
 
 class Budgeted(ModelWrapper):

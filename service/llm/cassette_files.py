@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from service.content.problem import reason_of
 from service.errors import CassetteUnusable, Misconfigured, ModelError
@@ -27,10 +27,8 @@ _NAMED = 16
 """Digits of a request's hash in the name of its file."""
 
 
-class Kept(BaseModel):
+class Kept(BaseModel, extra="forbid", frozen=True, strict=True):
     """What a file of a cassette holds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 K = TypeVar("K", bound=Kept)

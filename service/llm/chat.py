@@ -59,7 +59,6 @@ class ChatModel(Protocol):
     @property
     def name(self) -> str:
         """Who answers, for people: ``openai:gpt-4.1-mini``, ``rehearsal``, ``scripted``."""
-        ...
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer the prompt.
@@ -70,11 +69,9 @@ class ChatModel(Protocol):
         Raises:
             ModelError: whatever went wrong, mapped to our tree; never a default in place of an answer.
         """
-        ...
 
     async def aclose(self) -> None:
         """Release connections."""
-        ...
 
 
 class ModelWrapper:

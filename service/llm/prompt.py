@@ -3,6 +3,7 @@
 A game may replace each of them by one of its own. These run in a sandbox: whoever writes a game writes no Python.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from traceback import extract_tb
 from typing import Protocol
@@ -23,12 +24,18 @@ class Scene(Protocol):
     @property
     def language(self) -> Language:
         """In which it is asked."""
-        ...
 
     @property
     def own_prompts(self) -> OwnPrompts:
         """The game's own templates."""
-        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptValues:
+    """What all prompts are rendered from: the language it is asked in, and the game's own templates."""
+
+    language: Language
+    own_prompts: OwnPrompts = ()
 
 
 class Templates:

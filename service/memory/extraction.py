@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from service.content.profile import Importance, Mood
-from service.llm.prompt import OwnPrompts
-from service.locales import Language
+from service.llm.prompt import PromptValues
 from service.people.attitude import STRANGERS, Attitude, Dimension
 from service.store.perceived import told_of_turn
 from service.store.phase import Loudness
@@ -161,14 +160,13 @@ class Participant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosingContext:
+class ClosingContext(PromptValues):
     """All that the extraction may draw on, and nothing else. The goal is that of the first of the `participants`.
 
     `judges`: how they stand to each other is asked. `everybody` are the names of all people of the world: who is named
     among them is a person.
     """
 
-    language: Language
     participants: tuple[Participant, ...]
     now: str
     goal: str
@@ -177,7 +175,6 @@ class ClosingContext:
     judges: bool = True
     promises: tuple[OpenPromise, ...] = ()
     everybody: frozenset[str] = frozenset()
-    own_prompts: OwnPrompts = ()
 
     @property
     def names(self) -> frozenset[str]:
@@ -230,10 +227,8 @@ class ClosingContext:
         return ", ".join(ref for ref in refs if ref != speaker) or "-"
 
 
-class _Bounded(BaseModel):
+class _Bounded(BaseModel, extra="forbid"):
     """Every text and list has an end: small models run on where there is none."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 class SummarySentence(_Bounded):

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.llm.chat import Answer, ChatModel, Prompt
-from service.llm.prompt import OwnPrompts, Templates
-from service.locales import Language
+from service.llm.prompt import PromptValues, Templates
 from service.memory.comparison import are_same
 from service.memory.extraction import Ref, Sentence, Weight
 from service.memory.store import Episode, Fact
@@ -40,35 +39,29 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReflectionContext:
+class ReflectionContext(PromptValues):
     """All that a reflection may draw on. `thoughts` are what the person thinks already; `names` are known to
     everybody.
     """
 
-    language: Language
     person_id: str
     name: str
     now: str
     evidence: tuple[Evidence, ...]
     thoughts: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
-    own_prompts: OwnPrompts = ()
 
 
-class InsightDraft(BaseModel):
+class InsightDraft(BaseModel, extra="forbid"):
     """Something the person has come to think, and the refs of what it thinks so for."""
-
-    model_config = ConfigDict(extra="forbid")
 
     text: Sentence
     evidence: list[Ref] = Field(max_length=4)
     importance: Weight
 
 
-class Reflection(BaseModel):
+class Reflection(BaseModel, extra="forbid"):
     """The one structured answer a reflection needs."""
-
-    model_config = ConfigDict(extra="forbid")
 
     insights: Annotated[list[InsightDraft], Field(max_length=3)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
 from service.errors import WrongLine
@@ -32,8 +32,8 @@ _Conversation = Annotated[Key, Field(description="the caller's own id of the tal
 _Id = Annotated[Key, Field(description="the caller's own id of the line, by which it is given once", examples=["s1"])]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Line(BaseModel, extra="forbid", frozen=True):
+    """A line of the past that is given."""
 
 
 class Statement(_Line):

@@ -123,14 +123,12 @@ class Insight:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FactDraft:
-    """A fact to be remembered. `subject` and `object` are entity names; `replaces` are ids of facts it supersedes,
-    `retells` is that of a fact which it tells once more.
+class FactText:
+    """What a fact says, and how it was told. `subject` and `object` are entity names.
 
     `words` are those it was said in, as they are shown; `statement` is the key by which they are found, and a fact by
     itself where it is `held`. `mode` is how they were meant, `importance` is 1 to 10. `chain` are the ids of those
     through whose hands it came: first who began it, last who told it; empty where the person said it itself.
-    `partner_id` is with whom it had to do then (None: with the episode's partner).
     """
 
     id: str
@@ -145,52 +143,42 @@ class FactDraft:
     importance: int = DEFAULT_IMPORTANCE
     held: bool = False
     chain: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactDraft(FactText):
+    """A fact to be remembered. `replaces` are ids of facts it supersedes, `retells` is that of a fact which it tells
+    once more. `partner_id` is with whom it had to do then (None: with the episode's partner).
+    """
+
     replaces: tuple[str, ...] = ()
     retells: str | None = None
     partner_id: str | None = None
 
     def learned(self, episode: Episode) -> "Fact":
         """The fact as it is known from the episode on, in its words; of what nobody said, the statement."""
-        own = ("replaces", "retells", "partner_id")
-        taken = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in own}
+        text = {one.name: getattr(self, one.name) for one in fields(FactText)}
         return Fact(
-            **{**taken, "words": self.words or self.statement},
-            invalid_at=None,
+            **{**text, "words": self.words or self.statement},
             created_at=episode.at,
-            expired_at=None,
-            replaced_by=None,
             partner_id=episode.partner_id if self.partner_id is None else self.partner_id,
             conversation_id=episode.conversation_id,
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fact:
-    """A remembered fact with its two times and its provenance (fact -> conversation -> turn).
-
-    `words`, `statement`, `held`, `mode`, `importance` and `chain` are those of its draft; `tellings` counts how often
-    it was told.
+class Fact(FactText):
+    """A remembered fact with its two times and its provenance (fact -> conversation -> turn). `tellings` counts how
+    often it was told.
     """
 
-    id: str
-    subject: str
-    relation: str
-    object: str
-    statement: str
-    valid_at: WorldTime
-    invalid_at: WorldTime | None
     created_at: WorldTime
-    expired_at: WorldTime | None
-    replaced_by: str | None
     partner_id: str
     conversation_id: str
-    turn: int | None
-    words: str = ""
-    held: bool = False
-    mode: str = "asserted"
-    importance: int = DEFAULT_IMPORTANCE
+    invalid_at: WorldTime | None = None
+    expired_at: WorldTime | None = None
+    replaced_by: str | None = None
     tellings: int = 1
-    chain: tuple[str, ...] = ()
 
     @property
     def heard_from(self) -> str | None:
@@ -329,7 +317,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable: nothing was written; the same call may be made again.
         """
-        ...
 
     async def holds(self, group: Group, conversation_id: str) -> bool:
         """Whether the episode of that conversation was delivered to the group and is there.
@@ -337,7 +324,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable.
         """
-        ...
 
     async def erase(self, group: Group, partner_id: str | None = None) -> None:
         """Remove all that was delivered to the group, or what of it came of conversations with the partner.
@@ -345,7 +331,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable: some may be left; the same call may be made again.
         """
-        ...
 
     async def write(self, group: Group, facts: Sequence[Fact], episodes: Sequence[Episode]) -> None:
         """Write facts and episodes as they stand, in the place of those with their ids, without vectors.
@@ -353,7 +338,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable: nothing was written; the same call may be made again.
         """
-        ...
 
     async def erase_one(self, group: Group, kind: Kind, key: str) -> None:
         """Remove a fact or an episode, if it is there.
@@ -361,7 +345,6 @@ class Delivery(Protocol):
         Raises:
             GraphUnavailable: nothing was removed; the same call may be made again.
         """
-        ...
 
 
 def fact_id(person_id: str, conversation_id: str, index: int) -> str:

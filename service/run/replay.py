@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import httpx
 from fastapi import FastAPI
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from sqlmodel import Session
 
 from service.app import create_app
@@ -40,20 +40,16 @@ from world.time import WorldTime
 T = TypeVar("T", bound=BaseModel)
 
 
-class Header(BaseModel):
+class Header(BaseModel, extra="forbid", frozen=True):
     """The first line: how far the world was."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Literal["commands"]
     version: Literal[1]
     until: Minute
 
 
-class Line(BaseModel):
+class Line(BaseModel, extra="forbid", frozen=True):
     """What `GET /world/commands` says of one command."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     seq: int
     at: Minute

@@ -4,7 +4,7 @@ is told of it. Streams, the API and docs/client-events.md share them.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from service.content.profile import Emotion, Mood
 from service.store.event_kinds import Payload, left_out
@@ -33,20 +33,16 @@ Voice = Annotated[
 ]
 
 
-class Talker(BaseModel):
+class Talker(BaseModel, frozen=True, extra="forbid"):
     """Somebody who takes part."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     person_id: str = Field(description="the person's id", examples=["npc_taro"])
     name: str = Field(description="the person's name", examples=["Taro"])
     speaker: Literal["model", "human"] = Field(description="who finds its words", examples=["model"])
 
 
-class SentenceEmotion(BaseModel):
+class SentenceEmotion(BaseModel, frozen=True, extra="forbid"):
     """How a sentence is said."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: Emotion = Field(description="how the speaker shows itself", examples=["happy"])
     strength: float = Field(
@@ -56,10 +52,9 @@ class SentenceEmotion(BaseModel):
     )
 
 
-class TalkStarted(Payload):
+class TalkStarted(Payload, kind="conversation.started"):
     """A conversation with a human begins; or in one that runs it changes who finds whose words."""
 
-    kind = "conversation.started"
     people: tuple[Talker, ...] = Field(description="who takes part, in the order of their seats")
     turns: int = Field(description="how many turns were said before", examples=[0])
     opened_by: str = Field(description="id of the person who speaks first", examples=["npc_taro"])
@@ -70,17 +65,15 @@ class TalkStarted(Payload):
     )
 
 
-class NpcThinking(Payload):
+class NpcThinking(Payload, kind="npc.thinking"):
     """A model is to find the person's next words."""
 
-    kind = "npc.thinking"
     person_id: PersonId
 
 
-class UtteranceStarted(Payload):
+class UtteranceStarted(Payload, kind="utterance.started"):
     """Somebody sets about a turn. What follows with the same `utterance_id` is of this attempt."""
 
-    kind = "utterance.started"
     utterance_id: UtteranceId
     turn: TurnNumber
     speaker_id: SpeakerId
@@ -89,19 +82,17 @@ class UtteranceStarted(Payload):
     voice: Voice
 
 
-class UtteranceDelta(Payload):
+class UtteranceDelta(Payload, kind="utterance.delta"):
     """More of an utterance in the making. Not numbered and not stored."""
 
-    kind = "utterance.delta"
     utterance_id: UtteranceId
     char_start: CharStart
     text: str = Field(description="what comes there", examples=["Good morn"])
 
 
-class UtteranceSentence(Payload):
+class UtteranceSentence(Payload, kind="utterance.sentence"):
     """A sentence that is ready for speech. Not numbered and not stored; `utterance_id` and `index` name it."""
 
-    kind = "utterance.sentence"
     utterance_id: UtteranceId
     index: int = Field(description="its place in the utterance, from 0", examples=[0])
     final: bool = Field(description="the utterance ends with it", examples=[False])
@@ -123,12 +114,11 @@ class UtteranceSentence(Payload):
     )
 
 
-class UtteranceCompleted(Payload):
+class UtteranceCompleted(Payload, kind="utterance.completed"):
     """An utterance is said, by whomever, and stands in the transcript. It comes once more, `interrupted`, where only a
     part of it was heard.
     """
 
-    kind = "utterance.completed"
     utterance_id: UtteranceId
     turn: TurnNumber
     speaker_id: SpeakerId
@@ -145,10 +135,9 @@ class UtteranceCompleted(Payload):
     heard_by: tuple[str, ...] | None = left_out("ids of those who hear it; left out: all who are there", ["mio"])
 
 
-class UtteranceDiscarded(Payload):
+class UtteranceDiscarded(Payload, kind="utterance.discarded"):
     """What was told of an utterance counts no more: another attempt follows, or the conversation ends."""
 
-    kind = "utterance.discarded"
     utterance_id: UtteranceId
     spoken_sentences: int | None = Field(
         description="how many sentences of it had been told; null: unknown, the service that told them is gone",
@@ -156,10 +145,8 @@ class UtteranceDiscarded(Payload):
     )
 
 
-class SuggestedLine(BaseModel):
+class SuggestedLine(BaseModel, frozen=True, extra="forbid"):
     """A line that the player may say."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(description="the line's id", examples=["1.0"])
     text: str = Field(description="the words", examples=["When will the boat be done?"])
@@ -171,17 +158,15 @@ class Choices(Payload):
     utterance short, ends them.
     """
 
-    kind = "choices"
     utterance_id: UtteranceId
     choices: tuple[SuggestedLine, ...] = Field(description="the lines, as the speaker suggested them")
 
 
-class ActionCallRequested(Payload):
+class ActionCallRequested(Payload, kind="action.requested"):
     """The speaker asks the game for something; say once, before the deadline, what became of it
     (`POST /conversations/{id}/actions/{call_id}/result`).
     """
 
-    kind = "action.requested"
     call_id: CallId
     turn: TurnNumber
     person_id: PersonId
@@ -196,19 +181,17 @@ class ActionCallRequested(Payload):
     )
 
 
-class ActionCallDone(Payload):
+class ActionCallDone(Payload, kind="action.done"):
     """What was asked of the game is done, and will be remembered."""
 
-    kind = "action.done"
     call_id: CallId
     action_id: GameActionId
     message: str = Field(description="the game's own word about it", examples=["Ken has the bun."])
 
 
-class ActionCallFailed(Payload):
+class ActionCallFailed(Payload, kind="action.failed"):
     """What a speaker wanted did not happen, and it will be told so before its next words."""
 
-    kind = "action.failed"
     call_id: CallId
     action_id: GameActionId
     reason: Literal["client", "deadline", "not_offered", "arguments"] = Field(
@@ -221,48 +204,43 @@ class ActionCallFailed(Payload):
     )
 
 
-class AffinityChanged(Payload):
+class AffinityChanged(Payload, kind="affinity.changed"):
     """A conversation has changed how the person likes another."""
 
-    kind = "affinity.changed"
     person_id: PersonId
     other_id: str = Field(description="whom it likes more or less", examples=["ken"])
     before: int = Field(description="-100..100, as it was", examples=[4])
     after: int = Field(description="-100..100, as it is", examples=[12])
 
 
-class MoodChanged(Payload):
+class MoodChanged(Payload, kind="mood.changed"):
     """A conversation has changed the person's mood."""
 
-    kind = "mood.changed"
     person_id: PersonId
     before: Mood = Field(description="as it was", examples=["neutral"])
     after: Mood = Field(description="as it is", examples=["happy"])
 
 
-class MemoryChanged(Payload):
+class MemoryChanged(Payload, kind="memory.changed"):
     """The person remembers the conversation."""
 
-    kind = "memory.changed"
     person_id: PersonId
     facts: int = Field(description="how many things it keeps for long", examples=[2])
     mid_term: int = Field(description="how many things it keeps in mind for some days", examples=[1])
 
 
-class TalkEnded(Payload):
+class TalkEnded(Payload, kind="conversation.ended"):
     """Nothing more is said; what is remembered of it comes next."""
 
-    kind = "conversation.ended"
     reason: EndReason = Field(description="why it ended", examples=["wants_to_end"])
 
 
-class TalkFailed(Payload):
+class TalkFailed(Payload, kind="error"):
     """Something went wrong. Where it was a turn, nothing of it stays, and it is the human's turn: the same words under
     the same `message_id` ask for another attempt, others are said as ever. Where it was the closing, nothing is
     remembered until it is closed again.
     """
 
-    kind = "error"
     type: str = Field(
         description="the last part of the `type` of the problem, as problems of the API have it",
         examples=["model-timeout"],
@@ -273,12 +251,10 @@ class TalkFailed(Payload):
     )
 
 
-class WorldRestored(Payload):
+class WorldRestored(Payload, kind="world.restored"):
     """The world was brought back to an earlier moment: what came after it is no more, nor is what was being spoken.
     Read anew what you show; events go on from here. `conversation_id` is empty.
     """
-
-    kind = "world.restored"
 
 
 CLIENT_PAYLOADS: tuple[type[Payload], ...] = (

@@ -2,9 +2,10 @@
 feed, exports and docs/events.md share them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Unpack
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field, create_model, model_validator
 
@@ -53,12 +54,16 @@ def left_out(description: str, example: object) -> Any:
     return Field(default=None, exclude_if=_is_none, description=description, examples=[example])
 
 
-class Payload(BaseModel):
-    """What is told of an event beside its kind, its world time and its person."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Payload(BaseModel, frozen=True, extra="forbid"):
+    """What is told of an event beside its kind, its world time and its person. Its `kind` is its name in small letters
+    (DayBegan: day_began), where it names none.
+    """
 
     kind: ClassVar[str]
+
+    def __init_subclass__(cls, kind: str = "", **config: Unpack[ConfigDict]) -> None:
+        super().__init_subclass__(**config)
+        cls.kind = kind or re.sub(r"\B(?=[A-Z])", "_", cls.__name__).lower()
 
     def stored(self) -> dict[str, Any]:
         """As its row keeps it."""
@@ -68,22 +73,18 @@ class Payload(BaseModel):
 class DayBegan(Payload):
     """A world day began, at the hour the settings say. Nobody's event."""
 
-    kind = "day_began"
     day: str = Field(description="the date", examples=["2026-04-02"])
 
 
 class MemoryExpired(Payload):
     """A mid-term memory of the person is over."""
 
-    kind = "memory_expired"
     content: str = Field(description="what it was", examples=["Bring Taro the net before the tide turns."])
     importance: Importance = Field(description="how long it was to last", examples=["high"])
 
 
-class DroppedInsight(BaseModel):
+class DroppedInsight(BaseModel, frozen=True, extra="forbid"):
     """An insight that was not kept."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: str = Field(description="what it said", examples=["Taro has sold three boats."])
     reason: DropReason = Field(
@@ -96,7 +97,6 @@ class DroppedInsight(BaseModel):
 class Reflected(Payload):
     """The person has thought over what it lived through since the last time."""
 
-    kind = "reflected"
     insights: tuple[str, ...] = Field(
         description="what it has come to think", examples=[["Taro misses the time when his boat was new."]]
     )
@@ -119,32 +119,24 @@ class _OfCommitment(Payload):
 class CommitmentDue(_OfCommitment):
     """The moment has come for which the person promised something."""
 
-    kind = "commitment_due"
-
 
 class CommitmentKept(_OfCommitment):
     """The person kept its promise: both were there, or it was said so."""
-
-    kind = "commitment_kept"
 
 
 class CommitmentBroken(_OfCommitment):
     """The person broke its promise: it was not there, or it was said so."""
 
-    kind = "commitment_broken"
-
 
 class Arrived(Payload):
     """The person has come to where it went."""
 
-    kind = "arrived"
     node_id: NodeId
 
 
 class ActivityEnded(Payload):
     """The person has stopped doing something."""
 
-    kind = "activity_ended"
     action_id: ActionId
     because: Because = Field(
         description="it was done; somebody spoke to it (cut); a need became critical; a time that it had set itself "
@@ -180,7 +172,6 @@ class _OfTwo(OfConversation):
 class ConversationEnded(_OfTwo):
     """Nothing more is said in a conversation; what is remembered of it comes next. The person opened it."""
 
-    kind = "conversation_ended"
     reason: EndReason = Field(description="why it ended", examples=["goal_achieved"])
     goal_achieved: bool = Field(description="what the person wanted of it has been reached", examples=[True])
 
@@ -188,13 +179,10 @@ class ConversationEnded(_OfTwo):
 class ConversationLeft(OfConversation):
     """The person goes from a conversation of more than two, which goes on without it."""
 
-    kind = "conversation_left"
-
 
 class ConversationClosed(_OfTwo):
     """Both remember the conversation. The person opened it."""
 
-    kind = "conversation_closed"
     attitudes: dict[str, dict[str, int]] | None = left_out(
         "of two: how each stands to the other from now on, by person id: `affinity` -100..100; `power`, `intimacy` and "
         "`task_oriented` -3..3, where they were judged",
@@ -209,7 +197,6 @@ class ConversationClosed(_OfTwo):
 class ClosingFailed(_OfTwo):
     """Nothing could be remembered of the conversation: the model failed. The person opened it."""
 
-    kind = "closing_failed"
     error: str = Field(
         description="the `type` of the problem, as problems of the API have it", examples=["model-timeout"]
     )
@@ -218,7 +205,6 @@ class ClosingFailed(_OfTwo):
 class FactRejected(OfConversation):
     """A statement that the model wanted remembered was kept out of the person's memory."""
 
-    kind = "fact_rejected"
     statement: str = Field(description="what was not kept", examples=["Taro sells his boat."])
     turn: int | None = Field(description="in which it is said to have been said, from 0", examples=[3])
     reason: RejectionReason = Field(description="why it was not kept", examples=["not_heard"])
@@ -227,13 +213,9 @@ class FactRejected(OfConversation):
 class CommitmentMade(_OfCommitment, OfConversation):
     """The person promised something."""
 
-    kind = "commitment_made"
 
-
-class PlannedBlock(BaseModel):
+class PlannedBlock(BaseModel, frozen=True, extra="forbid"):
     """What a character means to do from `starts` (``HH:MM``) on. Without a facility: at home."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     starts: str = Field(description="the time of day", examples=["07:30"])
     activity: str = Field(description="in the words of the plan", examples=["Mend the nets"])
@@ -244,14 +226,12 @@ class PlannedBlock(BaseModel):
 class Planned(Payload):
     """The person has made, or changed, its plan of the day."""
 
-    kind = "planned"
     blocks: tuple[PlannedBlock, ...] = Field(description="from now to the end of the day, in order")
 
 
 class Decided(Payload):
     """The person has decided what it does next."""
 
-    kind = "decided"
     action_id: ActionId
     node_id: str = Field(description="where it will do it", examples=["quay"])
     facility_id: str | None = left_out("where, if it is in a facility", "inn")
@@ -273,7 +253,6 @@ class Decided(Payload):
 class Departed(Payload):
     """The person sets out."""
 
-    kind = "departed"
     from_node_id: str = Field(description="the node it leaves", examples=["quay"])
     to_node_id: str = Field(description="the node it goes to", examples=["inn_door"])
     arrives_at: str = Field(description="the world time at which it will be there", examples=["2026-04-01T07:36"])
@@ -282,7 +261,6 @@ class Departed(Payload):
 class ActionFailed(Payload):
     """The person could not do what it had chosen; it waits a little and decides anew."""
 
-    kind = "action_failed"
     action_id: ActionId
     reason: Reason = Field(description="why it could not", examples=["busy"])
     facility_id: str | None = left_out("where, if it is in a facility", "inn")
@@ -292,7 +270,6 @@ class ActionFailed(Payload):
 class ActivityStarted(Payload):
     """The person begins to do something."""
 
-    kind = "activity_started"
     action_id: ActionId
     node_id: NodeId
     until: str = Field(
@@ -304,27 +281,22 @@ class ActivityStarted(Payload):
 class Slept(Payload):
     """The person went to sleep: the next day of its life begins without this one's conversations."""
 
-    kind = "slept"
     cleared: int = Field(description="how many conversations it no longer has in mind", examples=[2])
 
 
 class ConversationStarted(_OfTwo):
     """Two people begin to speak. The person opened it."""
 
-    kind = "conversation_started"
     node_id: str = Field(description="where the person stands", examples=["quay"])
 
 
 class ConversationJoined(OfConversation):
     """The person takes part in a conversation that others have begun."""
 
-    kind = "conversation_joined"
-
 
 class Changed(Payload):
     """An author has changed the person: what is left out stayed as it was."""
 
-    kind = "changed"
     node_id: str | None = left_out("a character stands there now", "quay")
     needs: str | None = left_out("ids of a character's needs that were set, with commas between", "energy, hunger")
     mood: Mood | None = left_out("an NPC's mood from now on", "happy")
@@ -334,56 +306,47 @@ class Changed(Payload):
 class Announced(Payload):
     """An author has announced something that everybody knows of. Nobody's event."""
 
-    kind = "announced"
     text: str = Field(description="what everybody knows", examples=["The harbour festival begins at dusk."])
     until: str = Field(description="the world time before which it holds", examples=["2026-04-02T00:00"])
 
 
-class WeatherSet(Payload):
+class WeatherSet(Payload, kind="weather"):
     """An author has set the weather. Nobody's event."""
 
-    kind = "weather"
     weather: str = Field(description="in words; empty: there is nothing to say of it", examples=["rain"])
 
 
 class Observed(Payload):
     """The game has told what happened, and who saw it: they remember it. Nobody's event."""
 
-    kind = "observed"
     text: str = Field(description="what was to be seen", examples=["The boathouse burns."])
     seen_by: tuple[str, ...] = Field(description="ids of those who saw it", examples=[["aoi", "npc_taro"]])
     node_id: str | None = left_out("where, if it was told of a node", "quay")
     map_id: str | None = left_out("where, if it was told of a whole map", "harbour")
 
 
-class FlagValue(BaseModel):
+class FlagValue(BaseModel, frozen=True, extra="forbid"):
     """A flag and what it is."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(description="its name", examples=["bell_repaired"])
     value: Flag | None = Field(description="what it is from now on; null: it is gone", examples=[True])
 
 
-class FlagsSet(Payload):
+class FlagsSet(Payload, kind="flags"):
     """The game has set flags of the world. Nobody's event."""
 
-    kind = "flags"
     flags: tuple[FlagValue, ...] = Field(description="those that have changed")
 
 
 class Carries(Payload):
     """An author has given the person things, or taken them."""
 
-    kind = "carries"
     given: tuple[str, ...] = Field(description="what it has got", examples=[["a net"]])
     taken: tuple[str, ...] = Field(description="what it has no longer", examples=[["a letter"]])
 
 
 class Forgot(Payload):
     """An author made the person forget all that it remembered, and others what they remembered of it."""
-
-    kind = "forgot"
 
 
 class _OfMade(Payload):
@@ -397,27 +360,22 @@ class _OfMade(Payload):
 class PersonMade(_OfMade):
     """A client has made the person while the world runs, or changed its profile."""
 
-    kind = "person_made"
     is_new: bool = Field(description="true: it was not in the world; false: its profile was changed", examples=[True])
 
 
 class PersonPlaced(Payload):
     """A client has put a player somewhere: it stands there, without having walked."""
 
-    kind = "person_placed"
     node_id: str | None = left_out("the node where it stands; left out: nowhere, and nobody sees it", "quay")
 
 
 class PersonRemoved(_OfMade):
     """A client has taken the person, who was made while the world ran, out of it again."""
 
-    kind = "person_removed"
-
 
 class ClockStopped(Payload):
     """The service itself has stopped the running clock. Nobody's event."""
 
-    kind = "clock_stopped"
     reason: Stopped = Field(
         description="budget_exhausted: the day's budget of model calls is used up", examples=["budget_exhausted"]
     )

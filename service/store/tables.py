@@ -619,37 +619,44 @@ class InsightRow(OfPerson, table=True):
     revision: int
 
 
-class FactRow(OfPerson, table=True):
-    """A fact that a person remembers: true from `valid_at` until before `invalid_at`, known from `created_at` until
-    before `expired_at`. A fact that is replaced is closed and stays.
+class _Told(OfPerson):
+    """A fact as it was told, true from `valid_at` until before `invalid_at`; a fact that is replaced is closed and
+    stays.
 
     `words` are the ones it was said in, as they are shown; `statement` is the key by which they are found, and a fact
     by itself where it is `held`. `mode` is how they were meant (asserted, planned, …), `importance` 1 to 10;
-    `tellings` counts how often it was told, `chain` are the people through whose hands it came (see Fact).
+    `tellings` counts how often it was told.
     """
 
-    __tablename__ = "facts"
-    __table_args__ = (Index("ix_facts_revision", "world_id", "person_id", "revision"),)
-
     id: str = Field(primary_key=True)
-    subject: str
-    relation: str
-    object: str
     statement: str
     words: str = ""
     mode: str = "asserted"
     importance: int = 5
     held: bool = False
     tellings: int = 1
-    chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
-    partner_id: str
     conversation_id: str
     turn: int | None = None
     valid_at: int = Field(sa_type=BigInteger)
     invalid_at: int | None = Field(default=None, sa_type=BigInteger)
+    replaced_by: str | None = None
+
+
+class FactRow(_Told, table=True):
+    """A fact that a person remembers, known from `created_at` until before `expired_at`. `chain` are the people through
+    whose hands it came (see Fact).
+    """
+
+    __tablename__ = "facts"
+    __table_args__ = (Index("ix_facts_revision", "world_id", "person_id", "revision"),)
+
+    subject: str
+    relation: str
+    object: str
+    chain: list[str] = Field(default_factory=list, sa_column=Column(JSON, nullable=False))
+    partner_id: str
     created_at: int = Field(sa_type=BigInteger)
     expired_at: int | None = Field(default=None, sa_type=BigInteger)
-    replaced_by: str | None = None
     revision: int
 
 
@@ -805,26 +812,12 @@ class MoodRow(OfPerson, table=True):
     conversation_id: str | None = None
 
 
-class SelfFactRow(OfPerson, table=True):
-    """A fact a person told about itself, beside those its author wrote. Another may close it; it stays.
-
-    `words`, `statement`, `held`, `mode`, `importance` and `tellings` are those of a fact (FactRow).
-    """
+class SelfFactRow(_Told, table=True):
+    """A fact a person told about itself, beside those its author wrote. Another may close it."""
 
     __tablename__ = "self_facts"
 
-    id: str = Field(primary_key=True)
-    statement: str
-    words: str = ""
-    conversation_id: str
     turn: int
-    mode: str = "asserted"
-    importance: int = 5
-    held: bool = False
-    tellings: int = 1
-    valid_at: int = Field(sa_type=BigInteger)
-    invalid_at: int | None = Field(default=None, sa_type=BigInteger)
-    replaced_by: str | None = None
 
 
 class CommitmentRow(_OfWorld, table=True):

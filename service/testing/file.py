@@ -26,7 +26,6 @@ class TestsRefused(ContentRefused):
     """Files of tests have errors. Facts: as of ContentErrors."""
 
     __test__ = False
-    slug = "tests-refused"
 
 
 class GivenEntry(ContentModel):

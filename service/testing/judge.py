@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.llm.chat import Answer, ChatModel
 from service.llm.prompt import OwnPrompts, Templates
@@ -13,10 +13,8 @@ from service.quality.checks import Exchange
 TEMPLATES = Templates(__file__)
 
 
-class Verdict(BaseModel):
+class Verdict(BaseModel, extra="forbid"):
     """What the judge answers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     reason: str = Field(max_length=400)
     quote: str = Field(max_length=400)

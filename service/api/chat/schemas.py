@@ -3,25 +3,21 @@
 import time
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.api.fields import Out
 from service.usage import Usage
 
 
-class ContentPart(BaseModel):
+class ContentPart(BaseModel, extra="allow"):
     """A part of a message: text, or something else that nobody here can take in."""
-
-    model_config = ConfigDict(extra="allow")
 
     type: str = Field(description="text; what else there is (image_url, input_audio, file) is refused")
     text: str | None = Field(default=None, description="the words of a part whose type is text")
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(BaseModel, extra="allow"):
     """One message of a client's history. Only the last one counts: what was said before, the service knows itself."""
-
-    model_config = ConfigDict(extra="allow")
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"] = Field(description="whose words")
     content: str | list[ContentPart] | None = Field(default=None, description="the words, whole or in parts")
@@ -40,18 +36,14 @@ class ChatMessage(BaseModel):
         return next((part.type for part in parts if part.type != "text" or part.text is None), None)
 
 
-class StreamOptions(BaseModel):
+class StreamOptions(BaseModel, extra="allow"):
     """How an answer is streamed."""
-
-    model_config = ConfigDict(extra="allow")
 
     include_usage: bool | None = Field(default=None, description="the last chunk says what the answer cost")
 
 
-class ChatIn(BaseModel):
+class ChatIn(BaseModel, extra="allow"):
     """What an OpenAI client sends. Whatever else it sends (sampling, stop, tools) is taken and not used."""
-
-    model_config = ConfigDict(extra="allow")
 
     model: str = Field(min_length=1, description="whom to talk to: npc:<id>, or npc:<id>@<player>")
     messages: list[ChatMessage] = Field(min_length=1, description="the client's history, the newest last")

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.content.profile import CharacterProfile
 from service.generate.problem import Dropped
 from service.llm.chat import ChatModel
-from service.llm.prompt import OwnPrompts, Templates
-from service.locales import Language, Phrase
+from service.llm.prompt import PromptValues, Templates
+from service.locales import Phrase
 
 TEMPLATES = Templates(__file__)
 
@@ -22,31 +22,26 @@ _FEWEST = 0.5
 _TOKENS_EACH = 80
 
 
-class EventDraft(BaseModel):
+class EventDraft(BaseModel, extra="forbid"):
     """An event as the model gives it; `caused_by` are numbers of earlier ones, the first of all being 1."""
-
-    model_config = ConfigDict(extra="forbid")
 
     date: str = Field(min_length=10, max_length=10)
     event: str = Field(min_length=5, max_length=140)
     caused_by: list[Annotated[int, Field(ge=1, le=40)]] = Field(max_length=3)
 
 
-class EventGraphDraft(BaseModel):
+class EventGraphDraft(BaseModel, extra="forbid"):
     """What the model answers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     events: list[EventDraft] = Field(min_length=1, max_length=40)
 
 
 @dataclass(frozen=True, kw_only=True)
-class EventGraphContext:
+class EventGraphContext(PromptValues):
     """What the model is told. `themes`: what some of the events are about. `partners`: what happens to the partner.
     `faults`: what was wrong with its first answer.
     """
 
-    language: Language
     person: CharacterProfile
     partner_name: str
     first: date
@@ -55,7 +50,6 @@ class EventGraphContext:
     themes: tuple[str, ...]
     partners: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
-    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True)

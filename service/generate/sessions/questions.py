@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from service.generate.sessions.dialogue import HeldSession
 from service.generate.sessions.event_graph import TEMPLATES, Event
 from service.generate.sessions.said_day import said_days
 from service.llm.chat import ChatModel
-from service.llm.prompt import OwnPrompts
+from service.llm.prompt import PromptValues
 from service.locales import Language, sentence, sentences
 from service.memory.claim import numbers, share, words
 from service.memory.comparison import squeezed
@@ -41,10 +41,8 @@ _ADVERSARIAL_SHARE = 5
 _TOKENS_EACH = 130
 
 
-class QuestionDraft(BaseModel):
+class QuestionDraft(BaseModel, extra="forbid"):
     """A question as the model gives it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     category: Asked
     question: str = Field(min_length=5, max_length=300)
@@ -53,24 +51,20 @@ class QuestionDraft(BaseModel):
     event: str = Field(max_length=10)
 
 
-class QuestionsDraft(BaseModel):
+class QuestionsDraft(BaseModel, extra="forbid"):
     """What the model answers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     questions: list[QuestionDraft] = Field(max_length=80)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TalkContext:
+class TalkContext(PromptValues):
     """What the model is told: the whole dialogue, and what happened to the two: `events` by their names."""
 
-    language: Language
     names: tuple[str, str]
     events: Mapping[str, Sequence[Event]]
     sessions: Sequence[HeldSession]
     count: int
-    own_prompts: OwnPrompts = ()
 
 
 @dataclass(frozen=True, kw_only=True)

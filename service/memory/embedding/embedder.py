@@ -1,5 +1,6 @@
 """Owns the boundary to embedding models."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -37,17 +38,39 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """Model name; vectors of different names are never compared."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """Length of a vector."""
-        ...
 
     async def query(self, text: str) -> Vectors:
         """Vector of a question, shape (1, dimensions)."""
-        ...
 
     async def passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of things remembered, shape (len(texts), dimensions)."""
-        ...
+
+
+class RemoteEmbedder(ABC):
+    """An embedder whose vectors are as wide as its first answer shows: `dimensions` is 0 until then."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.dimensions = name, 0
+
+    async def query(self, text: str) -> Vectors:
+        """See Embedder; raises what `passages` does."""
+        return await self.passages([text])
+
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """See Embedder.
+
+        Raises:
+            GraphUnavailable: the server cannot be reached, refuses, or answers something else.
+            CassetteMiss: a cassette is replayed, and does not hold them.
+        """
+        vectors = await self._made(texts) if texts else np.empty((0, self.dimensions), dtype=np.float32)
+        self.dimensions = vectors.shape[1]
+        return vectors
+
+    @abstractmethod
+    async def _made(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of at least one text."""

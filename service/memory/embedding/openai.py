@@ -9,7 +9,7 @@ import openai
 
 from service.errors import GraphUnavailable
 from service.locales import Phrase
-from service.memory.embedding.embedder import Vectors
+from service.memory.embedding.embedder import RemoteEmbedder, Vectors
 from service.settings import OPENAI_URL
 
 _log = logging.getLogger(__name__)
@@ -18,45 +18,21 @@ BATCH = 128
 _MAX_CHARS = 4000
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(RemoteEmbedder):
     """One model of one server. `api_key` None: the server wants none."""
 
     def __init__(self, *, model: str, base_url: str | None, api_key: str | None, timeout_seconds: float) -> None:
-        # The address is always given: the client would otherwise take one from the environment, and the key there.
-        self._base_url = base_url or OPENAI_URL
+        super().__init__(f"openai:{model}")
         self._model = model
-        self._dimensions = 0
+        # The address is always given: the client would otherwise take one from the environment, and the key there.
+        self.base_url = base_url or OPENAI_URL
         self._client = openai.AsyncOpenAI(
-            base_url=self._base_url, api_key=api_key or "none", timeout=timeout_seconds, max_retries=1
+            base_url=self.base_url, api_key=api_key or "none", timeout=timeout_seconds, max_retries=1
         )
 
-    @property
-    def name(self) -> str:
-        """``openai:`` and the model."""
-        return f"openai:{self._model}"
-
-    @property
-    def base_url(self) -> str:
-        """Where the texts are sent."""
-        return self._base_url
-
-    @property
-    def dimensions(self) -> int:
-        """0 until the server's first answer has shown it."""
-        return self._dimensions
-
-    async def query(self, text: str) -> Vectors:
-        """Raises: GraphUnavailable: the server cannot be reached, refuses, or answers something else."""
-        return await self.passages([text])
-
-    async def passages(self, texts: Sequence[str]) -> Vectors:
-        """Raises: GraphUnavailable: the server cannot be reached, refuses, or answers something else."""
-        if not texts:
-            return np.empty((0, self._dimensions), dtype=np.float32)
+    async def _made(self, texts: Sequence[str]) -> Vectors:
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
-        vectors = np.concatenate([await self._batch(batch) for batch in batches])
-        self._dimensions = vectors.shape[1]
-        return vectors
+        return np.concatenate([await self._batch(batch) for batch in batches])
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -86,7 +62,7 @@ class OpenAIEmbedder:
         return np.asarray(vectors / lengths, dtype=np.float32)
 
     def _unavailable(self, reason: str | Phrase, setting: str) -> GraphUnavailable:
-        placed = Phrase("embedding.failed", model=self._model, base_url=self._base_url, reason=reason)
+        placed = Phrase("embedding.failed", model=self._model, base_url=self.base_url, reason=reason)
         return GraphUnavailable(backend="embedding", reason=placed, setting=setting)
 
 

@@ -21,7 +21,7 @@ from service.conversation.transcript import Transcript, count_failure, held, lin
 from service.errors import ModelError
 from service.llm.chat import Answer, Message, Prompt, T
 from service.llm.prompt import PromptValues
-from service.memory.bearing import Evidence, ask_each, evidence
+from service.memory.attitude_evidence import Evidence, ask_each, evidence
 from service.memory.extraction import AttitudeDraft
 from service.memory.secrets import discretion_among
 from service.memory.store import turn_key

@@ -24,7 +24,7 @@ from service.conversation.transcript import (
     world_of,
 )
 from service.errors import KataribeError, ModelError, NotFound
-from service.memory.bearing import Evidence, ask_each, evidence, fixed_questions
+from service.memory.attitude_evidence import Evidence, ask_each, evidence, fixed_questions
 from service.memory.extract import Before, ClosingQuestion, extract, perceiving, prepare, read_before, with_sources
 from service.memory.persist import persist_closing
 from service.memory.recall import remembered

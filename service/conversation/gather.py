@@ -15,10 +15,10 @@ from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.lore import always_told, brought_to_mind, lore_told
+from service.conversation.memory_share import fitted
 from service.conversation.perception import those_there
 from service.conversation.persona import persona_told
 from service.conversation.prompt import Record, render_record
-from service.conversation.room import fitted
 from service.conversation.staging import Setting, setting_of
 from service.conversation.transcript import Transcript, goal_of, lines, said_between, world_of
 from service.errors import NotFound

@@ -5,9 +5,9 @@ from functools import lru_cache
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.lore import brought_to_mind, lore_told
+from service.conversation.memory_share import room_left
 from service.conversation.persona import told_of_persona
 from service.conversation.prompt import Record, was_told
-from service.conversation.room import room_left
 from service.llm.chat import estimate_tokens
 from service.memory.lexical import says_little, tokens
 from service.memory.recall import new_lines, remembered, within

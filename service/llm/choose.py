@@ -12,14 +12,11 @@ from pydantic import SecretStr
 
 from service.errors import Misconfigured, ModelError, ModelNotConfigured
 from service.llm.budget import Budget, Budgeted
-from service.llm.cassette import Cassette, open_cassette
+from service.llm.cassette import Cassette, Recorded, open_cassette
 from service.llm.cassette_files import SETTING as CASSETTE
 from service.llm.cassette_files import Voice
 from service.llm.chat import Answer, ChatModel, Prompt, Role, T, TextListener
-from service.llm.health import ModelHealth, Watched
-from service.llm.logged import Logged
-from service.llm.recorded import Recorded
-from service.llm.retry import ConcurrencyLimit, Limited, Retrying
+from service.llm.wrappers import ConcurrencyLimit, Limited, Logged, ModelHealth, Retrying, Watched
 from service.locales import Phrase
 from service.settings import OPENAI_URL, LlmSettings, Settings, is_openai
 

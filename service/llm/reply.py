@@ -1,13 +1,120 @@
-"""Owns what came back for a prompt, whole or in pieces, and what it amounts to: an answer or an error."""
+"""Owns what came back for a prompt, whole or in pieces, and what it amounts to: the utterance so far, and in the end
+the checked value that was asked for, or an error.
+"""
 
+import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import from_json
+
 from service.errors import ModelBroken, ModelEmpty, ModelRefused, ModelTruncated
-from service.llm.answer import mend_surrogates, read_answer, without_thought
 from service.llm.chat import Prompt, T, TextListener, estimate_tokens, prompt_tokens
-from service.llm.partial import PartialString
+from service.locales import Phrase
 from service.usage import Usage
+
+_BEGINNING = re.compile(r'\{\s*(?=["}]|$)')
+"""Where the answer's object begins; prose in braces has another letter next."""
+_HALF = re.compile("[\ud800-\udbff]$")
+"""The first half of a character that a server sends in two chunks."""
+
+
+class PartialString:
+    """The growing value of one top-level string of a JSON object, fed in pieces of any size.
+
+    Only whole characters are ever shown: an escape or a surrogate pair is held back until it is complete. Think
+    blocks and prose before the object are passed over; prose in braces is not taken for the object.
+    """
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._text = ""
+        self._answer = ""
+        self._value = ""
+        self._found: dict[str, Any] = {}
+
+    def feed(self, piece: str) -> str:
+        """Read on; returns the whole value so far ("" before it begins)."""
+        self._text += piece
+        answer = without_thought(_HALF.sub("", self._text))
+        if not answer.startswith(self._answer):
+            self._value = ""  # what looked like the answer was a draft in a thought
+        self._answer = answer
+        begins = _BEGINNING.search(answer)
+        if begins is not None:
+            self._value = self._read(answer[begins.start() :])
+        return self._value
+
+    def before(self, key: str) -> str | None:
+        """The string of that key, where it stands before this one."""
+        keys = [*self._found]
+        value = self._found.get(key)
+        known = key in keys and self._key in keys and keys.index(key) < keys.index(self._key)
+        return value if known and isinstance(value, str) else None
+
+    def _read(self, text: str) -> str:
+        try:
+            self._found = found = from_json(mend_surrogates(text), allow_partial="trailing-strings")
+        except ValueError:  # half a character, or something behind the object: what was read stays
+            return self._value
+        value = found.get(self._key)
+        return value if isinstance(value, str) else self._value
+
+
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_OBJECT = re.compile(r'\{\s*["}]')
+_DECODER = json.JSONDecoder(strict=False)  # a raw line break inside a string is readable enough
+
+
+def without_thought(text: str) -> str:
+    """The text without its think blocks: closed, never closed, or closed without having been opened."""
+    if not text.lstrip().startswith("{"):
+        text = _THOUGHT.sub("", text)
+        before, tag, after = text.partition("</think>")
+        text = after if tag else before
+    return text.strip()
+
+
+def mend_surrogates(text: str) -> str:
+    """Joins halves of a surrogate pair that a server sent in two chunks; a lone half becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_answer(text: str, answer: type[T], model: str) -> T:
+    """The checked value of a text that holds one JSON object, between fences, think blocks or prose.
+
+    The first object that fits is taken; braces in prose before it are passed over, and so are keys nobody asked for.
+
+    Raises:
+        ModelBroken: there is no JSON object, or none that fits; the reason names the field, never the whole text.
+    """
+    text = without_thought(text)
+    reason: str | Phrase = Phrase("llm.no_object")
+    start = 0
+    while found := _OBJECT.search(text, start):
+        try:
+            value, start = _DECODER.raw_decode(text, found.start())
+            return answer.model_validate(value, extra="ignore")
+        except ValidationError as exc:
+            reason = _faults(exc)
+        except (json.JSONDecodeError, RecursionError) as exc:
+            raise ModelBroken(model=model, reason=_syntax(exc)) from exc
+    raise ModelBroken(model=model, reason=reason)
+
+
+def _faults(exc: ValidationError) -> str:
+    errors = exc.errors(include_url=False, include_input=False, include_context=False)
+    named = (f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in errors[:3])
+    more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
+    return "; ".join(named) + more
+
+
+def _syntax(exc: json.JSONDecodeError | RecursionError) -> Phrase:
+    if isinstance(exc, json.JSONDecodeError):
+        return Phrase("llm.broken_json", reason=exc.msg, position=exc.pos)
+    return Phrase("llm.nested_too_deep")
 
 
 class BrokenOff(Exception):

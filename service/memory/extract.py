@@ -10,7 +10,7 @@ from service.errors import ModelBroken
 from service.llm.chat import Answer, ChatModel, Prompt
 from service.llm.prompt import Templates
 from service.locales import Language, sentence
-from service.memory.bearing import Evidence
+from service.memory.attitude_evidence import Evidence
 from service.memory.extraction import (
     REFS,
     ClosingContext,

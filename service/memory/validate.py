@@ -31,8 +31,8 @@ from service.memory.extraction import (
     SelfClaim,
     SummarySentence,
 )
-from service.memory.kept import is_told_kept
 from service.memory.promise import ValidPromise, judged_promise, promising_turn
+from service.memory.promise_kept import is_told_kept
 from service.memory.sources import came_from, people_in
 from service.memory.store import DEFAULT_IMPORTANCE
 from service.memory.strict import is_held

@@ -15,11 +15,11 @@ from sqlmodel import SQLModel
 
 from service.app import create_app
 from service.conversation.asking import MERGED, ScanContext, SurveyContext
-from service.llm.answer import read_answer
 from service.llm.chat import Prompt
 from service.llm.choose import ROLES, Models
-from service.llm.retry import Retrying
+from service.llm.reply import read_answer
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import Retrying
 from service.locales import Language
 from service.memory.store import Fact, Group
 from tests.api.play import problem, settings_for, write_village

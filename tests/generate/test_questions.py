@@ -8,8 +8,7 @@ import pytest
 
 from service.generate.sessions.dialogue import HeldSession, Turn
 from service.generate.sessions.event_graph import Event
-from service.generate.sessions.questions import TalkContext, questions
-from service.generate.sessions.said_day import said_days
+from service.generate.sessions.questions import TalkContext, questions, said_days
 from service.llm.scripted import ScriptedModel
 from world.time import parse_time
 

@@ -6,7 +6,7 @@ import pytest
 
 from service.conversation.prompt import CharacterTurn
 from service.errors import ModelBroken
-from service.llm.answer import mend_surrogates, read_answer, without_thought
+from service.llm.reply import mend_surrogates, read_answer, without_thought
 from tests.llm.prompts import TURN
 
 WHOLE = json.dumps(TURN, ensure_ascii=False)
@@ -30,6 +30,11 @@ def test_the_one_object_is_found_in_whatever_stands_around_it(text: str) -> None
     assert read_answer(text, CharacterTurn, "m").model_dump() == TURN
 
 
+def test_a_key_that_nobody_asked_for_is_passed_over() -> None:
+    told = read_answer(json.dumps({**TURN, "confidence": 0.9}), CharacterTurn, "m")
+    assert told.model_dump() == TURN
+
+
 def test_a_think_tag_inside_what_is_said_stays_there() -> None:
     said = {**TURN, "utterance": "a <think> tag </think> is nothing to me"}
     assert read_answer(json.dumps(said), CharacterTurn, "m").utterance == said["utterance"]
@@ -46,7 +51,6 @@ def test_a_raw_line_break_inside_a_string_is_accepted() -> None:
         ("Good day, traveller.", "no JSON object"),
         ('{"utterance": "cut of', "no JSON: Unterminated string"),
         (json.dumps({**TURN, "emotion": "hungry"}), "emotion: Input should be"),
-        (json.dumps({**TURN, "secret": 1}), "secret: Extra inputs"),
         ("{}", "and 1 more"),
         ('{"a":' * 100_000, "nested too deep"),
     ],

@@ -19,11 +19,10 @@ from service.errors import (
     ModelBroken,
     ModelRateLimited,
 )
-from service.llm.cassette import Cassette, open_cassette
+from service.llm.cassette import Cassette, Recorded, open_cassette
 from service.llm.cassette_files import Voice, request_of
 from service.llm.chat import Answer, ChatModel, Message, Prompt
 from service.llm.choose import choose_models
-from service.llm.recorded import Recorded
 from service.llm.scripted import Scripted, ScriptedModel
 from service.locales import Phrase
 from service.settings import CassetteMode, LlmSettings, Settings

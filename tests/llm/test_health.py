@@ -7,8 +7,8 @@ import pytest
 from service.errors import ModelError, ModelNotConfigured, ModelServerError
 from service.llm.chat import Role
 from service.llm.choose import NotConfigured
-from service.llm.health import CALLS, REMEMBERED_SECONDS, ModelHealth, Watched
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import CALLS, REMEMBERED_SECONDS, ModelHealth, Watched
 from tests.llm.prompts import TURN, ask
 
 AWAY = ModelServerError(model="gpt-x", status_code=500, reason="out of order")

@@ -9,8 +9,8 @@ import pytest
 
 from service.errors import ModelServerError
 from service.llm.choose import choose_models
-from service.llm.logged import Logged
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import Logged
 from service.settings import LlmSettings, Settings
 from tests.llm.prompts import TURN, ask
 from tests.servers.fake_openai import FakeOpenAI, Reply, failing
@@ -22,7 +22,7 @@ def said(body: dict[str, Any]) -> str:
 
 def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     """What our logger told, all of it at DEBUG."""
-    ours = [record for record in caplog.records if record.name == "service.llm.logged"]
+    ours = [record for record in caplog.records if record.name == "service.llm.wrappers"]
     assert {record.levelno for record in ours} <= {logging.DEBUG}
     return [record.getMessage() for record in ours]
 

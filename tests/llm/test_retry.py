@@ -20,8 +20,8 @@ from service.errors import (
     ModelUnreachable,
 )
 from service.llm.chat import Answer, Prompt, T, TextListener
-from service.llm.retry import ConcurrencyLimit, Limited, Retrying
 from service.llm.scripted import ScriptedModel
+from service.llm.wrappers import ConcurrencyLimit, Limited, Retrying
 from service.usage import Usage
 from tests.llm.prompts import TURN, ask
 

@@ -11,10 +11,9 @@ from service import cli
 from service.app import create_app
 from service.export.files import export_to
 from service.export.write import Span
-from service.llm.cassette import Cassette
+from service.llm.cassette import Cassette, Recorded
 from service.llm.choose import ROLES, Models
-from service.llm.logged import Logged
-from service.llm.recorded import Recorded
+from service.llm.wrappers import Logged
 from service.memory.embedding.recorded import RecordedEmbedder
 from service.memory.sql import SqlMemory
 from service.settings import Settings

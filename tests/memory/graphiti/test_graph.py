@@ -20,12 +20,11 @@ from pydantic import SecretStr
 
 from service.errors import GraphUnavailable
 from service.memory.embedding.embedder import Embedder
-from service.memory.graphiti.connection import Neo4jConnection
+from service.memory.graphiti.connection import Neo4jConnection, major
 from service.memory.graphiti.graph import GraphitiMemory
 from service.memory.graphiti.groups import QUERIES as GROUP_QUERIES
 from service.memory.graphiti.read import QUERIES
 from service.memory.graphiti.rows import fact_uuid, moment
-from service.memory.graphiti.schema import major
 from service.memory.graphiti.vendor import EntityEdge, EntityNode, EpisodicNode
 from service.memory.store import Episode, FactDraft, Group
 from service.store.session import Database

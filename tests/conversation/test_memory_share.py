@@ -6,8 +6,8 @@ import pytest
 
 from service.content.profile import NpcProfile
 from service.conversation.context import Goal, LastMeeting, Line, PromptContext
+from service.conversation.memory_share import LEAST_TOKENS, TALK_TOKENS, TURN_TOKENS, fitted, room_left
 from service.conversation.prompt import render_record, speaker_prompt
-from service.conversation.room import LEAST_TOKENS, TALK_TOKENS, TURN_TOKENS, fitted, room_left
 from service.llm.chat import estimate_tokens, prompt_tokens
 from service.locales import Language
 

@@ -1,0 +1,195 @@
+"""Owns what is put around a model: retries (Retrying), the limit of calls at once (Limited), the line of a call in the
+log (Logged), how models have been doing (ModelHealth).
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from service.errors import BudgetExhausted, ModelBroken, ModelEmpty, ModelError, ModelNotConfigured, ModelTruncated
+from service.llm.chat import Answer, ChatModel, ModelWrapper, Prompt, Role, T, TextListener
+from service.llm.per_loop import PerLoop
+from service.usage import Usage
+
+_OWN_FAULTS = (ModelBroken, ModelEmpty, ModelTruncated)
+"""Faults of the answer itself: each try is paid in full, and a model that fails twice fails a third time."""
+
+
+class Retrying(ModelWrapper):
+    """A ChatModel that asks `inner` again after errors that another try may get past.
+
+    The n-th wait is drawn evenly from zero to `backoff_seconds` times 2^n (full jitter), at most
+    `max_retry_after_seconds`. A Retry-After is waited for when it is no longer than that; if it is, the error is
+    raised at once. Usage, also that of the error finally raised, is the sum over all tries.
+    """
+
+    def __init__(
+        self,
+        inner: ChatModel,
+        *,
+        attempts: int,
+        backoff_seconds: float,
+        max_retry_after_seconds: float,
+        rng: random.Random,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(inner)
+        self._attempts = attempts
+        self._backoff_seconds = backoff_seconds
+        self._max_wait_seconds = max_retry_after_seconds
+        self._rng = rng
+        self._sleep = sleep
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel. After a failed try, `on_text` hears the next one from its beginning."""
+        spent, own_faults, tried = Usage(), 0, 0
+        while True:
+            tried += 1
+            try:
+                answer = await self._inner.complete(prompt, on_text)
+            except ModelError as error:
+                spent += error.usage
+                own_faults += isinstance(error, _OWN_FAULTS)
+                wait = self._wait(error, tried)
+                if tried >= self._attempts or own_faults > 1 or wait is None:
+                    error.usage = spent
+                    raise
+            else:
+                return replace(answer, usage=spent + answer.usage)
+            await self._sleep(wait)
+
+    def _wait(self, error: ModelError, tried: int) -> float | None:
+        """Seconds to wait before the next try; None: do not try again."""
+        if not error.retry_helps:
+            return None
+        jitter = self._rng.uniform(0, min(self._backoff_seconds * 2 ** (tried - 1), self._max_wait_seconds))
+        asked: float | None = error.facts.get("retry_after_seconds")
+        if asked is None:
+            return jitter
+        # the jitter on top keeps all who were told the same second from coming back together
+        return asked + jitter if asked <= self._max_wait_seconds else None
+
+
+class ConcurrencyLimit:
+    """At most `limit` requests in flight; shared by whoever shares the object (within one event loop)."""
+
+    def __init__(self, limit: int) -> None:
+        self._semaphores = PerLoop(lambda: asyncio.Semaphore(limit))
+
+    def slot(self) -> asyncio.Semaphore:
+        """The semaphore to hold during a request."""
+        return self._semaphores.get()
+
+
+class Limited(ModelWrapper):
+    """A ChatModel that asks `inner` only while it holds a slot of the limit."""
+
+    def __init__(self, inner: ChatModel, limit: ConcurrencyLimit) -> None:
+        super().__init__(inner)
+        self._limit = limit
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel. The wait for a slot is not part of the inner model's timeout."""
+        async with self._limit.slot():
+            return await self._inner.complete(prompt, on_text)
+
+
+_log = logging.getLogger(__name__)
+
+
+class Logged(ModelWrapper):
+    """A ChatModel that measures each call of `inner`, and logs it in one line at DEBUG, also one that fails or is
+    cancelled.
+
+    The line holds role, model, milliseconds and tokens, and nothing of what was asked or answered.
+    """
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel."""
+        begun = time.perf_counter()
+        paid, end = Usage(), "cancelled"
+        try:
+            answer = await self._inner.complete(prompt, on_text)
+            paid, end = _timed(answer.usage, begun), "answered"
+            return replace(answer, usage=paid)
+        except ModelError as error:
+            error.usage, end = _timed(error.usage, begun), error.slug
+            paid = error.usage
+            raise
+        finally:
+            tokens = (paid.prompt_tokens, paid.completion_tokens)
+            spent_ms = _timed(paid, begun).milliseconds
+            _log.debug("%s %s: %d ms, %d + %d tokens, %s", prompt.role, self.name, spent_ms, *tokens, end)
+
+
+def _timed(usage: Usage, begun: float) -> Usage:
+    return replace(usage, milliseconds=round(1000 * (time.perf_counter() - begun)))
+
+
+CALLS = 3
+"""So many calls in a row must have failed; fewer where none was ever answered."""
+REMEMBERED_SECONDS = 600.0
+"""Machine time after which a failure no longer counts: who asks no failing model would else never find it well again.
+"""
+
+
+@dataclass(kw_only=True)
+class _Record:
+    """Of one role. `failures` counts the calls since the last answer; `error` is the newest of them."""
+
+    answered: bool = False
+    failures: int = 0
+    error: ModelError | None = None
+    failed_at: float = 0.0
+
+
+class ModelHealth:
+    """What became of the last calls of each role, in this process."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._records: dict[Role, _Record] = {}
+
+    def answered(self, role: Role) -> None:
+        """A call was answered."""
+        self._records[role] = _Record(answered=True)
+
+    def failed(self, role: Role, error: ModelError) -> None:
+        """A call failed, with all its tries."""
+        record = self._records.setdefault(role, _Record())
+        record.failures += 1
+        record.error, record.failed_at = error, self._seconds()
+
+    def failing(self) -> dict[Role, ModelError]:
+        """The roles whose last calls have all failed, and how the last one did."""
+        since = self._seconds() - REMEMBERED_SECONDS
+        return {
+            role: record.error
+            for role, record in self._records.items()
+            if record.error is not None
+            and record.failed_at > since
+            and (record.failures >= CALLS or not record.answered)
+        }
+
+
+class Watched(ModelWrapper):
+    """A ChatModel that tells the health what became of each call of `inner`."""
+
+    def __init__(self, inner: ChatModel, health: ModelHealth) -> None:
+        super().__init__(inner)
+        self._health = health
+
+    async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
+        """Answer the prompt; see ChatModel."""
+        try:
+            answer = await self._inner.complete(prompt, on_text)
+        except (ModelNotConfigured, BudgetExhausted):  # nobody was asked, or nobody any more
+            raise
+        except ModelError as error:
+            self._health.failed(prompt.role, error)
+            raise
+        self._health.answered(prompt.role)
+        return answer

@@ -31,8 +31,9 @@ from service.memory.recall import remembered
 from service.memory.secrets import discretion
 from service.memory.store import Recalled, Remember
 from service.memory.validate import ValidExtraction, validate_extraction
+from service.people.agenda import Commitment
 from service.people.attitude import Dimension
-from service.people.commitments import Commitment, told_commitments
+from service.people.commitments import told_commitments
 from service.people.worlds import WorldView
 from service.store.commands import log_in
 from service.store.event_kinds import ClosingFailed, ConversationClosed

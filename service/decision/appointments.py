@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from service.people.commitments import EARLY_MINUTES, LATE_MINUTES, Commitment, around
+from service.people.agenda import EARLY_MINUTES, LATE_MINUTES, Commitment, around
 from world.actions import BUILT_IN, WAIT
 from world.errors import Unreachable
 from world.option import Option

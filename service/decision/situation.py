@@ -37,7 +37,8 @@ from service.decision.relief import helps
 from service.locales import Listed
 from service.memory.refs import MemoryKind, ref
 from service.memory.secrets import discretion
-from service.people.commitments import Commitment, commitment_line
+from service.people.agenda import Commitment
+from service.people.commitments import commitment_line
 from service.people.needs import felt_needs
 from service.people.worlds import WorldView
 from world.actions import BUILT_IN, WAIT, ActionDef, Where

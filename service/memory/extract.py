@@ -27,8 +27,8 @@ from service.memory.recall import remembered
 from service.memory.secrets import discretion_among
 from service.memory.self_facts import self_facts
 from service.memory.store import Episode, Fact, Group, Recalled
+from service.people.agenda import Commitment
 from service.people.attitude import STRANGERS, Attitude, attitude_changes, felt_moods, mood_changes, sum_of
-from service.people.commitments import Commitment
 from service.people.worlds import WorldView
 from service.store.perceived import are_together, perceives
 from service.store.phase import CallState

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from sqlmodel import Session, col, select
 
 from service.content.profile import Importance
-from service.people.commitments import Commitment, commitment_line, open_commitments
+from service.people.agenda import Commitment
+from service.people.commitments import commitment_line, open_commitments
 from service.people.worlds import WorldView
 from service.store.event_kinds import MemoryExpired
 from service.store.events import schedule_event

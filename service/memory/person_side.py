@@ -14,9 +14,9 @@ from service.memory.mid_term import expires_at
 from service.memory.self_facts import new_self_facts
 from service.memory.store import Episode, FactDraft, Group, Remember, fact_id
 from service.memory.validate import ValidClaim, ValidSide, ValidTowards
+from service.people.agenda import around
+from service.people.agenda import expires_at as commitment_expires
 from service.people.attitude import felt_moods, stance, sum_of
-from service.people.commitments import around
-from service.people.commitments import expires_at as commitment_expires
 from service.people.place_names import node_named
 from service.people.worlds import WorldView
 from service.settings import MemorySettings

@@ -1,17 +1,17 @@
-"""Owns promises: which are open, how each reads, whether one was kept, and what follows from that.
+"""Owns promises in the store: which are open, how each reads, whether one was kept, and what follows from that.
 
 A promise with a place and an hour is an appointment: whether it was kept shows in where the two were. Any other is kept
 or broken only where somebody says so; else it lapses, and nothing follows. What follows is felt `FELT_AFTER` minutes
 after the promise was judged: nobody has lived so far ahead of the clock that judges it (docs/decisions/0014).
 """
 
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 from sqlmodel import Session, col, select
 
 from service.locales.time import clock_label, date_label
+from service.people.agenda import EARLY_MINUTES, LAPSE_MINUTES, LATE_MINUTES, Commitment, around
 from service.people.whereabouts import segments_between, standing_players
 from service.people.worlds import WorldView
 from service.store.event_kinds import CommitmentBroken, CommitmentDue, CommitmentKept, CommitmentMade
@@ -21,55 +21,12 @@ from service.store.phase import CommitmentState
 from service.store.publish import publish
 from service.store.tables import AttitudeChangeRow, CommitmentRow, ConversationRow, MidTermRow
 from world.movement import latest, node_at, walking_at
-from world.setting import Setting
-from world.time import MINUTES_PER_DAY, WorldTime, iso
+from world.time import WorldTime, iso
 
-EARLY_MINUTES = LATE_MINUTES = 15
-"""Who meets within so many minutes of the time has kept it."""
-LAPSE_MINUTES = 3 * MINUTES_PER_DAY
-"""How long a promise without a time is open."""
 MOST_TOLD = 6
 """How many promises a closing is told of."""
 FELT_AFTER = 20
 """Minutes between the judgement of the clock and what follows from it: as far as the quickest live ahead."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Commitment:
-    """A promise, as decisions and prompts know it. It is open from `made_at` until before `ends_at`."""
-
-    id: str
-    by_id: str
-    to_id: str
-    what: str
-    words: str
-    place: str
-    node_id: str | None
-    due_at: WorldTime | None
-    has_hour: bool
-    is_firm: bool
-    made_at: WorldTime
-    ends_at: WorldTime
-
-    @property
-    def appointment(self) -> WorldTime | None:
-        """When the two are to be there; None: it is no appointment."""
-        return self.due_at if self.is_firm and self.has_hour and self.node_id is not None else None
-
-    def is_open(self, t: WorldTime) -> bool:
-        """Whether it is to be kept yet."""
-        return self.made_at <= t < self.ends_at
-
-    def other(self, person_id: str) -> str:
-        """The other of the two."""
-        return self.to_id if person_id == self.by_id else self.by_id
-
-
-def expires_at(made_at: WorldTime, due_at: WorldTime | None, *, is_appointment: bool) -> WorldTime:
-    """Until when a promise is open, if nothing ends it before."""
-    if due_at is None or due_at <= made_at:
-        return WorldTime(made_at + LAPSE_MINUTES)
-    return WorldTime(due_at + LATE_MINUTES) if is_appointment else due_at
 
 
 def open_commitments(session: Session, world: WorldView, *person_ids: str) -> list[Commitment]:
@@ -230,15 +187,6 @@ def _minutes_at(session: Session, world: WorldView, person_id: str, node_id: str
     return {
         t for t, segment in held if not walking_at(segment, WorldTime(t)) and node_at(segment, WorldTime(t)) in near
     }
-
-
-def around(setting: Setting, node_id: str) -> frozenset[str]:
-    """The nodes from which one can talk with somebody at the place, itself included."""
-    places = setting.world_map
-    if node_id in places.closed_nodes:
-        return frozenset((node_id, *places.beside(node_id)))
-    posts = (post for post in places.closed_nodes if places.next_to(post, node_id))
-    return frozenset((*setting.distances.in_talk(node_id), *posts))
 
 
 def _follow(session: Session, world: WorldView, row: CommitmentRow, at: WorldTime, told_in: str | None = None) -> None:

@@ -1,7 +1,6 @@
 """A day by routine: possible at every moment, believable as a whole, the same in both languages."""
 
 import random
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given, settings
@@ -11,39 +10,16 @@ from service.content.load import Cast, Content
 from service.content.profile import CharacterProfile, RoutineBlock
 from service.decision.routine import by_routine
 from service.locales import Language
+from tests.decision.days import live
 from tests.world.little_worlds import random_setting
-from tests.world.simulation import Chosen, Run, lognormal, run_out_of_order, turns_of
+from tests.world.simulation import Run
 from world.actions import TALK, WAIT
 from world.events import Kind
-from world.perceive import Snapshot
 from world.setting import Setting
 from world.simulation import Simulation, newcomer
 from world.time import MINUTES_PER_DAY, WorldTime, minute_of_day, parse_time
 
 NOON = parse_time("2026-04-01T12:00")
-Profiles = Mapping[str, CharacterProfile]
-
-
-def _live(setting: Setting, people: Profiles, start: WorldTime, *, days: int) -> Run:
-    world = Simulation(
-        setting,
-        [newcomer(setting, i, p.home, start, needs=dict(p.needs), is_scripted=True) for i, p in people.items()],
-        remember=None,
-    )
-
-    def decide(setting: Setting, snapshot: Snapshot) -> Chosen:
-        option, wake_at = by_routine(setting, people[snapshot.person_id], snapshot)
-        return Chosen(option, wake_at)
-
-    return run_out_of_order(
-        world,
-        until=WorldTime(start + days * MINUTES_PER_DAY),
-        decide=decide,
-        turns=turns_of(1),
-        latency=lognormal(1),
-        concurrency=4,
-        keep_snapshots=False,
-    )
 
 
 def _setting(cast: Cast) -> Setting:
@@ -54,7 +30,7 @@ def _setting(cast: Cast) -> Setting:
 def days(village: Content) -> Run:
     """Two days of the sample village's five."""
     cast = village.cast("en")
-    return _live(_setting(cast), cast.characters, village.start, days=2)
+    return live(_setting(cast), cast.characters, village.start, days=2)
 
 
 def _started(run: Run, person_id: str) -> list[tuple[WorldTime, str]]:
@@ -103,7 +79,7 @@ def test_the_day_is_the_same_in_both_languages(village: Content) -> None:
     languages: tuple[Language, ...] = ("en", "ja")
     for language in languages:
         cast = village.cast(language)
-        told[language] = _live(_setting(cast), cast.characters, village.start, days=1).log
+        told[language] = live(_setting(cast), cast.characters, village.start, days=1).log
     assert told["en"] == told["ja"]
 
 

@@ -25,6 +25,7 @@ from service.llm.prompt import Scene, Templates
 from service.store.tables import ConversationKey, PromptRow
 
 TEMPLATES = Templates(__file__)
+_JSON = json.JSONEncoder(ensure_ascii=False)
 _TAG = re.compile(r"</?\s*context\s*>", re.IGNORECASE)
 
 Utterance = Annotated[str, Field(min_length=1, max_length=400)]
@@ -165,7 +166,7 @@ def messages(
         said.append(_user([*heard, line.note]))
         answer = own_goal.model_dump() if own_goal is not None and line.turn == 0 else {}
         answer |= line.answer
-        said.append(Message(role="assistant", content=json.dumps(answer, ensure_ascii=False)))
+        said.append(Message(role="assistant", content=_JSON.encode(answer)))
         heard = []
     return (*said, _user([*heard, note]))
 

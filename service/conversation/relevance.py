@@ -14,6 +14,8 @@ def bearing(query: str, texts: Sequence[str], weights: Sequence[float] = ()) -> 
     """The places of the texts that bear on the query, best first. `weights`, where they are given, are what the shared
     words of each are worth: 1 unless it matters more or less than others.
     """
+    if not texts:
+        return []
     rarity = _rarity(texts, [token for token in query_tokens(query) if not says_little(token)])
     least = floor(sum(rarity.values()), len(texts))
     scores = [sum(rarity[token] for token in rarity.keys() & _words(text)) for text in texts]

@@ -39,8 +39,8 @@ async def reminded_of(
     asked.
     """
     notes = [line.note for line in context.lines if line.speaker_id == context.speaker.id]
-    room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)), room_left(context, record))
-    if room <= 0 or not has_turned(context):
+    room = min(REMINDED_TOKENS, NOTES_TOKENS - sum(map(estimate_tokens, notes)))
+    if room <= 0 or not has_turned(context) or (room := min(room, room_left(context, record))) <= 0:
         return (), []
     query = " ".join(line.text for line in context.lines[-LATELY:])
     kinds = set(Kind)

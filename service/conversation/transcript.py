@@ -27,7 +27,7 @@ from service.store.commands import log_in
 from service.store.event_kinds import ConversationEnded, ConversationLeft
 from service.store.insert import insert_rows
 from service.store.perceived import LATER_MINUTES, perceives
-from service.store.phase import ClockPolicy, EndReason, Phase, TurnPolicy
+from service.store.phase import ClockPolicy, EndReason, Phase, TurnForm, TurnPolicy
 from service.store.publish import publish
 from service.store.tables import (
     ConversationKey,
@@ -211,8 +211,11 @@ def lines(turns: Sequence[TurnRow]) -> tuple[Line, ...]:
 
 
 def lines_for(world: WorldView, row: ConversationRow, person_id: str, turns: Sequence[TurnRow]) -> tuple[Line, ...]:
-    """The turns as one of those who take part is shown them."""
-    return reaching(world, row, person_id, turns, lines(turns))
+    """The turns as one of those who take part is shown them. Of two who talk both hear all words."""
+    told = lines(turns)
+    if row.form == TurnForm.TALK and len(row.participants) == FEWEST:
+        return tuple(line for line in told if line.text or line.speaker_id == person_id)
+    return reaching(world, row, person_id, turns, told)
 
 
 @dataclass(kw_only=True)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
-from sqlalchemy import Executable
+from sqlalchemy import Executable, exists, or_
 from sqlmodel import Session, col, select
 
 from service.memory.store import Fact, Group, Insight, Item, Kind
@@ -85,10 +85,10 @@ class Fading:
         if day == WHOLE:
             return NOTHING
         now, since = self._begins(day), self._begins(day - self.after_days)
+        if not _has_old(session, group, since):
+            return Faded(since=since, now=now)
         lived, last = _talks(session, group, since, now)
         thought = _insights(session, group, since)
-        if not lived and not thought:  # all is too young
-            return Faded(since=since, now=now)
         reminded = _Reminded(_refs(session, group, 0 if ever else since, now))
         changed = _changed(session, group)
         talks = self._faded(lived, reminded.talks, changed["talk"] | last, since)
@@ -185,6 +185,14 @@ def _changed(session: Session, group: Group) -> Mapping[str, set[str]]:
             key = key.rpartition(".")[0]
         found["talk" if kind in ("turn", "summary") else kind].add(key)
     return found
+
+
+def _has_old(session: Session, group: Group, since: int) -> bool:
+    """Whether anything is as old as that."""
+    talks = exists().where(*group.owns(SummaryRow), col(SummaryRow.at) < since)
+    overheard = exists().where(*group.owns(OverheardRow), col(OverheardRow.known_at) < since)
+    thought = exists().where(*group.owns(InsightRow), col(InsightRow.at) < since)
+    return session.exec(select(or_(talks, overheard, thought))).one()
 
 
 def _talks(session: Session, group: Group, since: int, until: int) -> tuple[dict[str, int], set[str]]:

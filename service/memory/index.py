@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,8 +115,8 @@ class Question:
 class PersonIndex:
     """One person's memory. Whoever fills it holds its `lock` from reading `states` on; asking takes the lock itself.
 
-    `states`: how far each source of the store has been read. `space`: which vectors the memory has. `day`: the world
-    day by which memories have faded in it.
+    `is_read`: the store was asked. `states`: how far each source of it has been read. `space`: which vectors the memory
+    has. `day`: the world day by which memories have faded in it.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class PersonIndex:
 
     def clear(self) -> None:
         """Let go of everything, to read it anew. What is deleted is so still."""
-        self.has_read: set[Kind] = set()
+        self.is_read = False
         self.states: dict[str, State] = {}
         self.space: VectorSpace = NO_VECTORS
         self.day = WHOLE
@@ -136,9 +136,10 @@ class PersonIndex:
         self._names: dict[str, int] = {}
         self._company: dict[str, list[int]] = {}
         self._postings: dict[str, tuple[array[int], array[int]]] = {}
-        self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64))
+        self._numbers = _Rows(np.empty((0, _COLUMNS), dtype=np.int64), by_column=True)
         self._matrix: _Rows | None = None
         self._lines: Lines | None = None
+        self._shown: Cues | None = None
         self._speakers: dict[str, int] = {}
         self._held_bytes = 0
         self._embeddable = 0
@@ -189,7 +190,7 @@ class PersonIndex:
             self.clear()
         else:
             self._numbers.filled[:, _FADED] = gone
-            self._lines = None
+            self._lines = self._shown = None
         self.day, self.faded = day, faded
 
     def take(self, items: Iterable[Item]) -> None:
@@ -213,8 +214,10 @@ class PersonIndex:
             else:
                 self._items[place] = item
                 self._numbers.filled[place, :_LENGTH] = self._row(item)
+                self._shown = None
         self._numbers.append(np.array(new, dtype=np.int64).reshape(-1, _COLUMNS))
-        self._lines = None if new else self._lines
+        if new:
+            self._lines = self._shown = None
 
     def take_vectors(self, rows: Sequence[Packed]) -> None:
         """Take in vectors of items; those of items that are not held are passed over."""
@@ -284,7 +287,7 @@ class PersonIndex:
             told[lines.line[facts]] = True
             chosen &= ~(told[lines.line] & (numbers[:, _KIND] == _KINDS[Kind.TURN]))
         if set(asked.kinds) != set(Kind):
-            chosen &= np.isin(numbers[:, _KIND], [_KINDS[kind] for kind in asked.kinds])
+            chosen &= np.array([kind in asked.kinds for kind in _KINDS])[numbers[:, _KIND]]
         if asked.is_filtered:
             chosen &= self._touches(asked.about) | self._with(asked.partner_id)
         return chosen
@@ -367,15 +370,17 @@ class PersonIndex:
         return (chosen if asked.is_filtered else chosen & answers), parts, bears
 
     def _cues(self, lines: Lines) -> Cues:
-        """What shows in the lines besides their words."""
-        numbers = self._numbers.filled[lines.places]
-        return Cues(
-            at=numbers[:, _CREATED],
-            speaker=numbers[:, _SPEAKER],
-            asks=numbers[:, _ASKS],
-            tells_a_time=numbers[:, _TIME],
-            words=numbers[:, _WORDS],
-        )
+        """What shows in the lines besides their words, until something is taken in."""
+        if self._shown is None:
+            numbers, places = self._numbers.filled, lines.places
+            self._shown = Cues(
+                at=numbers[places, _CREATED],
+                speaker=numbers[places, _SPEAKER],
+                asks=numbers[places, _ASKS],
+                tells_a_time=numbers[places, _TIME],
+                length=np.log1p(numbers[places, _WORDS]),
+            )
+        return self._shown
 
     def _terms(self, query: str, lines: Lines, visible: Mask) -> tuple[list[Term], frozenset[str]]:
         """What the query asks for, and which speakers it names.
@@ -383,7 +388,7 @@ class PersonIndex:
         A name says nothing in the conversations of who bears it: there everything is of them. A query of nothing but
         grammar has to do with that.
         """
-        speakers = np.where(visible, self._numbers.filled[:, _SPEAKER], NOBODY)[lines.places]
+        speakers = np.where(visible[lines.places], self._numbers.filled[lines.places, _SPEAKER], NOBODY)
         heard = set(np.flatnonzero(np.bincount(speakers + 1)) - 1)
         rest, named = names_in(query, [name for name, number in self._speakers.items() if number in heard])
         words = query_tokens(rest)
@@ -408,13 +413,16 @@ class PersonIndex:
 
     def _best(self, places: Ints, scores: Scores, limit: int) -> list[tuple[int, float]]:
         """Best first; equal ones newest first, then by id."""
-        created = self._numbers.filled[places, _CREATED]
-        order = np.lexsort((-created, -scores[places]))
-        if order.size > limit:
+        if places.size > limit:
+            least = np.partition(scores[places], -limit)[-limit]
+            places = places[scores[places] >= least]
+        if places.size > limit:  # the last of them are equal
+            created = self._numbers.filled[places, _CREATED]
+            order = np.lexsort((-created, -scores[places]))
             last, after = order[limit - 1], order[limit:]
             equal = (scores[places[after]] == scores[places[last]]) & (created[after] == created[last])
-            order = order[: limit + np.count_nonzero(equal)]  # they follow one another
-        best = places[order].tolist()
+            places = places[order[: limit + np.count_nonzero(equal)]]  # they follow one another
+        best = places.tolist()
         best.sort(key=lambda place: (-scores[place], -known_since(self._items[place]), key_of(self._items[place])))
         return [(place, float(scores[place])) for place in best[:limit]]
 
@@ -494,12 +502,11 @@ class IndexCache:
             self._held.move_to_end(group)
             return index if index.day <= day else PersonIndex()
 
-    def held(self, group: Group, kinds: Collection[Kind], day: int) -> PersonIndex | None:
-        """The person's index as it is; None: it is of another day, or what it has of these kinds was not read."""
+    def held(self, group: Group, day: int) -> PersonIndex | None:
+        """The person's index as it is; None: it is of another day, or was not read."""
         with self._lock:
             index = self._held.get(group)
-            fits = index is not None and index.day == day and index.has_read.issuperset(kinds)
-            return index if fits else None
+            return index if index is not None and index.day == day and index.is_read else None
 
     def shrink(self, group: Group) -> None:
         """Keep to the bound, now that this person's index may have grown; one that is greater by itself is not kept."""
@@ -516,8 +523,10 @@ class IndexCache:
 class _Rows:
     """Rows of numbers that grow by half, so that adding a few costs little."""
 
-    def __init__(self, empty: npt.NDArray[Any]) -> None:
+    def __init__(self, empty: npt.NDArray[Any], *, by_column: bool = False) -> None:
+        """`by_column`: whole columns are read, and stand together."""
         self._held = empty
+        self._order: Literal["C", "F"] = "F" if by_column else "C"
         self._size = 0
 
     def __len__(self) -> int:
@@ -535,7 +544,7 @@ class _Rows:
         needed = self._size + len(rows)
         if needed > len(self._held):
             space = max(needed, len(self._held) * 3 // 2)
-            held = np.empty((space, self._held.shape[1]), dtype=self._held.dtype)
+            held = np.empty((space, self._held.shape[1]), dtype=self._held.dtype, order=self._order)
             held[: self._size] = self.filled
             self._held = held
         self._held[self._size : needed] = rows

@@ -13,8 +13,8 @@ from sqlmodel import Session
 
 from service.errors import EmbedderChanged, GraphUnavailable
 from service.memory.embedding.embedder import NO_VECTORS, Embedder, Vectors, VectorSpace
-from service.memory.fading import NEVER, WHOLE, Fading
-from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, key_of, text_of
+from service.memory.fading import NEVER, NOTHING, WHOLE, Fading
+from service.memory.index import IndexCache, OtherDay, PersonIndex, Question, State, key_of, text_of
 from service.memory.store import (
     FACTS,
     Delivery,
@@ -77,6 +77,7 @@ class MemoryStore(ABC):
         self._model = "" if embedder is None else embedder.name
         self._indexes = indexes or IndexCache()
         self._reading: dict[tuple[Group, WorldTime, int], asyncio.Task[PersonIndex]] = {}
+        self._begun: set[asyncio.Task[PersonIndex]] = set()
         self._asking: dict[str, asyncio.Task[Vectors | None]] = {}
         self._asked: dict[str, Vectors] = {}
 
@@ -139,9 +140,13 @@ class MemoryStore(ABC):
         embedder than the one that is set.
         """
 
-    @abstractmethod
     async def aclose(self) -> None:
-        """Release what is held."""
+        """Let go of what is read for nobody any more. The database and the embedder are their makers' to close."""
+        loop = asyncio.get_running_loop()
+        begun = [task for task in self._begun if task.get_loop() is loop]
+        for task in begun:
+            task.cancel()
+        await asyncio.gather(*begun, return_exceptions=True)
 
     @property
     def embeds(self) -> bool:
@@ -185,9 +190,9 @@ class MemoryStore(ABC):
             GraphUnavailable.
         """
         day = WHOLE if forgotten else self._fading.day(at if now is None else min(at, now))
-        held = self._indexes.held(group, kinds, day) if at_hand else None
+        held = self._indexes.held(group, day) if at_hand else None
         index = await self._index(group, at, day) if held is None else held
-        index.has_read |= set(kinds)
+        index.is_read = True
         if limit <= 0 or not len(index):  # found out before the query is embedded: that takes longer than all the rest
             return []
         asked = Question(
@@ -317,6 +322,8 @@ class MemoryStore(ABC):
         reading = self._reading.get(asked)
         if reading is None or reading.get_loop() is not asyncio.get_running_loop():
             reading = self._reading[asked] = asyncio.create_task(self._read(*asked))
+            self._begun.add(reading)
+            reading.add_done_callback(self._begun.discard)
         return await asyncio.shield(reading)
 
     async def _read(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
@@ -328,9 +335,15 @@ class MemoryStore(ABC):
         """Read what was written since the last time into the person's index."""
         raise NotImplementedError
 
-    def _fade(self, session: Session, group: Group, index: PersonIndex, day: int) -> None:
-        """Bring an index, whose lock is held, to that day."""
-        if index.day < day:
+    def _fade(
+        self, session: Session, group: Group, index: PersonIndex, day: int, now: State | None, known: State | None
+    ) -> None:
+        """Bring an index, whose lock is held, to that day. What our database holds is at `now` (None: nothing), and was
+        `known` as far as that.
+        """
+        if now is None:
+            index.fade(day, NOTHING)
+        elif index.day < day or known is None:
             index.fade(day, self._fading.faded(session, group, day))
 
     async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None:
@@ -372,6 +385,7 @@ class MemoryStore(ABC):
         if self._embedder is None or not query.strip():
             return None
         if query in self._asked:
+            self._asked[query] = self._asked.pop(query)  # what is asked again and again is not the oldest
             return self._asked[query]
         asking = self._asking.get(query)
         if asking is None or asking.get_loop() is not asyncio.get_running_loop():

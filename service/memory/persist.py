@@ -10,7 +10,7 @@ from sqlmodel import Session
 from service.memory.extract import ClosingQuestion, parted_at, read_before
 from service.memory.mid_term import add_mid_term
 from service.memory.person_side import PersonSide, SideChanges, remember_side, side_changes
-from service.memory.reflections import REFLECTS_AT, begin_reflection
+from service.memory.reflections import REFLECTS_AT, begin_reflections
 from service.memory.store import Remember
 from service.memory.validate import ValidExtraction
 from service.people.commitments import keep_told, told_made
@@ -63,8 +63,7 @@ def persist_closing(
     ]
     insert_rows(session, (summary for summary, _ in remembered.values()))
     insert_rows(session, (row for one in changes for row in one.rows))
-    for side in sides:
-        begin_reflection(session, world, side.person_id, side.at, least_importance=REFLECTS_AT)
+    begin_reflections(session, world, {one.person_id: one.at for one in sides}, least_importance=REFLECTS_AT)
     add_mid_term(session, [row for one in changes for row in one.mid_term], now)
     seen = {side.person_id: (side, one) for side, one in zip(sides, changes, strict=True)}
     for side, one in zip(sides, changes, strict=True):

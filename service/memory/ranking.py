@@ -7,6 +7,7 @@ summed, not ranked. The weights were chosen on other people's dialogues (docs/de
 """
 
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,15 @@ STANDS_OUT = 0.3
 """So many more standard deviations than the likest of as many unrelated texts is expected to have: it bears on the
 query.
 """
+
+BESIDE = 3
+"""The words around a turn are counted in so many turns before and after it."""
+
+COUNTED_AT_ONCE = 16384
+"""So many numbers at once are quick to count: of fewer the calls cost more, of more the memory."""
+
+_NOWHERE = np.empty(0, dtype=np.int64)
+_UNSAID = (array("I"), array("I"))
 
 FEW = 100
 """Among fewer items no word is common: they are counted as so many."""
@@ -88,52 +98,50 @@ class Lines:
     """The order in which items stand: the turns of each conversation one after another; then what stands alone.
 
     `places` are the items of the lines. `line` has the line of each item: a fact has that of the turn it came from.
-    `talk` numbers the conversation of each line, `starts` is where each begins.
+    `talk` numbers the conversation of each line, `starts` is where each begins. The first `turns` lines are turns.
     """
 
     places: Ints
     line: Ints
     talk: Ints
     starts: Ints
+    turns: int
 
     def __len__(self) -> int:
         return self.places.size
 
     @cached_property
-    def first(self) -> Ints:
-        """Where the conversation of each line begins."""
-        return self.starts[self.talk]
+    def apart(self) -> Ints:
+        """Places for the turns at which conversations stand `BESIDE` apart: nobody has neighbours in another one."""
+        return np.arange(self.turns) + BESIDE * self.talk[: self.turns]
 
-    @cached_property
-    def end(self) -> Ints:
-        """Where it has ended."""
-        return np.append(self.starts[1:], len(self))[self.talk]
+    @property
+    def width(self) -> int:
+        """How many such places there are."""
+        return int(self.apart[-1]) + 1 if self.turns else 0
 
-    @cached_property
-    def three(self) -> tuple[Ints, Ints]:
-        """The window of each line with one neighbour on both sides."""
-        return self._window(1)
-
-    @cached_property
-    def seven(self) -> tuple[Ints, Ints]:
-        """With three on both sides."""
-        return self._window(3)
+    def around(self, values: Scores, beside: int) -> Scores:
+        """The sum of the values of each line and so many beside it; what stands alone has its own."""
+        sums, held = values.copy(), np.zeros(self.width)
+        held[self.apart] = values[: self.turns]
+        sums[: self.turns] = _between(_running(held), beside)[self.apart]
+        return sums
 
     def before(self, values: Scores, lines: int) -> Scores:
         """The value so many lines before, in the same conversation."""
-        moved = np.zeros(len(self))
-        if lines < len(self):
-            moved[lines:] = values[:-lines]
-        return np.where(np.arange(len(self)) - lines >= self.first, moved, 0.0)
+        moved, talk = np.zeros(len(self)), self.talk[: self.turns]
+        if lines < self.turns:
+            same = talk[lines:] == talk[:-lines]
+            moved[lines : self.turns] = np.where(same, values[: self.turns - lines], 0.0)
+        return moved
 
     def best(self, values: Scores) -> Scores:
         """The best value in the conversation of each line."""
-        found: Scores = np.maximum.reduceat(values, self.starts)[self.talk]
+        found = values.copy()
+        if self.turns:
+            talk = self.talk[: self.turns]
+            found[: self.turns] = np.maximum.reduceat(values[: self.turns], self.starts[: talk[-1] + 1])[talk]
         return found
-
-    def _window(self, beside: int) -> tuple[Ints, Ints]:
-        lines = np.arange(len(self))
-        return np.maximum(lines - beside, self.first), np.minimum(lines + beside + 1, self.end)
 
 
 def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
@@ -149,7 +157,11 @@ def in_order(is_turn: Mask, conversations: Ints, turns: Ints) -> Lines:
     line[alone] = heard.size + np.arange(alone.size)
     begins = np.append(np.diff(conversations[heard], prepend=-1) != 0, np.ones(alone.size, dtype=np.bool_))
     return Lines(
-        places=np.concatenate([heard, alone]), line=line, talk=np.cumsum(begins) - 1, starts=np.flatnonzero(begins)
+        places=np.concatenate([heard, alone]),
+        line=line,
+        talk=np.cumsum(begins) - 1,
+        starts=np.flatnonzero(begins),
+        turns=heard.size,
     )
 
 
@@ -181,40 +193,73 @@ def by_words(
     total = max(int(chosen.sum()), FEW)
     norms = _norms(lengths, float(lengths[chosen].mean()))
     stands = visible[lines.places]
-    line_lengths = _between(_running(np.where(stands, lengths[lines.places], 0).astype(np.float64)), lines.seven)
-    line_norms = _norms(line_lengths, float(line_lengths[stands].mean()) if stands.any() else 1.0)
     is_base = np.zeros(len(lengths), dtype=np.bool_)
     is_base[lines.places] = stands
-    found = ByWords(
-        own=np.zeros(len(lengths)),
-        around=np.zeros(len(lines)),
-        three=np.zeros(len(lines)),
-        seven=np.zeros(len(lines)),
-        asked=0.0,
-    )
-    asked = 0.0
-    for term in terms:
-        posted, counted = postings.get(term.token, ((), ()))
-        places, counts = np.asarray(posted, dtype=np.int64), np.asarray(counted, dtype=np.float64)
-        heard = visible[places]
+    of, places, counts = _posted(terms, postings, visible, is_base, lines)
+    holding = np.bincount(of[chosen[places]], minlength=len(terms))
+    rarity = np.log1p((total - holding + 0.5) / (holding + 0.5))
+    own = _sums(places, rarity[of] * (K1 + 1) * counts / (counts + norms[places]), len(lengths))
+    is_said = is_base[places]
+    line_lengths = lines.around(np.where(stands, lengths[lines.places], 0).astype(np.float64), BESIDE)
+    line_norms = _norms(line_lengths, float(line_lengths[stands].mean()) if stands.any() else 1.0)
+    said = _Said(of=of[is_said], at=lines.line[places[is_said]], counts=counts[is_said])
+    around, three, seven = _by_line(said, rarity, line_norms, lines)
+    asked = float(sum(rare for rare, term in zip(rarity, terms, strict=True) if term.weighs))
+    return ByWords(own=own, around=around, three=three, seven=seven, asked=asked)
+
+
+class _Said(NamedTuple):
+    """How often each line holds which of the terms: those of one term stand together."""
+
+    of: Ints
+    at: Ints
+    counts: Scores
+
+    def where(self, is_so: Mask) -> "_Said":
+        """Those for which it is so."""
+        return _Said(self.of[is_so], self.at[is_so], self.counts[is_so])
+
+
+def _posted(
+    terms: Sequence[Term], postings: Postings, visible: Mask, is_base: Mask, lines: Lines
+) -> tuple[Ints, Ints, Scores]:
+    """Term for term the places of the visible items that hold it, and how often: which term it is, where, and how
+    often.
+    """
+    posted = [postings.get(term.token, _UNSAID) for term in terms]
+    of = np.repeat(np.arange(len(terms)), [len(places) for places, _ in posted])
+    places = np.concatenate([_NOWHERE, *(places for places, _ in posted)], dtype=np.int64)
+    counts = np.concatenate([_NOWHERE, *(counts for _, counts in posted)], dtype=np.float64)
+    heard = visible[places]
+    for number, term in enumerate(terms):
         if term.without is not None:
-            heard &= ~(is_base[places] & term.without[lines.line[places]])
-        places, counts = places[heard], counts[heard]
-        holding = int(chosen[places].sum())
-        rarity = math.log1p((total - holding + 0.5) / (holding + 0.5))
-        asked += rarity * term.weighs
-        if not places.size:
-            continue
-        found.own[places] += rarity * (K1 + 1) * counts / (counts + norms[places])
-        heard = is_base[places]
-        said = np.zeros(len(lines))
-        said[lines.line[places[heard]]] = counts[heard]
-        running = _running(said)
-        around = _between(running, lines.seven)
-        found.around[:] += rarity * (K1 + 1) * around / (around + line_norms)
-        found.three[:] += rarity * (_between(running, lines.three) > 0)
-        found.seven[:] += rarity * (around > 0)
-    return ByWords(own=found.own, around=found.around, three=found.three, seven=found.seven, asked=asked)
+            heard &= ~((of == number) & is_base[places] & term.without[lines.line[places]])
+    return of[heard], places[heard], counts[heard]
+
+
+def _by_line(said: _Said, rarity: Scores, norms: Scores, lines: Lines) -> tuple[Scores, Scores, Scores]:
+    """What the words around each line are worth, and what three and seven lines hold of them. What stands alone has
+    nothing around it, and is counted all at once; turns as many terms at once as are quick to count.
+    """
+    of, at, counts = said.where(said.at >= lines.turns)
+    around = _sums(at, rarity[of] * (K1 + 1) * counts / (counts + norms[at]), len(lines))
+    three = _sums(at, rarity[of], len(lines))
+    seven = three.copy()
+    of, at, counts = said.where(said.at < lines.turns)
+    turns, apart, divisor = slice(lines.turns), lines.apart, np.ones(lines.width)
+    divisor[apart] = norms[turns]
+    together = max(1, COUNTED_AT_ONCE // max(lines.width, 1))
+    for first in range(0, rarity.size if at.size else 0, together):
+        rare = rarity[first : first + together]
+        these = slice(*np.searchsorted(of, (first, first + together)))
+        held = np.zeros((rare.size, lines.width))
+        held[of[these] - first, apart[at[these]]] = counts[these]
+        running = _running(held)
+        of_three, of_seven = _between(running, 1), _between(running, BESIDE)
+        around[turns] += np.einsum("t,tl->l", rare * (K1 + 1), of_seven / (of_seven + divisor))[apart]
+        three[turns] += np.einsum("t,tl->l", rare, of_three > 0)[apart]
+        seven[turns] += np.einsum("t,tl->l", rare, of_seven > 0)[apart]
+    return around, three, seven
 
 
 class Wanted(NamedTuple):
@@ -230,14 +275,14 @@ class Wanted(NamedTuple):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cues:
     """What shows in each line besides its words: when it was said and by whom (`NOBODY`: it is no turn), whether it
-    asks and whether it tells a time (1 or 0), and how many words it has.
+    asks and whether it tells a time (1 or 0), and the logarithm of one more than how many words it has.
     """
 
     at: Ints
     speaker: Ints
     asks: Ints
     tells_a_time: Ints
-    words: Ints
+    length: Scores
 
 
 def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, weights: Weights) -> Scores:
@@ -255,7 +300,7 @@ def in_context(found: ByWords, scale: float, lines: Lines, cues: Cues, weights: 
 
 def by_cues(cues: Cues, wanted: Wanted, weights: Weights) -> Scores:
     """What each line is worth for who says it and when, and for its form."""
-    scores: Scores = weights.length * (np.log1p(cues.words) - math.log(12)) + weights.question * cues.asks
+    scores: Scores = weights.length * (cues.length - math.log(12)) + weights.question * cues.asks
     if wanted.speaker is not None:
         speaks = weights.speaker * (cues.speaker == wanted.speaker)
         scores += np.where(cues.speaker == NOBODY, weights.any_speaker, speaks)
@@ -295,10 +340,10 @@ def around(likeness: Scores, compared: Mask, lines: Lines) -> Scores:
     """The mean likeness of the items that were compared in three lines, of each line."""
     places = np.flatnonzero(compared)
     here = lines.line[places]
-    sums = np.bincount(here, weights=likeness[places], minlength=len(lines)).astype(np.float64)
-    held = np.bincount(here, minlength=len(lines)).astype(np.float64)
-    near = _between(_running(held), lines.three)
-    means: Scores = _between(_running(sums), lines.three) / np.maximum(near, 1.0)
+    sums = _sums(here, likeness[places], len(lines))
+    held = _sums(here, np.ones(here.size), len(lines))
+    near = lines.around(held, 1)
+    means: Scores = lines.around(sums, 1) / np.maximum(near, 1.0)
     return means
 
 
@@ -312,15 +357,21 @@ def _norms(lengths: npt.NDArray[np.float64] | Ints, mean: float) -> Scores:
     return norms
 
 
+def _sums(at: Ints, values: Scores, size: int) -> Scores:
+    """The sum of the values at each of so many places."""
+    return np.bincount(at, values, minlength=size).astype(np.float64, copy=False)  # of none NumPy makes integers
+
+
 def _running(values: Scores) -> Scores:
-    """The sums of the values before each place, and of all."""
-    running = np.zeros(values.size + 1)
-    np.cumsum(values, out=running[1:])
+    """The sums of the values before each place and before `BESIDE` more on both sides, along the last axis."""
+    running = np.zeros((*values.shape[:-1], values.shape[-1] + 2 * BESIDE + 1))
+    np.cumsum(values, axis=-1, out=running[..., BESIDE + 1 : -BESIDE])
+    running[..., -BESIDE:] = running[..., -BESIDE - 1, np.newaxis]
     return running
 
 
-def _between(running: Scores, window: tuple[Ints, Ints]) -> Scores:
-    """The sum of the values in each window."""
-    low, high = window
-    sums: Scores = running[high] - running[low]
+def _between(running: Scores, beside: int) -> Scores:
+    """The sum of the values of each place and so many on both sides."""
+    low, size = BESIDE - beside, running.shape[-1] - 2 * BESIDE - 1
+    sums: Scores = running[..., low + 2 * beside + 1 :][..., :size] - running[..., low:][..., :size]
     return sums

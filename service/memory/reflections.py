@@ -5,11 +5,12 @@ It reflects when it falls asleep, and when what came together since the last tim
 that transaction, and the model is asked later: nobody waits, and what comes of it is known an hour of world time after.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, ScalarSelect
+from sqlalchemy import ColumnElement, ScalarSelect, Select, literal, union_all
+from sqlalchemy import select as sa_select
 from sqlmodel import Session, col, func, select
 
 from service.memory.reflect import MOST_KNOWN, ValidInsight
@@ -55,26 +56,31 @@ class LivedThrough:
     thoughts: tuple[str, ...]
 
 
-def begin_reflection(
-    session: Session, world: WorldView, person_id: str, at: WorldTime, *, least_importance: int = 0
-) -> tuple[ReflectionKey, WorldTime] | None:
-    """Let the person think over what it lived through until `at`, if that is enough; the caller commits. Answers the
-    key of the row and from when on its insights are known.
+def begin_reflections(
+    session: Session, world: WorldView, until: Mapping[str, WorldTime], *, least_importance: int = 0
+) -> dict[ReflectionKey, WorldTime]:
+    """Let each of these persons think over what it lived through until that time, if that is enough; the caller
+    commits. Answers the keys of the rows, and from when on their insights are known.
     """
     if not world.settings.reflection:
-        return None
-    mine = (ReflectionRow.world_id == world.id, ReflectionRow.person_id == person_id)
-    last = select(func.coalesce(func.max(ReflectionRow.at), -1)).where(*mine).scalar_subquery()
-    lived = select(last, func.count(), func.coalesce(func.sum(SummaryRow.importance), 0)).where(
-        *_between(world.id, person_id, last, at)
-    )
-    since, episodes, importance = session.exec(lived).one()
-    if episodes < LEAST_EPISODES or importance < least_importance:
-        return None
-    known_at = WorldTime(at + KNOWN_AFTER_MINUTES)
-    session.add(ReflectionRow(world_id=world.id, person_id=person_id, at=at, since=since, known_at=known_at, phase=DUE))
+        return {}
+    begun: dict[ReflectionKey, WorldTime] = {}
+    lived = union_all(*(_lived(world.id, person_id, at) for person_id, at in until.items()))
+    for person_id, since, episodes, importance in session.execute(lived).all():
+        if episodes >= LEAST_EPISODES and importance >= least_importance:
+            key = ReflectionKey(world.id, person_id, until[person_id])
+            begun[key] = WorldTime(key.at + KNOWN_AFTER_MINUTES)
+            session.add(ReflectionRow(**key._asdict(), since=since, known_at=begun[key], phase=DUE))
     session.flush()
-    return ReflectionKey(world.id, person_id, at), known_at
+    return begun
+
+
+def _lived(world_id: str, person_id: str, at: WorldTime) -> Select[tuple[str, int, int, int]]:
+    """Since when the person has not reflected, in how many talks it has taken part since, and how much they matter."""
+    mine = (ReflectionRow.world_id == world_id, ReflectionRow.person_id == person_id)
+    last = select(func.coalesce(func.max(ReflectionRow.at), -1)).where(*mine).scalar_subquery()
+    matters = func.coalesce(func.sum(SummaryRow.importance), 0)
+    return sa_select(literal(person_id), last, func.count(), matters).where(*_between(world_id, person_id, last, at))
 
 
 def due_reflections(session: Session, world_id: str | None = None) -> dict[ReflectionKey, WorldTime]:

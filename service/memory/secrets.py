@@ -50,6 +50,7 @@ class Discretion:
             ),
             today=tuple(row for row in recent.today if self._is_shared(row) or self.lets(row.summary)),
             last_summary=recent.last_summary if self._may_tell(recent.last_summary) else None,
+            unsettled=tuple(turn for turn in recent.unsettled if self.partner_id is not None or self.lets(turn.text)),
         )
 
     def _is_shared(self, one: Item | SummaryRow) -> bool:
@@ -57,7 +58,7 @@ class Discretion:
         return one.partner_id == self.partner_id and not (isinstance(one, Episode | SummaryRow) and one.others)
 
     def _may_tell(self, last: SummaryRow | None) -> bool:
-        return last is None or not last.others or self.lets(last.summary)
+        return last is None or self._is_shared(last) or self.lets(last.summary)
 
     @cached_property
     def _telling(self) -> list[tuple[str, frozenset[str]]]:

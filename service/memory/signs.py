@@ -57,9 +57,10 @@ def asks_when(query: str) -> bool:
 
 def dates_named(query: str) -> Named:
     """The months and years it names. May and March count where they can be no other word."""
-    found = ("".join(groups) for groups in _MONTH.findall(normal(query)))
+    folded = normal(query)
+    found = ("".join(groups) for groups in _MONTH.findall(folded))
     months = [int(name) if name.isdecimal() else _MONTHS.index(name) + 1 for name in found]
-    return Named(months=tuple(months), years=tuple(int(year) for year in _YEAR.findall(normal(query))))
+    return Named(months=tuple(months), years=tuple(map(int, _YEAR.findall(folded))))
 
 
 def names_in(query: str, names: Iterable[str]) -> tuple[str, frozenset[str]]:

@@ -123,9 +123,6 @@ class SqlMemory(MemoryStore):
             ) from exc
         await self._require_own_embedder()
 
-    async def aclose(self) -> None:
-        """Nothing is held that must be given back; the database is its maker's to close."""
-
     async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
         """See MemoryStore."""
         index = self._indexes.get(group, day)
@@ -158,7 +155,7 @@ class SqlMemory(MemoryStore):
         with index.lock:
             now = state_of(session, group)
             index.known(self.name, now)
-            self._fade(session, group, index, day)
+            self._fade(session, group, index, day, now, index.states.get(self.name))
             known = index.states.get(self.name)
             if now is None or now == known:
                 return

@@ -71,13 +71,13 @@ def words_of(lines: Mapping[int, SpokenLine], turn: int, statement: str, names: 
 
 
 def quoted_in(shown: str, name: str, language: Language) -> str:
-    """What the person of that name said in rendered words; a statement as it is."""
+    """What the person of that name said in rendered words, or in a turn that was heard; a statement as it is."""
     for key in ("remembered.asked_and_said", "remembered.said"):
         frame = re.escape(sentence(language, key, name=name, asked="\0", said="\1"))
         found = re.match(frame.replace("\0", ".+?").replace("\1", "(.+)"), shown)
         if found:
             return found[1]
-    return shown
+    return shown.removeprefix(f"{name}: ")
 
 
 def _from_hand_to_hand(hands: Sequence[str], language: Language) -> str:

@@ -10,7 +10,7 @@ from sqlmodel import Session, func, select
 from service.content.profile import RoutineBlock
 from service.decision.basis import KEPT, Made
 from service.decision.descriptions import told_block
-from service.memory.reflections import begin_reflection
+from service.memory.reflections import begin_reflections
 from service.people.person import person_row
 from service.runtime.world_session import WorldSession
 from service.store.event_kinds import (
@@ -113,9 +113,7 @@ def fall_asleep(session: Session, world_session: WorldSession, character_id: str
         SummaryRow.world_id == world_id, SummaryRow.person_id == character_id, SummaryRow.night == row.sleeps
     )
     row.sleeps += 1
-    begun = begin_reflection(session, world_session.world, character_id, at)
-    if begun is not None:
-        world_session.reflecting |= dict([begun])
+    world_session.reflecting |= begin_reflections(session, world_session.world, {character_id: at})
     return session.exec(day).one()
 
 

@@ -94,7 +94,7 @@ def line_of(row: CommandRow) -> dict[str, Any]:
 def _adding() -> Executable:
     """The statement that adds one, numbered as it is inserted; made once, for it is run at every turn."""
     newest = select(func.coalesce(func.max(CommandRow.seq), 0)).where(CommandRow.world_id == bindparam("of_world"))
-    return insert(CommandRow).values(
+    adding = insert(CommandRow).values(
         world_id=bindparam("of_world"),
         seq=newest.scalar_subquery() + 1,
         at=bindparam("minute"),
@@ -102,6 +102,7 @@ def _adding() -> Executable:
         conversation_id=bindparam("of_conversation"),
         data=bindparam("told"),
     )
+    return adding.inline()  # nobody asks for the number
 
 
 def _newest(session: Session, world_id: str) -> int:

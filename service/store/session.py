@@ -54,6 +54,7 @@ class Database:
             self._file = GuardedFile(file)
         threads = SQLITE_READERS if self.is_sqlite else threads
         self.engine = _engine(self.url, threads)
+        self._writing = self.engine.execution_options(kataribe_write=True)
         self._readers = ThreadPoolExecutor(threads, thread_name_prefix="db-read")
         # SQLite has one writer at a time: one thread queues for it, so that no thread waits on a lock.
         writers = 1 if self.is_sqlite else threads
@@ -65,7 +66,7 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self.read_now, work)
 
     async def write(self, work: Callable[[Session], T]) -> T:
-        """Run `work` in a transaction of its own; on SQLite it holds the write lock from its start.
+        """Run `work` in a transaction of its own; on SQLite it holds the write lock from its first statement on.
 
         When a row it inserts was inserted by another transaction meanwhile, it is run once more and then sees that row.
         """
@@ -92,9 +93,7 @@ class Database:
             return self._write(work)
 
     def _write(self, work: Callable[[Session], T]) -> T:
-        with self._guarded(), Session(self.engine, expire_on_commit=False) as session, session.begin():
-            if self.is_sqlite:
-                session.connection(execution_options={"kataribe_write": True})
+        with self._guarded(), Session(self._writing, expire_on_commit=False) as session, session.begin():
             return work(session)
 
     def migrate(self) -> None:

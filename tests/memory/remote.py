@@ -7,7 +7,8 @@ from typing import Any
 from sqlmodel import Session
 
 from service.errors import GraphUnavailable
-from service.memory.index import key_of
+from service.memory.embedding.embedder import Vectors, VectorSpace
+from service.memory.index import PersonIndex, key_of
 from service.memory.memory_store import MemoryStore
 from service.memory.outbox import leave_episode, leave_forgetting, leave_items, leave_removal
 from service.memory.store import Embedded, Episode, Fact, FactDraft, Group, GroupDump, Item, Kind, Recalled
@@ -120,6 +121,19 @@ class RemoteMemory(MemoryStore):
     def facts(self, group: Group) -> list[str]:
         """Statements of what the group holds."""
         return [fact.statement for _, facts in self.held.get(group, {}).values() for fact in facts]
+
+    # It has no embedder, and searches without an index.
+
+    async def _embedded_otherwise(self, space: VectorSpace) -> list[tuple[Group, VectorSpace]]:
+        return []
+
+    async def _reembed(self, group: Group, space: VectorSpace) -> int:
+        return 0
+
+    async def _add_vectors(self, group: Group, vectors: Sequence[tuple[Kind, str, Vectors]]) -> None: ...
+
+    async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+        raise NotImplementedError
 
     def _require(self) -> None:
         if self.away:

@@ -15,6 +15,7 @@ from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion
 from service.people.worlds import WorldRepository
 from service.store.tables import AttitudeChangeRow
+from tests.conversation.scenes import acts, begin_scene, play, shown
 from tests.conversation.talks import begin, pass_minutes, place, replies, says
 from tests.memory.answers import claim, extraction, self_claim
 from tests.store.conversations import main
@@ -106,6 +107,19 @@ def test_affinity_opens_a_secret(room: ConversationDependencies, script: Scripte
     kept.database.write_now(lambda s: s.add(fond))
     _, taros, *_ = _talk(kept, script, "aoi", "Come in, come in.")
     assert LEDGER in taros
+
+
+def test_where_another_hears_it_who_was_told_is_reminded_of_nothing_that_gives_it_away(
+    room: ConversationDependencies, script: ScriptedModel, village: Content
+) -> None:
+    kept = _secretive(room, village, person="mio")
+    _talk(kept, script, "mio", TOLD)
+    scene_id = begin_scene(kept, "mio", "npc_taro", "aoi")
+    script.enqueue(acts("Good evening, both."), acts("Good evening."), acts("How warm it is."))
+    play(kept, scene_id, 3)
+    _, taros, aois = map(shown, script.history[-3:])
+    assert "Also there: Aoi" in taros
+    assert "Zanzibar" not in taros + aois
 
 
 def test_what_was_told_to_one_is_kept_from_the_next(

@@ -123,9 +123,13 @@ def test_a_question_that_is_asked_again_is_embedded_once(database: Database) -> 
         assert embedder.asked == 1
         await memory.recall(TARO, "fish", at=MONDAY)
         assert embedder.asked == 1
-        await asyncio.gather(*(memory.recall(TARO, f"fish {n}", at=MONDAY) for n in range(QUERIES_KEPT)))
+        for n in range(QUERIES_KEPT):
+            await memory.recall(TARO, f"fish {n}", at=MONDAY)
+            await memory.recall(TARO, "fish", at=MONDAY)
+        assert embedder.asked == 1 + QUERIES_KEPT, "what is asked again and again is kept"
+        await asyncio.gather(*(memory.recall(TARO, f"fish {n}", at=MONDAY) for n in range(-QUERIES_KEPT, 0)))
         await memory.recall(TARO, "fish", at=MONDAY)
-        assert embedder.asked == 1 + QUERIES_KEPT + 1, "the oldest was let go of"
+        assert embedder.asked == 1 + 2 * QUERIES_KEPT + 1, "the oldest was let go of"
 
     run(scenario)
 
@@ -171,8 +175,9 @@ def test_what_is_at_hand_is_asked_neither_of_the_database_nor_of_the_embedder(da
         assert asked == []
         assert embedder.queries == 0
         with queries_of(database) as asked:
-            await memory.recall(TARO, "太郎の家族", at=MONDAY, at_hand=True, kinds=set(Kind))
-        assert asked  # turns and summaries were not read yet
+            of_all_kinds = await memory.recall(TARO, "太郎の家族", at=MONDAY, at_hand=True, kinds=set(Kind))
+        assert statements(of_all_kinds)[0] == FAMILY
+        assert asked == []
 
     run(scenario)
 
@@ -298,6 +303,24 @@ def test_who_asks_several_things_at_once_reads_once_and_who_asks_later_misses_no
         await tell(memory, TARO, "c2", MONDAY, FISH)
         assert FISH in statements(await memory.recall(TARO, "", at=MONDAY))
         assert FAMILY in statements(await early)
+
+    run(scenario)
+
+
+def test_what_is_read_for_nobody_any_more_ends_with_the_store(database: Database) -> None:
+    class Watched(SqlMemory):
+        async def _current(self, group: Group, at: WorldTime, day: int) -> PersonIndex:
+            begun.set()
+            return await asyncio.Future()
+
+    begun, store = asyncio.Event(), Watched(database)
+
+    async def scenario() -> None:
+        asking = asyncio.create_task(store.recall(TARO, "fish", at=MONDAY))
+        await begun.wait()
+        asking.cancel()
+        await store.aclose()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(scenario)
 

@@ -9,7 +9,15 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
-from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction, NotificationMinimumSeverity, Record
+from neo4j import (
+    READ_ACCESS,
+    AsyncDriver,
+    AsyncGraphDatabase,
+    AsyncManagedTransaction,
+    AsyncSession,
+    NotificationMinimumSeverity,
+    Record,
+)
 from neo4j.exceptions import (
     AuthError,
     ClientError,
@@ -125,18 +133,24 @@ class Neo4jConnection:
         return self._database
 
     async def read(self, query: str, **given: Any) -> list[Record]:
-        """All records of one reading query.
+        """All records of one reading query. It is sent by itself, which needs one exchange with the server and a
+        transaction two; where that fails and a retry can help, it is a transaction's.
 
         Raises:
             GraphUnavailable.
         """
 
-        async def work(tx: AsyncManagedTransaction) -> list[Record]:
+        async def work(tx: AsyncSession | AsyncManagedTransaction) -> list[Record]:
             return await run(tx, query, **given)
 
         driver = await self.driver()
         with self._translated():
-            async with driver.session(database=self._database) as session:
+            async with driver.session(database=self._database, default_access_mode=READ_ACCESS) as session:
+                try:
+                    return await work(session)
+                except (Neo4jError, DriverError) as error:
+                    if not error.is_retryable():
+                        raise
                 return await session.execute_read(work)
 
     async def write(self, work: Callable[[AsyncManagedTransaction], Awaitable[T]]) -> T:
@@ -273,8 +287,8 @@ class Neo4jConnection:
             self._away, self._rests_until = away, self._seconds() + REST_SECONDS
 
 
-async def run(tx: AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
-    """All records of a query within a transaction."""
+async def run(tx: AsyncSession | AsyncManagedTransaction, query: str, **given: Any) -> list[Record]:
+    """All records of a query within a transaction, or by itself."""
     result = await tx.run(query, given)
     return [record async for record in result]
 

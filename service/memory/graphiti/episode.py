@@ -216,10 +216,11 @@ class EpisodeGraphitiMemory(GraphitiMemory):
 
 
 class _PassageEmbedder(EmbedderClient):  # type: ignore[misc]  # graphiti_core is not typed for us
-    """Our embedder as Graphiti asks it."""
+    """Our embedder as Graphiti asks it while it reads one episode: twice for each name and fact."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        self._made: dict[str, list[float]] = {}
 
     async def create(self, input_data: Any) -> list[float]:
         """The vector of a text, or of the first of several."""
@@ -228,8 +229,10 @@ class _PassageEmbedder(EmbedderClient):  # type: ignore[misc]  # graphiti_core i
 
     async def create_batch(self, input_data_list: list[str]) -> list[list[float]]:
         """One vector a text."""
-        vectors: list[list[float]] = (await self._embedder.passages(input_data_list)).tolist()
-        return vectors
+        new = [text for text in dict.fromkeys(input_data_list) if text not in self._made]
+        if new:
+            self._made |= dict(zip(new, (await self._embedder.passages(new)).tolist(), strict=True))
+        return [self._made[text] for text in input_data_list]
 
 
 class _NoReranker(CrossEncoderClient):  # type: ignore[misc]  # graphiti_core is not typed for us

@@ -161,7 +161,8 @@ class GraphitiMemory(MemoryStore):
         return len(groups)
 
     async def aclose(self) -> None:
-        """Close the connections. The embedder is its maker's to close."""
+        """Close the connections, too."""
+        await super().aclose()
         await self._connection.aclose()
 
     def _writer(self, group: Group) -> GroupWriter:
@@ -197,7 +198,7 @@ class GraphitiMemory(MemoryStore):
         with index.lock:
             now = state_of(session, group)
             index.known(TURNS, now)
-            self._fade(session, group, index, day)
+            self._fade(session, group, index, day, now, index.states.get(TURNS))
             known = index.states.get(TURNS)
             if now is not None and now != known:
                 after = -1 if known is None else known.revision

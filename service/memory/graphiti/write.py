@@ -7,7 +7,7 @@ are known to this service: where the group has others, `adopt` makes them known.
 """
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from neo4j import AsyncManagedTransaction
@@ -153,9 +153,8 @@ class GroupWriter:
     async def remember(self, episode: Episode, drafts: Sequence[FactDraft], embedded: Embedded) -> None:
         """An episode with its facts; nothing when the episode is there already."""
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
-            if await run(tx, _EPISODE_THERE, uuid=episode_uuid(self._group, episode.conversation_id)):
+        async def work(write: "Write") -> None:
+            if await write.has_episode(episode.conversation_id):
                 return
             fitting = embedded if write.claim(embedded.space) else Embedded()
             retold = await write.tell_again(drafts)
@@ -165,35 +164,33 @@ class GroupWriter:
             await write.close(new, episode)
             await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
 
     async def add_vectors(self, vectors: Sequence[tuple[Kind, str, Vectors]], space: VectorSpace) -> None:
         """Give facts and episodes the vectors they lack, if they are of the group's; what was forgotten meanwhile gets
         none.
         """
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
+        async def work(write: "Write") -> None:
             if write.claim(space):
                 await write.add_vectors(vectors)
                 await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
 
     async def replace_vectors(
         self, vectors: Sequence[tuple[Kind, str, Vectors]], names: Sequence[tuple[str, Vectors]], space: VectorSpace
     ) -> None:
         """Give facts, episodes and entities (by their uuids) these vectors in the place of those they have."""
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
+        async def work(write: "Write") -> None:
             write.space = space
             await write.add_vectors(vectors)
-            await run(tx, _ADD_NAME_VECTORS, rows=[{"uuid": key, "vector": one.tolist()} for key, one in names])
+            await write.run(_ADD_NAME_VECTORS, rows=[{"uuid": key, "vector": one.tolist()} for key, one in names])
             await write.begin_epoch()
             await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
 
     async def names(self) -> dict[str, str]:
         """The names of the group's entities by their uuids."""
@@ -203,18 +200,17 @@ class GroupWriter:
     async def adopt(self, at: WorldTime) -> None:
         """Make facts that others wrote into the group ours, known since `at`; notice what others closed or removed."""
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
-            given = {"group": self._group.id, "at": moment(at), "revision": write.revision}
-            rows = [dict(row) | {"fact_id": row["uuid"]} for row in await run(tx, _FOREIGN, **given)]
-            await run(tx, _ADOPT, rows=rows, **given)
-            await run(tx, _CLOSED_BY_OTHERS, **given)
+        async def work(write: "Write") -> None:
+            given = {"at": moment(at), "revision": write.revision}
+            rows = [dict(row) | {"fact_id": row["uuid"]} for row in await write.run(_FOREIGN, **given)]
+            await write.run(_ADOPT, rows=rows, **given)
+            await write.run(_CLOSED_BY_OTHERS, **given)
             known, write.facts = write.facts + len(rows), await write.count_facts()
             if write.facts < known:
                 await write.begin_epoch()
             await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
 
     async def erase(self) -> None:
         """Remove all of the group, whoever wrote it, a batch at a time; the group's own node last, so that a rest is
@@ -226,42 +222,37 @@ class GroupWriter:
 
     async def erase_partner(self, partner_id: str) -> None:
         """Remove what came of conversations with the partner; who holds the group in mind reads it anew."""
-
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
-            for query in _DELETE_OF_PARTNER:
-                await run(tx, query, group=self._group.id, partner=partner_id)
-            write.facts = await write.count_facts()
-            await write.begin_epoch()
-            await write.unlock()
-
-        await self._connection.write(work)
+        await self._erase(_DELETE_OF_PARTNER, partner=partner_id)
 
     async def write(self, facts: Sequence[Fact], episodes: Sequence[Episode], names: Embedded) -> None:
         """Facts and episodes as they stand, in the place of those with their ids; `names` are vectors of entities."""
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
+        async def work(write: "Write") -> None:
             await write.rewrite(facts, episodes, names if write.claim(names.space) else Embedded())
             await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
 
     async def erase_one(self, kind: Kind, key: str) -> None:
         """Remove a fact or an episode; who holds the group in mind reads it anew."""
+        gone = _DELETE_SOME if kind is Kind.FACT else _DELETE_EPISODE
+        await self._erase((gone, _DELETE_LONELY), ids=[key], uuid=episode_uuid(self._group, key))
 
-        async def work(tx: AsyncManagedTransaction) -> None:
-            write = await self.lock(tx)
-            if kind is Kind.FACT:
-                await run(tx, _DELETE_SOME, group=self._group.id, ids=[key])
-            else:
-                await run(tx, _DELETE_EPISODE, uuid=episode_uuid(self._group, key))
-            await run(tx, _DELETE_LONELY, group=self._group.id)
+    async def _erase(self, queries: Sequence[str], **given: Any) -> None:
+        async def work(write: "Write") -> None:
+            for query in queries:
+                await write.run(query, **given)
             write.facts = await write.count_facts()
             await write.begin_epoch()
             await write.unlock()
 
-        await self._connection.write(work)
+        await self._write(work)
+
+    async def _write(self, work: Callable[["Write"], Awaitable[None]]) -> None:
+        async def locked(tx: AsyncManagedTransaction) -> None:
+            await work(await self.lock(tx))
+
+        await self._connection.write(locked)
 
     async def _delete(self, query: str) -> int:
         async def work(tx: AsyncManagedTransaction) -> int:
@@ -306,18 +297,22 @@ class Write:
         self.facts = facts
         self.space = NO_VECTORS
 
+    async def has_episode(self, conversation_id: str) -> bool:
+        """Whether the conversation's episode is there."""
+        return bool(await self.run(_EPISODE_THERE, uuid=episode_uuid(self._group, conversation_id)))
+
     async def count_facts(self) -> int:
         """How many edges with an id of ours there are."""
-        (row,) = await self._run(_COUNT)
+        (row,) = await self.run(_COUNT)
         return int(row["facts"])
 
     async def begin_epoch(self) -> None:
         """Something is gone: who holds the group in mind reads all of it again."""
-        await self._run(_NEW_EPOCH, epoch=str(uuid.uuid4()))
+        await self.run(_NEW_EPOCH, epoch=str(uuid.uuid4()))
 
     async def unlock(self) -> None:
         """Make the write known to who holds the group in memory."""
-        await self._run(
+        await self.run(
             _UNLOCK,
             revision=self.revision,
             facts=self.facts,
@@ -344,13 +339,13 @@ class Write:
             if kind is Kind.SUMMARY
         ]
         given = {"model": self.space.model, "revision": self.revision}
-        await self._run(_ADD_FACT_VECTORS, rows=facts, **given)
-        await self._run(_ADD_EPISODE_VECTORS, rows=episodes, **given)
+        await self.run(_ADD_FACT_VECTORS, rows=facts, **given)
+        await self.run(_ADD_EPISODE_VECTORS, rows=episodes, **given)
 
     async def tell_again(self, drafts: Sequence[FactDraft]) -> frozenset[str]:
         """Count the tellings of what is known already; the answer is the ids of the drafts that were nothing else."""
         tellings = [{"old": draft.retells, "new": draft.id} for draft in drafts if draft.retells is not None]
-        found = await self._run(_TELL_AGAIN, tellings=tellings, revision=self.revision) if tellings else ()
+        found = await self.run(_TELL_AGAIN, tellings=tellings, revision=self.revision) if tellings else ()
         return frozenset(row["id"] for row in found)
 
     async def add_node(self, node: EpisodicNode) -> None:
@@ -360,7 +355,7 @@ class Write:
     async def add_episode(self, episode: Episode, facts: Sequence[FactDraft], embedded: Embedded) -> None:
         """An episode with the ids of the facts that follow."""
         await self.add_node(episode_node(self._group, episode, [fact.id for fact in facts]))
-        await self._run(_MARK_EPISODE, marks=episode_marks(self._group, episode, self.revision, embedded))
+        await self.run(_MARK_EPISODE, marks=episode_marks(self._group, episode, self.revision, embedded))
 
     async def add_facts(self, episode: Episode, drafts: Sequence[FactDraft], embedded: Embedded) -> None:
         """Facts of an episode; entities and mentions come with them."""
@@ -372,13 +367,13 @@ class Write:
     async def rewrite(self, facts: Sequence[Fact], episodes: Sequence[Episode], embedded: Embedded) -> None:
         """Facts and episodes as they stand, in the place of those with their ids."""
         given = {"revision": self.revision}
-        gone = await self._run(_DELETE_SOME, ids=[fact.id for fact in facts])
+        gone = await self.run(_DELETE_SOME, ids=[fact.id for fact in facts])
         is_changed = bool(gone and gone[0]["deleted"])
         await self._add(facts, [], embedded)
         for episode in episodes:
             uuid = episode_uuid(self._group, episode.conversation_id)
             topics = list(episode.topics)
-            if await self._run(_REWRITE_EPISODE, uuid=uuid, content=episode.summary, topics=topics, **given):
+            if await self.run(_REWRITE_EPISODE, uuid=uuid, content=episode.summary, topics=topics, **given):
                 is_changed = True
             else:
                 await self.add_episode(episode, (), Embedded())
@@ -395,7 +390,7 @@ class Write:
                 key = entity_uuid(self._group, name)
                 names.setdefault(key, name)
                 since[key] = min(since.get(key, fact.created_at), fact.created_at)
-        there = {row["uuid"] for row in await self._run(_ENTITIES_THERE, uuids=list(names))}
+        there = {row["uuid"] for row in await self.run(_ENTITIES_THERE, uuids=list(names))}
         fresh = [
             entity_node(self._group, name, since[key], embedded.vectors.get(name))
             for key, name in names.items()
@@ -403,8 +398,8 @@ class Write:
         ]
         edges = [fact_edge(self._group, fact, self.revision, embedded) for fact in facts]
         await add_nodes_and_edges_bulk_tx(self._tx, [], list(mentions), fresh, edges, None, self._graphiti)
-        await self._run(_NO_FACT_VECTOR, ids=[one.id for one in facts if one.statement not in embedded.vectors])
-        await self._run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
+        await self.run(_NO_FACT_VECTOR, ids=[one.id for one in facts if one.statement not in embedded.vectors])
+        await self.run(_NO_NAME_VECTOR, uuids=[node.uuid for node in fresh if node.name not in embedded.vectors])
 
     async def close(self, drafts: Sequence[FactDraft], episode: Episode) -> None:
         """Close what the added facts replace. In their order: a fact is closed once."""
@@ -418,7 +413,8 @@ class Write:
             for old, draft in closed_by.items()
         ]
         if closings:
-            await self._run(_CLOSE, closings=closings, revision=self.revision)
+            await self.run(_CLOSE, closings=closings, revision=self.revision)
 
-    async def _run(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
+    async def run(self, query: str, **given: Any) -> Sequence[Mapping[str, Any]]:
+        """What a query on the group answers."""
         return await run(self._tx, query, group=self._group.id, **given)

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
@@ -81,5 +83,42 @@ def test_a_group_that_is_another_installations_spoils_no_other_group(neo4j_serve
             await connection.write(taken)
         assert [record["one"] for record in await connection.read("RETURN 1 AS one")] == [1]
         await connection.aclose()
+
+    asyncio.run(lived())
+
+
+@pytest.mark.server
+def test_what_is_read_as_the_connection_breaks_is_read_over_a_new_one(neo4j_server: Neo4jServer) -> None:
+    open_now: list[asyncio.StreamWriter] = []
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while said := await reader.read(2**16):
+            writer.write(said)
+        writer.close()
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there = urlsplit(neo4j_server.uri)
+        its_reader, its_writer = await asyncio.open_connection(there.hostname, there.port)
+        open_now.extend((writer, its_writer))
+        with suppress(ConnectionError):
+            await asyncio.gather(pass_on(reader, its_writer), pass_on(its_reader, writer))
+
+    async def lived() -> None:
+        async with await asyncio.start_server(relay, "127.0.0.1", 0) as server:
+            uri = f"bolt://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            connection = Neo4jConnection(
+                uri, neo4j_server.user, SecretStr(neo4j_server.password), neo4j_server.database
+            )
+            assert [row["n"] for row in await connection.read("RETURN $n AS n", n=1)] == [1]
+            before = len(open_now)
+            for one in open_now:
+                one.transport.abort()
+            assert [row["n"] for row in await connection.read("RETURN $n AS n", n=2)] == [2]
+            assert len(open_now) > before
+            await connection.aclose()
+            for one in open_now:
+                one.close()
+                with suppress(ConnectionError):
+                    await one.wait_closed()
 
     asyncio.run(lived())

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -78,22 +78,24 @@ def _in(neo4j_server: Neo4jServer, database: Database, village: Content, setting
 
 
 @pytest.fixture
-def graph_on(
-    neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings
-) -> Callable[[FakeOpenAI], EpisodeGraphitiMemory]:
+def graph_on(neo4j_server: Neo4jServer, database: Database, village: Content, settings: Settings) -> "Made":
     """A memory whose facts are found by that model."""
 
-    def made(model: FakeOpenAI) -> EpisodeGraphitiMemory:
+    def made(model: FakeOpenAI, embedder: FakeEmbedder | None = None) -> EpisodeGraphitiMemory:
         asked = ExtractionModel(model="fake-model", base_url=model.base_url, api_key=None, timeout_seconds=30)
         worlds = WorldRepository(village, settings.world)
+        embedder = embedder or FakeEmbedder()
         return EpisodeGraphitiMemory(
-            database, connection_to(neo4j_server), FakeEmbedder(), worlds, asked, installation="ours"
+            database, connection_to(neo4j_server), embedder, worlds, asked, installation="ours"
         )
 
     return made
 
 
-Made = Callable[[FakeOpenAI], EpisodeGraphitiMemory]
+class Made(Protocol):
+    """See `graph_on`."""
+
+    def __call__(self, model: FakeOpenAI, embedder: FakeEmbedder | None = None) -> EpisodeGraphitiMemory: ...
 
 
 def heard_of(number: int) -> Episode:
@@ -131,6 +133,18 @@ def test_facts_that_graphiti_finds_bear_world_time_and_provenance_and_are_read_o
             assert statements(await graph.recall(AOI, "who keeps bees", at=MONDAY)) == [BEES]
             assert statements(await graph.recall(AOI, "", at=MONDAY, about="Mill")) == [BEES]
             assert await graph.recall(Group(world_id="main", person_id="ren"), "bees", at=MONDAY) == []
+            await graph.aclose()
+
+    run(work)
+
+
+def test_a_text_that_graphiti_asks_about_twice_is_embedded_once(graph_on: Made) -> None:
+    async def work() -> None:
+        with FakeOpenAI(answer=Extraction(BEES)) as model:
+            embedder = FakeEmbedder()
+            graph = graph_on(model, embedder)
+            await graph.deliver(AOI, heard_of(1), [])
+            assert sorted(embedder.embedded) == sorted({"Ren", "mill", BEES, heard_of(1).summary})
             await graph.aclose()
 
     run(work)

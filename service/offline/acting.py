@@ -1,18 +1,20 @@
-"""Owns what somebody without a model asks of the game: what the other has just asked it to do, by the words of it."""
+"""Owns what a speaker without a model adds to its words: what it asks of the game, and lines for the player."""
 
+import random
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from service.conversation.context import PromptContext
 from service.offline.lines import fit
+from service.offline.phrases import asks, phrases, quotable
 
 _MEANT = 0.25
 """Fit of what was heard to what an action is, from which it is meant."""
 
 
 def act(context: PromptContext) -> dict[str, Any] | None:
-    """The action that was asked for, with its arguments out of the same words; None: none was."""
+    """The action that the other has just asked for, with its arguments out of the same words; None: none was."""
     heard = context.lines[-1].text if context.lines else ""
     wanted = max(context.can_do, key=lambda one: fit(heard, one.description), default=None)
     if wanted is None or fit(heard, wanted.description) < _MEANT:
@@ -20,6 +22,24 @@ def act(context: PromptContext) -> dict[str, Any] | None:
     form = wanted.arguments.model_json_schema()
     told = {name: _argument(form["properties"][name], heard, context) for name in form.get("required", ())}
     return {"id": wanted.id, "args": told}
+
+
+def suggest(context: PromptContext, said: str, rng: random.Random) -> list[str]:
+    """What the partner could answer: a word of itself, where it was asked; questions, one about each announcement; and
+    a goodbye.
+    """
+    words, heard = phrases(context.language), {line.text for line in context.lines}
+
+    def any_of(key: str, **slots: str) -> str:
+        you = words.only("address.polite", name=context.speaker.name.strip()[:40])
+        found = words.wordings(f"polite.{key}", you=you, **slots)
+        return rng.choice([text for text in found if text not in heard] or found)
+
+    news = (words.only("goal.notice", notice=quotable(text)) for text in context.notices)
+    answer = [any_of("own_nothing")] if asks(said) else []
+    lines = [*answer, any_of("more"), *(any_of("ask_about", topic=topic) for topic in news), any_of("ask")]
+    most = context.choices
+    return [*lines[: max(1, most - 1)], words.joined([any_of("thanks"), any_of("bye")])][:most]
 
 
 def _argument(form: Mapping[str, Any], heard: str, context: PromptContext) -> Any:

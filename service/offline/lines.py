@@ -1,47 +1,49 @@
-"""Owns what an author gave a person to say: what kind of line each is, what fits, and what a text tells of them."""
+"""Owns what an author gave a person to say: what kind of line each is, what of it fits, and what a talk is about."""
 
 import math
+import random
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
 from service.content.profile import CharacterProfile, NpcProfile
+from service.conversation.context import Goal
+from service.locales import Language
 from service.memory.claim import share, words
-from service.memory.utterance import is_question
-from service.offline.phrases import Passage, Phrases, Register, clip, quotable, sentences
+from service.offline.phrases import COURTESIES, Phrases, asks, clip, phrases
 
 Kind = Literal["greeting", "thanks", "farewell", "reply", "question", "statement"]
 """What a line is for; a reply takes up what was just said."""
 
-_COURTESIES: tuple[Kind, ...] = ("greeting", "thanks", "farewell")
 _COVERED = 0.6
 """Share of a fact's words in a line from which the line tells it."""
-_LONGEST = 180
+_LONGEST, _LONGEST_WISH = 180, 120
+_QUEST = 0.6
+"""How likely something it wants of life is what the talk is about."""
 
 
 def lines_of(profile: CharacterProfile | NpcProfile, kind: Kind, phrases: Phrases) -> list[str]:
-    """The person's lines of a kind, each short enough for a part of an utterance."""
-    walks = profile.kind == "character"
-    lines = (line.strip() for line in profile.lines)
-    return [clip(line, _LONGEST, phrases) for line in lines if line and _kind_of(line, phrases, walks=walks) == kind]
+    """The person's lines of a kind, each short enough for a part of an utterance. Who walks takes up what it hears."""
+    marked = (*COURTESIES, "reply") if profile.kind == "character" else COURTESIES
+    found = []
+    for line in filter(None, map(str.strip, profile.lines)):
+        marks = (mark for mark in marked if phrases.has(mark, line))
+        if next(marks, "question" if asks(line) else "statement") == kind:
+            found.append(clip(line, _LONGEST, phrases))
+    return found
 
 
-def sayings(
-    profile: CharacterProfile | NpcProfile, secrets: Iterable[str], phrases: Phrases, partner: str
-) -> list[Passage]:
-    """What the person can tell the partner: statements, and facts that no line tells. Nothing about the partner."""
-    lines = lines_of(profile, "statement", phrases)
-    known = (*profile.facts, *secrets)
-    facts = [fact.strip() for fact in known if not any(tells(line, fact) for line in lines)]
-    found = [*(Passage(text=line) for line in lines), *(_as_said(clip(fact, _LONGEST, phrases)) for fact in facts)]
-    return [one for one in found if one.text and not (partner and partner in one.text)]
+def facts_of(profile: CharacterProfile | NpcProfile, secrets: Iterable[str], phrases: Phrases) -> list[str]:
+    """Facts that no line of the person tells."""
+    lines, facts = lines_of(profile, "statement", phrases), (fact.strip() for fact in (*profile.facts, *secrets))
+    return [clip(fact, _LONGEST, phrases) for fact in facts if fact and not any(tells(line, fact) for line in lines)]
 
 
-def register_of(profile: CharacterProfile | NpcProfile, phrases: Phrases) -> Register:
+def is_polite(profile: CharacterProfile | NpcProfile, phrases: Phrases) -> bool:
     """How the person speaks: politely, if most of its lines do; a character without lines does too."""
-    polite = [phrases.has("polite", line) for line in profile.lines]
-    is_polite = sum(polite) * 2 >= len(polite) if polite else profile.kind == "character"
-    return "polite" if is_polite else "plain"
+    polite = [phrases.has("polite", line) for line in profile.lines] or [profile.kind == "character"]
+    return sum(polite) * 2 >= len(polite)
 
 
 _words = lru_cache(maxsize=4096)(words)
@@ -59,40 +61,29 @@ def tells(line: str, fact: str) -> bool:
     return share(words(fact), line) >= _COVERED
 
 
-def told(text: str, phrases: Phrases, *, is_human: bool = False) -> list[Passage]:
-    """What a turn tells: facts, and an author's words up to where they ask; no greeting, thanks or goodbye. A human
-    goes on after a greeting.
+def set_goal(speaker: CharacterProfile | NpcProfile, partner: str, language: Language, rng: random.Random) -> Goal:
+    """A goal small enough for one conversation. Nobody is asked about itself by way of somebody's wish."""
+    told, name = phrases(language), partner.strip()[:40]
+    wishes = [wish for wish in _wishes(speaker) if len(wish) <= _LONGEST_WISH and not (name and name in wish)]
+    wants = told.only("goal.news", name=name)
+    if wishes and rng.random() < _QUEST:
+        wants = told.only("goal.wish", name=name, wish=rng.choice(wishes))
+    return Goal(goal=wants, success_criteria=told.only("goal.criteria"))
+
+
+def topic_of(goal: Goal, speaker: CharacterProfile | NpcProfile, partner: str, language: Language) -> str:
+    """What the goal is about, in words that fit a question to the partner. "" where it does not say so; also where it
+    is a wish of the speaker's own, of which its own lines speak.
     """
-    found = (
-        one if one.is_fact else Passage(text=_stated(one.text, phrases, is_human=is_human))
-        for one in phrases.passages(text)
-    )
-    return [passage for passage in found if words(passage.text)]
+    told, bare = phrases(language), goal.goal.strip().rstrip("。.!")
+    if any(wish in bare for wish in _wishes(speaker)):
+        return ""
+    for whose in ("yours", "any"):
+        found = re.search(told.only(f"goal.about_{whose}"), bare)
+        if found and len(found[1]) <= _LONGEST_WISH // 2 and partner not in found[1]:
+            return told.only(f"goal.topic_{whose}", topic=found[1].strip())
+    return ""
 
 
-def _kind_of(line: str, phrases: Phrases, *, walks: bool) -> Kind:
-    """A character's line that asks anything is a question. An NPC often answers itself: its last sentence counts."""
-    for kind in _COURTESIES:
-        if phrases.has(kind, line):
-            return kind
-    if walks and phrases.has("reply", line):
-        return "reply"
-    asked = sentences(line) if walks else sentences(line)[-1:]
-    return "question" if any(map(is_question, asked)) else "statement"
-
-
-def _stated(text: str, phrases: Phrases, *, is_human: bool) -> str:
-    kept = ""
-    for sentence in sentences(text):
-        is_courtesy = any(phrases.has(kind, sentence) for kind in _COURTESIES)
-        if is_courtesy and is_human and not kept:
-            continue
-        if is_courtesy or is_question(sentence) or phrases.has("request", sentence):
-            break
-        kept = phrases.beside(kept, sentence)
-    return kept
-
-
-def _as_said(fact: str) -> Passage:
-    """A fact that is a clause is spoken in a frame; one that begins with a capital is a sentence of its own."""
-    return Passage(text=fact) if fact[:1].isupper() else Passage(text=quotable(fact.rstrip(".")), is_fact=True)
+def _wishes(speaker: CharacterProfile | NpcProfile) -> list[str]:
+    return [bare for wish in speaker.wishes if (bare := wish.strip().rstrip("。."))]

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,12 +21,10 @@ from service.errors import ModelBroken, ModelRejected
 from service.llm.chat import Answer, Prompt, T, TextListener, estimate_tokens, prompt_tokens
 from service.memory.extraction import ClosingContext
 from service.memory.reflect import ReflectionContext
-from service.offline.asking import answer_survey, scan
 from service.offline.closing import close, judge, propose, reflect
 from service.offline.decider import decide, plan_day
 from service.offline.scene import answer, choose_next, modulate
-from service.offline.speaker import write_aside
-from service.offline.writing import write
+from service.offline.writing import answer_survey, scan, write, write_aside
 from service.usage import Usage
 
 REHEARSAL = "rehearsal"
@@ -53,7 +51,18 @@ HANDLERS: Mapping[type, Handler] = {
 """The handler for each type of `Prompt.given`."""
 
 _PIECES = 6
-_NO_CHANCE = {"actions", "can_do", "outcomes", "choices", "opened_for", "matter", "others", "part", "happened"}
+_NO_CHANCE = {
+    "actions",
+    "can_do",
+    "outcomes",
+    "choices",
+    "opened_for",
+    "matter",
+    "others",
+    "part",
+    "happened",
+    "feedback",
+}
 
 
 class OfflineModel:
@@ -62,17 +71,14 @@ class OfflineModel:
     `pace_seconds` is waited before each further piece of an utterance, so that people can watch it being said.
     """
 
+    name = REHEARSAL
+
     def __init__(
         self, handlers: Mapping[type, Handler] = HANDLERS, *, seed: int = 7, pace_seconds: float = 0.0
     ) -> None:
         self._handlers = handlers
         self._seed = seed
         self._pace_seconds = pace_seconds
-
-    @property
-    def name(self) -> str:
-        """``rehearsal``."""
-        return REHEARSAL
 
     async def complete(self, prompt: Prompt[T], on_text: TextListener | None = None) -> Answer[T]:
         """Answer by rule.
@@ -84,9 +90,10 @@ class OfflineModel:
         value = self._answer(prompt)
         utterance = getattr(value, "utterance", None)
         if on_text is not None and isinstance(utterance, str):
-            for piece in _growing(utterance):
-                on_text(piece, getattr(value, "emotion", None))
-                if self._pace_seconds and piece != utterance:
+            step = max(1, -(-len(utterance) // _PIECES))
+            for end in range(step, len(utterance) + step, step):
+                on_text(utterance[:end], getattr(value, "emotion", None))
+                if self._pace_seconds and end < len(utterance):
                     await asyncio.sleep(self._pace_seconds)
         usage = Usage(
             calls=1,
@@ -119,15 +126,9 @@ class OfflineModel:
 
 def _seed(seed: int, prompt: Prompt[T]) -> int:
     """Not Python's hash(): that differs from process to process. What is offered changes no words, and what somebody
-    speaks first of stands in its goal.
+    speaks first of stands in its goal. Who is to say something anew finds other words.
     """
     given = to_json(prompt.given, exclude=_NO_CHANCE)
-    content = f"{seed}/{prompt.name}/".encode() + given
+    again = getattr(prompt.given, "feedback", "").encode()
+    content = f"{seed}/{prompt.name}/".encode() + given + again
     return int.from_bytes(hashlib.sha256(content).digest()[:8], "big")
-
-
-def _growing(text: str) -> Iterator[str]:
-    step = max(1, -(-len(text) // _PIECES))
-    for end in range(step, len(text), step):
-        yield text[:end]
-    yield text

@@ -1,16 +1,15 @@
-"""Owns the small talk: its sentences, and what is left of a text without them."""
+"""Owns the words of each language that no author wrote: the small talk, and what is left of a text without it."""
 
-import random
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from itertools import takewhile
 
 from service.locales import Language, room
+from service.memory.claim import words
 from service.memory.comparison import squeezed
-
-Register = Literal["polite", "plain"]
+from service.memory.utterance import is_question
 
 _BREAK = re.compile(
     r"(?<=[。！？])(?![。！？」』])|(?<=[?!])(?=[\u3041-\u9fff])|(?<=[.!?…][\"”'’])\s+|(?<=[.!?…])\s+|\n+"
@@ -19,14 +18,7 @@ _SLOT = re.compile(r"\\\{(\w+)\\\}")
 _SLOTS = {"fact": r"(?P<fact{n}>[^\n]{{1,200}}?)", "said": r"[^\n]{{1,200}}?"}
 _NAME = r"[^\n。．.!?！？「」\"]{{0,80}}?"
 """What fills any other slot: a name, a time, a topic."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Passage:
-    """Something told, without the small talk around it: an author's words, or a fact, which is spoken in a frame."""
-
-    text: str
-    is_fact: bool = False
+COURTESIES = ("greeting", "thanks", "farewell")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,28 +36,25 @@ class Phrases:
         """The one wording of a key."""
         return self.wordings(key, **slots)[0]
 
-    def pick(self, key: str, rng: random.Random, /, **slots: str) -> str:
-        """Any wording of a key."""
-        return rng.choice(self.wordings(key, **slots))
-
-    def beside(self, one: str, other: str) -> str:
-        """Two texts as one, the first of which may be empty."""
-        return self.only("joint", one=one, other=other) if one else other
+    def joined(self, parts: Iterable[str]) -> str:
+        """Sentences as one text."""
+        return self.only("joint", one="", other="").join(filter(None, parts))
 
     def has(self, mark: str, text: str) -> bool:
         """Whether a text bears a mark: a regular expression of `offline.marks`."""
         return any(re.search(pattern, text, re.IGNORECASE) for pattern in self.texts[f"marks.{mark}"])
 
-    def passages(self, text: str) -> list[Passage]:
-        """What a text tells beside the small talk, in its order."""
-        found: list[tuple[str, bool]] = []
-        at = 0
-        for talk in self.small_talk.finditer(text):
-            fact = next(filter(None, talk.groupdict().values()), "")
-            found += [(text[at : talk.start()], False), (fact, True)]
-            at = talk.end()
-        found.append((text[at:], False))
-        return [Passage(text=words.strip(), is_fact=is_fact) for words, is_fact in found if squeezed(words)]
+    def told(self, text: str, *, is_human: bool = False) -> list[str]:
+        """What a text tells beside the small talk: facts, and an author's words up to where they greet or ask. A human
+        goes on after that.
+        """
+        left = self.small_talk.sub(lambda talk: f"\n{talk[talk.lastgroup] if talk.lastgroup else ''}\n", text)
+        parts = map(sentences, left.split("\n"))
+        stated = (filter(self._tells, part) if is_human else takewhile(self._tells, part) for part in parts)
+        return [passage for passage in map(self.joined, stated) if words(passage)]
+
+    def _tells(self, sentence: str) -> bool:
+        return not (is_question(sentence) or any(self.has(kind, sentence) for kind in (*COURTESIES, "request")))
 
 
 @cache
@@ -86,6 +75,11 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in _BREAK.split(text) if part.strip()]
 
 
+def asks(text: str) -> bool:
+    """Whether its last sentence is a question."""
+    return any(map(is_question, sentences(text)[-1:]))
+
+
 def keys(texts: Iterable[str]) -> frozenset[str]:
     """The sentences of texts in the form in which they are compared; one without a letter or digit is left out."""
     return frozenset(key for text in texts for sentence in sentences(text) if (key := squeezed(sentence)))
@@ -100,10 +94,6 @@ def clip(text: str, limit: int, phrases: Phrases) -> str:
     """The text within so many characters: whole sentences where they fit, else cut with an ellipsis."""
     if len(text) <= limit:
         return text
-    kept = ""
-    for sentence in sentences(text):
-        longer = phrases.beside(kept, sentence)
-        if len(longer) > limit:
-            break
-        kept = longer
-    return kept or f"{text[: limit - 1]}…"
+    parts = sentences(text)
+    wholes = (phrases.joined(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((whole for whole in wholes if len(whole) <= limit), f"{text[: limit - 1]}…")

@@ -3,17 +3,16 @@ who perceives what. Nothing twice.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
 
-from service.conversation.context import PromptContext, SharedLine
+from service.conversation.context import PromptContext, ScenePart, SharedLine
 from service.conversation.directing import ModeratorContext, ModulatorContext, NextSpeaker, Reach, choosing, reaching
 from service.conversation.prompt import CharacterTurn, NpcTurn, OpeningTurn, answer_of
 from service.conversation.scene_turn import SceneTurn
-from service.memory.utterance import is_question
-from service.offline.phrases import clip, keys, quotable, sentences
+from service.offline.phrases import clip, keys, quotable
 from service.offline.speaker import Speaker, speak
 from service.store.phase import Loudness
 
@@ -27,7 +26,7 @@ _TURNS_AWAY = 0.4
 
 def answer(context: PromptContext, rng: random.Random) -> SceneTurn | NpcTurn | CharacterTurn | OpeningTurn:
     """What the person answers, in a scene or a talk; the same context and generator state make the same answer."""
-    return speak(context, rng) if context.part is None else _Player(context, rng).turn()
+    return speak(context, rng) if context.part is None else _Player(context, context.part, rng).play()
 
 
 def choose_next(context: ModeratorContext, rng: random.Random) -> NextSpeaker:
@@ -49,73 +48,53 @@ def modulate(context: ModulatorContext, rng: random.Random) -> BaseModel:
 class _Player(Speaker):
     """One person of a scene."""
 
-    def __init__(self, context: PromptContext, rng: random.Random) -> None:
+    def __init__(self, context: PromptContext, part: ScenePart, rng: random.Random) -> None:
         super().__init__(context, rng)
-        self._is_asked = any(map(is_question, sentences(self.heard)[-1:]))
-        if not self._is_asked or rng.random() < _TURNS_AWAY:
+        self._part = part
+        if not self.is_asked or rng.random() < _TURNS_AWAY:
             self.name = rng.choice(context.company)
 
-    def turn(self) -> SceneTurn:
+    def play(self) -> SceneTurn:
         words, leaves = self._words()
-        more: dict[str, Any] = {}
-        whispers = len(self.context.others) > 0 and self.rng.random() < _WHISPERS
-        if self.context.part is not None and self.context.part.addresses:
-            loudness = Loudness.WHISPER if whispers else Loudness.NORMAL
-            more |= {"to": [self._addressed()] if self.heard or whispers else [], "loudness": loudness}
-        if self.context.part is not None and self.context.part.urges:
-            more["urgency"] = self.rng.randint(0, 10)
-        return answer_of(self.context).model_validate(  # type: ignore[return-value] # it is asked for a scene's turn
-            {
-                "think": self._new(self._thoughts(), [line.think for line in self._own]),
-                "act": self._new(self._acts(), [line.act for line in self._own]),
-                "talk": self.utter(words),
-                "emotion": self.emotion,
-                "wants_to_end": leaves,
-                "shifts": [{"to": self._addressed(), "by": by} for by in self._shift() if by],
-                **more,
-            }
-        )
-
-    @property
-    def _own(self) -> list[SharedLine]:
-        own = (line for line in self.context.lines if line.speaker_id == self.context.speaker.id)
-        return [line for line in own if isinstance(line, SharedLine)]
-
-    def _addressed(self) -> str:
-        """What the one it speaks to is called in the answer."""
-        names = self.context.part.names if self.context.part is not None else ()
-        return next((name for name in names if name.startswith(self.name)), "")
+        own = [line for line in self.context.lines if line.speaker_id == self.context.speaker.id]
+        shared = [line for line in own if isinstance(line, SharedLine)]
+        to = next((name for name in self._part.names if name.startswith(self.name)), "")
+        shift = self.phrases.has("thanks", self.heard) - self.phrases.has("rude", self.heard)
+        told: dict[str, Any] = {
+            "think": _new(self._thoughts(), [line.think for line in shared]),
+            "act": _new(self._acts(), [line.act for line in shared]),
+            "talk": self.utter(words),
+            "emotion": self.emotion,
+            "wants_to_end": leaves,
+            "shifts": [{"to": to, "by": shift}] if shift else [],
+        }
+        if self._part.addresses:
+            whispers = bool(self.context.others) and self.rng.random() < _WHISPERS
+            told["to"] = [to] if self.heard or whispers else []
+            told["loudness"] = Loudness.WHISPER if whispers else Loudness.NORMAL
+        if self._part.urges:
+            told["urgency"] = self.rng.randint(0, 10)
+        return answer_of(self.context).model_validate(told)  # type: ignore[return-value] # of a scene's turn
 
     def _words(self) -> tuple[list[str], bool]:
         """What it says, and whether it leaves, for nothing is left to tell or ask."""
-        greeting = [] if any(self.own) else [self.hello()]
-        told = self.tell(f"{self._wish()} {self.heard}")
-        lead = self.say("answer" if self._is_asked else "react") if self.heard and told else ""
+        greeting = "" if any(self.own) else self.hello()
+        told = self.tell(f"{self._part.goal} {self._part.plan} {self.heard}")
+        lead = self.say("answer" if self.is_asked else "react") if self.heard and told else ""
         asks = not told or self.rng.random() < _ASKS
         question = (self.line("question", self.heard) or self.say("ask_back" if told else "ask")) if asks else ""
         if not told and (not question or len(self.own) > 1):
             return [self.say("react"), self.line("farewell") or self.say("bye")], True
-        return [*greeting, lead, told, question], False
-
-    def _wish(self) -> str:
-        part = self.context.part
-        return f"{part.goal} {part.plan}" if part is not None else ""
+        return [greeting, lead, told, question], False
 
     def _thoughts(self) -> Iterator[str]:
         """What it could think: of what has just come to it first, then of what it wants, then of who is there."""
-        part, goals = self.context.part, getattr(self.context.speaker, "goals", ())
-        told = (
-            [
-                *(("came", quotable(what)) for what in self.context.happened),
-                *((kind, what) for kind, what in (("wish", part.goal), ("plan", part.plan)) if part and what),
-                *(("life", goal.goal) for goal in goals),
-            ]
-            if part is not None
-            else []
-        )
-        for kind, what in told:
-            bare = what if kind == "came" else clip(what, _LONGEST, self.phrases).rstrip("。.!")
-            yield from self._wordings(kind, what=bare)
+        for what in self.context.happened:
+            yield self.rng.choice(self.phrases.wordings("scene.came", what=quotable(what)))
+        wants = (("wish", self._part.goal), ("plan", self._part.plan))
+        for kind, what in (*wants, *(("life", goal.goal) for goal in self.context.speaker.goals)):
+            if what:
+                yield from self._wordings(kind, what=clip(what, _LONGEST, self.phrases).rstrip("。.!"))
         yield from self._wordings("about", name=self.name)
 
     def _acts(self) -> Iterator[str]:
@@ -125,13 +104,10 @@ class _Player(Speaker):
 
     def _wordings(self, kind: str, **slots: str) -> list[str]:
         found = self.phrases.wordings(f"scene.{kind}", **slots)
-        self.rng.shuffle(found)
-        return found[:1] if kind == "came" else found
+        return self.rng.sample(found, len(found))
 
-    def _new(self, could: Iterator[str], before: list[str]) -> str:
-        """The first that it has not thought or done before; "" where there is none."""
-        known = keys(before)
-        return next((one for one in could if known.isdisjoint(keys([one]))), "")
 
-    def _shift(self) -> Iterator[int]:
-        yield self.phrases.has("thanks", self.heard) - self.phrases.has("rude", self.heard)
+def _new(could: Iterable[str], before: Iterable[str]) -> str:
+    """The first that was not thought or done before; "" where there is none."""
+    known = keys(before)
+    return next((one for one in could if known.isdisjoint(keys([one]))), "")

@@ -1,55 +1,95 @@
-"""Owns what is written without a model: authored lines and facts, what the writer remembers, and its day."""
+"""Owns what is written or answered without a model outside of talks: authored lines and facts, and what is
+remembered.
+"""
 
 import random
 
+from pydantic import BaseModel
+
+from service.content.profile import CharacterProfile, NpcProfile
+from service.conversation.aside import AsideContext, AsideText
+from service.conversation.asking import (
+    AskedContext,
+    ScanContext,
+    ScanPart,
+    ScanSentence,
+    Shown,
+    SurveyContext,
+    answer_of,
+)
 from service.conversation.context import PromptContext
+from service.conversation.relevance import bearing
 from service.conversation.writing import WriteContext, WrittenText
 from service.offline.phrases import clip, phrases
-from service.offline.speaker import Speaker
+from service.offline.speaker import KNOWN, Speaker
 
-_LONGEST_BARK = 120
+_LONGEST_BARK, _LONGEST = 120, 200
+_MOST = 10
 
 
 def write(context: WriteContext, rng: random.Random) -> WrittenText:
     """The text; the same context and generator state make the same."""
-    forms = {"bark": _bark, "letter": _letter, "diary": _diary}
-    return WrittenText(text=forms[context.form](context, rng))
+    own, words = _alone(context, context.writer, rng, context.secrets), phrases(context.language)
+    known = [*context.known[:2]] or [one for one in (context.last_meeting,) if one]
+    if context.form == "bark":
+        remembered = context.known[:1] if context.about else ()
+        return WrittenText(text=clip(own.utter(remembered or [own.tell(context.about)]), _LONGEST_BARK, words))
+    if context.form == "letter":
+        memories = [words.only("letter.memory", memory=KNOWN.sub(r"\g<statement>", one)) for one in known]
+        dear = words.only("letter.dear", name=context.to_name)
+        lines = [dear, *memories, own.tell(context.about), words.only("letter.close"), context.writer.name]
+    else:
+        day = [*context.did, *context.talks, *context.mid_term]
+        lines = [context.now, *(day or [words.only("letter.quiet")])]
+    return WrittenText(text="\n".join(filter(None, lines)))
 
 
-def _writer(context: WriteContext, rng: random.Random) -> Speaker:
+def write_aside(context: AsideContext, rng: random.Random) -> AsideText:
+    """The last words that were said, whatever is wanted."""
+    return AsideText(utterance=context.lines[-1][1] if context.lines else context.npc_name)
+
+
+def answer_survey(context: SurveyContext, rng: random.Random) -> BaseModel:
+    """By chance where there is a choice, in authored words."""
+    person, form = context.person, context.form
+    own = _alone(context, person, rng).tell(context.question) or person.personality or person.name
+    why = clip(own, _LONGEST, phrases(context.language))
+    answer: str | float = rng.choice(form.choices) if form.choices else why
+    if form.least is not None and form.most is not None:
+        answer = min(max(round(rng.uniform(form.least, form.most)), form.least), form.most)
+    rests_on = [one.ref for one in _bearing(context)[:1]]
+    return answer_of(form).model_validate({"rests_on": rests_on, "because": why, "answer": answer})
+
+
+def scan(context: ScanContext, rng: random.Random) -> ScanPart:
+    """The lines that bear on the question, as they stand."""
+    told = (context.shown if context.merging else _bearing(context))[:_MOST]
+    texts = (clip(one.text, _LONGEST, phrases(context.language)) for one in told)
+    return ScanPart(
+        sentences=[ScanSentence(text=text, rests_on=[one.ref]) for text, one in zip(texts, told, strict=True)]
+    )
+
+
+def _alone(
+    context: WriteContext | SurveyContext,
+    person: CharacterProfile | NpcProfile,
+    rng: random.Random,
+    secrets: tuple[str, ...] = (),
+) -> Speaker:
+    """The person as it speaks to nobody."""
     moment = PromptContext(
         language=context.language,
-        speaker=context.writer,
+        speaker=person,
         begins=True,
-        partner_id=context.to_id,
-        partner_name=context.to_name,
-        place=context.place,
+        partner_id="",
+        partner_name=context.to_name if isinstance(context, WriteContext) else "",
+        place="",
         now=context.now,
-        secrets=context.secrets,
-        mood=context.mood,
-        affinity=context.affinity,
+        secrets=secrets,
     )
     return Speaker(moment, rng)
 
 
-def _bark(context: WriteContext, rng: random.Random) -> str:
-    """An authored line or fact that fits, or what is remembered of it."""
-    writer = _writer(context, rng)
-    known = context.known[0] if context.about and context.known else ""
-    return clip(writer.utter([known or writer.tell(context.about)]), _LONGEST_BARK, writer.phrases)
-
-
-def _letter(context: WriteContext, rng: random.Random) -> str:
-    writer = _writer(context, rng)
-    words = writer.phrases
-    told = [words.only("letter.memory", memory=one) for one in context.known[:2]]
-    if not told and context.last_meeting:
-        told = [words.only("letter.memory", memory=context.last_meeting)]
-    dear, close = words.only("letter.dear", name=context.to_name), words.only("letter.close")
-    return "\n".join(filter(None, [dear, *told, writer.tell(context.about), close, context.writer.name]))
-
-
-def _diary(context: WriteContext, rng: random.Random) -> str:
-    words = phrases(context.language)
-    lines = [*context.did, *context.talks, *context.mid_term]
-    return "\n".join([context.now, *(lines or [words.only("letter.quiet")])])
+def _bearing(context: AskedContext) -> list[Shown]:
+    """What of that which is shown bears on the question, best first."""
+    return [context.shown[place] for place in bearing(context.question, [one.text for one in context.shown])]

@@ -117,6 +117,7 @@ def context(language: Language, *texts: str, **changes: Any) -> PromptContext:
         lines=said_in_turn(language, texts),
         turns_left=10 - len(texts),
         goal=FESTIVAL[language] if seat == 0 else None,
+        sets_goal=seat == 0,
     )
     return replace(known, **changes)
 

@@ -68,7 +68,7 @@ def test_no_fact_is_a_greeting_a_goodbye_a_question_or_small_talk(language: Lang
         ("en", ('Hello, Taro. You told me something yesterday that I have not forgotten: "The mill broke."', "I see.")),
         ("en", ("Have you seen any rare herbs around here?", "Well, since you ask. Who wants to know?")),
         ("ja", ("こんにちは。少しお時間をいただけますか。", "じゃあまたな。足元に気をつけて。")),
-        ("ja", ("昨日うかがった「水車が折れた」というお話、覚えていますよ。", "そんなことまで覚えてたんだね。")),
+        ("ja", ("昨日うかがった「水車が折れた」というお話、覚えていますよ。", "それは知らなかった。")),
         ("ja", ("このあたりで、珍しい草を見かけませんでしたか。", "そうだねえ。誰に頼まれたんだい？")),
     ],
 )
@@ -79,11 +79,13 @@ def test_echoes_greetings_and_questions_leave_nothing_behind(language: Language,
 @pytest.mark.parametrize(
     ("language", "text", "statement"),
     [
-        ("en", 'They say of me: "Taro has lived here for thirty years."', "Taro has lived here for thirty years"),
-        ("ja", "よく言われるんだ、「この町で30年暮らしている」って。", "太郎はこの町で30年暮らしているという"),
+        ("en", 'They say of me: "Taro has lived here for thirty years."', "Taro has lived here for thirty years."),
+        ("ja", "よく言われるんだ、「この町で30年暮らしている」って。", "太郎は「この町で30年暮らしている」と言った。"),
     ],
 )
-def test_an_authored_fact_is_remembered_as_its_author_wrote_it(language: Language, text: str, statement: str) -> None:
+def test_an_authored_fact_is_remembered_as_its_author_wrote_it_without_the_frame_it_was_said_in(
+    language: Language, text: str, statement: str
+) -> None:
     alice, taro = closed(language, "?", text)
     assert [fact.statement for fact in alice.facts] == [statement]
     assert taro.self_facts == []

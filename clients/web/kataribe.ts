@@ -107,7 +107,8 @@ export class Talk {
       try {
         const headers = { Accept: "text/event-stream", "Last-Event-ID": this.position };
         const { body } = await this.client.send(`/conversations/${this.id}/stream`, { headers });
-        for await (const { id, data } of blocks(body!)) {
+        if (!body) return; // 204: all was told before
+        for await (const { id, data } of blocks(body)) {
           const event = JSON.parse(data) as GameEvent;
           this.position = id;
           this.hear(event);

@@ -4,22 +4,166 @@ asking again and again. They tell the same.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
-from contextlib import suppress
-from typing import Annotated
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, Header, Query, Response, WebSocket, WebSocketDisconnect
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from pydantic import Field
+from sqlalchemy.sql import ColumnElement
+from sqlmodel import Session
 
 from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Out, Slug
-from service.api.following import Followed, Follower, following
 from service.api.problem import describe
 from service.api.stream import DESCRIBED, QUIET_SECONDS, EventStream
-from service.api.telling import POSITION, AnyClientEvent, Position
+from service.api.telling import POSITION, AnyClientEvent, ClientEvent, Position, Telling
+from service.conversation.stream import Mailbox
+from service.conversation.transcript import conversation_of, conversations_open
+from service.errors import NeverTold, NotFound
 from service.runtime.tasks import cancel
-from service.store.client_event_kinds import UtteranceDelta
+from service.store.client_event_kinds import TalkStarted, UtteranceDelta
+from service.store.client_events import (
+    client_events_after,
+    newest_client_event,
+    of_conversation,
+    of_person,
+    utterances_open,
+)
+from service.store.phase import Phase
+from service.store.tables import ClientEventRow, ConversationKey
+
+AT_ONCE = 200
+"""Most events that are read at once."""
+LOOKS_SECONDS = 1.0
+"""After so long without news the store is looked at where another replica may have written to it."""
+
+Told = tuple[ClientEvent, Position]
+"""An event, and how much was told with it."""
+
+_OVER = (Phase.CLOSED, Phase.CLOSING_FAILED)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Followed:
+    """What is followed: one conversation, or all in which a person takes part."""
+
+    world_id: str
+    conversation_id: str | None = None
+    person_id: str | None = None
+
+    @property
+    def events(self) -> Sequence[ColumnElement[bool]]:
+        """Of client events: those of it."""
+        if self.conversation_id is not None:
+            return of_conversation(self.conversation_id)
+        return of_person(self.world_id, str(self.person_id))
+
+    def is_over(self, session: Session) -> bool:
+        """Whether nothing more will be told. Raises: NotFound: there is no such conversation."""
+        if self.conversation_id is None:
+            return False
+        return conversation_of(session, self.world_id, self.conversation_id).phase in _OVER
+
+    def running(self, session: Session) -> list[ConversationKey]:
+        """The conversations that run, or are being closed."""
+        if self.conversation_id is not None:
+            return [ConversationKey(self.world_id, self.conversation_id)]
+        return conversations_open(session, self.world_id, str(self.person_id))
+
+
+class Follower:
+    """Follows for one connection. It reads no faster than it is asked to."""
+
+    def __init__(self, deps: ApiDependencies, followed: Followed, box: Mailbox, telling: Telling) -> None:
+        self._deps = deps
+        self._followed = followed
+        self._box = box
+        self._telling = telling
+        self._is_behind = True
+        self.is_over = False
+
+    @property
+    def position(self) -> Position:
+        """How much was told so far."""
+        return self._telling.position
+
+    async def next(self, timeout_seconds: float) -> list[Told]:
+        """What comes next, each with the position after it; empty: nothing happened for so long, or nothing will."""
+        told = await self._committed() if self._is_behind else []
+        until = time.monotonic() + timeout_seconds
+        while not told and not self.is_over and (left := until - time.monotonic()) > 0:
+            await self._box.wait(left if self._deps.conversation.database.is_sqlite else min(left, LOOKS_SECONDS))
+            told = await self._news()
+        return told
+
+    async def has_nothing_more(self) -> bool:
+        """Whether what is followed is over, and all of it was told."""
+        return not await self.next(0) and self.is_over and not self.is_stopped
+
+    async def _news(self) -> list[Told]:
+        told = []
+        stored, words = self._box.take()
+        if stored or not words or not all(self._telling.knows(key, spoken) for key, spoken in words.items()):
+            told = await self._committed()
+        for key, spoken in words.items():
+            told += self._placed(self._telling.spoken(key, spoken))
+        return told
+
+    @property
+    def is_stopped(self) -> bool:
+        """The service stops: who follows is to come back."""
+        return self._box.is_stopped
+
+    def _placed(self, events: Iterable[ClientEvent]) -> list[Told]:
+        return [(event, self.position) for event in events]
+
+    async def _committed(self) -> list[Told]:
+        """What was committed since; at most `AT_ONCE` of it."""
+        world_id, seq = self._followed.world_id, self.position.seq
+
+        def work(session: Session) -> tuple[bool, list[ClientEventRow]]:
+            try:
+                is_over = self._followed.is_over(session)
+            except NotFound:  # where the world was brought back to, it had not begun
+                is_over = True
+            return is_over, client_events_after(session, world_id, seq, AT_ONCE, self._followed.events)
+
+        is_over, rows = await self._deps.conversation.database.read(work)
+        self._is_behind = len(rows) == AT_ONCE
+        self.is_over = (is_over and not self._is_behind) or self._box.is_stopped
+        for row in rows:
+            if row.kind == TalkStarted.kind:
+                self._deps.conversation.stream.follow(self._box, ConversationKey(world_id, row.conversation_id))
+        return self._placed(chain.from_iterable(map(self._telling.committed, rows)))
+
+
+@asynccontextmanager
+async def following(deps: ApiDependencies, followed: Followed, position: Position) -> AsyncIterator[Follower]:
+    """Follow from that position on.
+
+    Raises:
+        NotFound: there is no such conversation.
+        NeverTold: no event of that number was told.
+    """
+    stream = deps.conversation.stream
+    with stream.mailbox(followed.world_id, followed.person_id) as box:
+
+        def work(session: Session) -> tuple[list[ConversationKey], list[ClientEventRow]]:
+            newest = newest_client_event(session, followed.world_id)
+            if position.seq > newest:
+                raise NeverTold(seq=position.seq, newest=newest)
+            followed.is_over(session)
+            return followed.running(session), utterances_open(session, followed.world_id, position.seq, followed.events)
+
+        running, open_utterances = await deps.conversation.database.read(work)
+        for key in running:
+            stream.follow(box, key)
+        yield Follower(deps, followed, box, Telling(position, open_utterances))
+
 
 router = APIRouter(tags=["conversations"])
 
@@ -61,17 +205,24 @@ async def _of_person(person_id: Slug, deps: Serving, world_id: WorldId) -> Follo
 OfConversation = Annotated[Followed, Depends(_of_conversation)]
 OfPerson = Annotated[Followed, Depends(_of_person)]
 
-_STREAM = {200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}}, **describe(404)}
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"itemSchema": DESCRIBED}}},
+    **describe(404),
+}
+_NO_MORE: dict[int | str, dict[str, Any]] = {
+    204: {"description": "Nothing more will be told to who comes back with this `Last-Event-ID`"}
+}
 
 
-@router.get("/conversations/{conversation_id}/stream", response_class=EventStream, responses=_STREAM)
+@router.get("/conversations/{conversation_id}/stream", response_class=EventStream, responses=_STREAM | _NO_MORE)
 async def stream_client_events(
     deps: Serving, followed: OfConversation, after: After = "0", last_event_id: LastEventId = None
-) -> EventStream:
+) -> Response:
     """A conversation with a human as it is spoken, as server-sent events (docs/client-events.md): the name of each is
-    its `kind`, its data is as in `GET …/updates`. The stream ends when the conversation is remembered.
+    its `kind`, its data is as in `GET …/updates`. The stream ends when the conversation is remembered; who comes back
+    with the `Last-Event-ID` of its end is answered 204, at which a browser's EventSource stops.
     """
-    return await _stream(deps, followed, last_event_id or after)
+    return await _stream(deps, followed, after, last_event_id)
 
 
 @router.get("/conversations/{conversation_id}/updates", response_model=Updates, responses=describe(404))
@@ -91,9 +242,9 @@ async def send_client_events(websocket: WebSocket, deps: Serving, followed: OfCo
 @router.get("/people/{person_id}/stream", response_class=EventStream, responses=_STREAM, tags=["people"])
 async def stream_client_events_of_person(
     deps: Serving, followed: OfPerson, after: After = "0", last_event_id: LastEventId = None
-) -> EventStream:
+) -> Response:
     """The same of all conversations with humans in which the person takes part, those to come included."""
-    return await _stream(deps, followed, last_event_id or after)
+    return await _stream(deps, followed, after, last_event_id)
 
 
 @router.get("/people/{person_id}/updates", response_model=Updates, responses=describe(404), tags=["people"])
@@ -112,11 +263,15 @@ async def send_client_events_of_person(
     await _send(websocket, deps, followed, after)
 
 
-async def _stream(deps: ApiDependencies, followed: Followed, after: str) -> EventStream:
-    """A stream that has begun can answer with no problem: its beginning is read first."""
-    position = Position.read(after)
-    async with following(deps, followed, position):
-        pass
+async def _stream(deps: ApiDependencies, followed: Followed, after: str, last_event_id: str | None) -> Response:
+    """A stream that has begun can answer with no problem: its beginning is read first.
+
+    An EventSource comes back whenever a stream has ended, for ever, unless it is told 204 (HTML, 9.2.3).
+    """
+    position = Position.read(last_event_id or after)
+    async with following(deps, followed, position) as follower:
+        if last_event_id is not None and await follower.has_nothing_more():
+            return Response(status_code=204)
     return EventStream.of(_events(deps, followed, position))
 
 

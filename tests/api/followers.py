@@ -22,6 +22,8 @@ def by_stream(url: str, path: str, after: str = "0") -> Iterator[Event]:
         httpx.Client(base_url=url, timeout=60, trust_env=False) as client,
         client.stream("GET", f"{path}/stream", headers={"Last-Event-ID": after}) as answer,
     ):
+        if answer.status_code == 204:
+            return
         assert answer.status_code == 200, answer.read()
         fields: dict[str, str] = {}
         for line in answer.iter_lines():

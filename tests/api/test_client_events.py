@@ -159,6 +159,27 @@ def test_the_three_transports_tell_the_same_while_it_happens(url: str, connect: 
     assert script.streamed == [True, True]
 
 
+def test_a_browser_that_has_heard_the_end_is_told_not_to_come_back(client: TestClient, script: Noted) -> None:
+    """An EventSource makes its connection again whenever a stream ends, until it is answered 204."""
+    script_talk(script)
+    conversation_id = begin(client)
+    say(client, conversation_id, HELLO)
+    path = f"/conversations/{conversation_id}"
+    newest = client.get(f"{path}/updates?after=0&wait=0").json()["next"]
+    half = client.get(f"{path}/updates?after={newest}&wait=0").json()
+    assert (half["items"], half["over"]) == ([], False)
+    say(client, conversation_id, THANKS)
+    last = half
+    while not last["over"]:
+        last = client.get(f"{path}/updates?after={last['next']}&wait=5").json()
+    again = client.get(f"{path}/stream", headers={"Last-Event-ID": last["next"]})
+    assert (again.status_code, again.content) == (204, b"")
+    missed = client.get(f"{path}/stream", headers={"Last-Event-ID": newest})
+    assert missed.status_code == 200
+    assert "event: memory.changed" in missed.text
+    assert client.get(f"{path}/stream?after={last['next']}").status_code == 200, "who asks for that place is no browser"
+
+
 def test_a_model_is_streamed_only_where_somebody_listens(url: str, connect: Connect, script: Noted) -> None:
     client = connect()
     script_talk(script)

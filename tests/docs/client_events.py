@@ -70,6 +70,8 @@ too late. An utterance that is cut short while it is being spoken asks for nothi
 while it is played, has asked already: the game says what becomes of it, as ever.
 
 `/conversations/{id}/stream` and its twins end when the conversation is remembered, or its closing has failed.
+Who comes back with the `Last-Event-ID` of that end is answered 204, at which a browser's `EventSource` stops. Its own
+event of a lost connection is called `error` too: what the service tells as `error` has `data`, the browser's has none.
 
 Made from `service/store/client_event_kinds.py` by `python -m tests.docs.client_events`; a test fails where this page
 says something else.

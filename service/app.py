@@ -81,7 +81,7 @@ language of `Accept-Language`; below `/v1` they have the shape that OpenAI's cli
 `X-Request-Id`, as problems and the log do: the client's own, where it sends one, else a new one.
 
 Any request may be refused before it is read: 401 (no key), 403 (another host's name, or a write from another site),
-408 (a body that does not arrive), 413 (a body that is too long).
+408 (a body that does not arrive), 413 (a body that is too long), 415 (a body that is compressed).
 """
 
 

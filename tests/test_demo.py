@@ -92,5 +92,5 @@ def test_a_server_found_on_this_machine_is_offered_by_name(tmp_path: Path, capsy
 
 def test_who_is_not_in_the_game_is_told_in_the_language_of_the_demo(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, write_village(tmp_path / "game"), language="ja")
-    with pytest.raises(SystemExit, match="ありません"):
+    with pytest.raises(SystemExit, match="見つかりません"):
         run_demo(settings, "ja", character_id="nobody", npc_id=None)

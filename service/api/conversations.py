@@ -21,7 +21,7 @@ from service.conversation.ending import OPENER, PARTNER
 from service.conversation.start import PlayerStart, Start
 from service.conversation.stream import Ended
 from service.conversation.transcript import conversation_of, end, prompt_of, takes_part
-from service.errors import Invalid, ModelNotConfigured
+from service.errors import Invalid
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.client_actions import talk, talk_with_player
@@ -82,8 +82,7 @@ async def start_conversation(
     In mode `player` a player begins, and the conversation waits for what it says (`POST /conversations/{id}/say`).
     """
     begin = _beginning(body, deps)
-    if deps.conversation.models.for_role("character").name == "none":
-        raise ModelNotConfigured
+    deps.require_models("character")
     request = once_of(world_id, key, "start", body.model_dump())
 
     def work(session: Session, world_session: WorldSession) -> str:
@@ -142,13 +141,17 @@ async def read_conversation(conversation_id: Slug, deps: Serving, world_id: Worl
 
 
 @router.post("/{conversation_id}/end", response_model=ConversationDetail, responses=describe(404, 409))
-async def end_conversation(conversation_id: Slug, deps: Serving, world_id: WorldId) -> ConversationDetail:
-    """End a running conversation now. What was said stays; its closing runs on its own.
+async def end_conversation(
+    conversation_id: Slug, response: Response, deps: Serving, world_id: WorldId, wait: Wait = False
+) -> ConversationDetail:
+    """End a running conversation now. What was said stays; its closing runs on its own, and with `wait=true` the answer
+    comes after it.
 
-    One that the living world holds is remembered when the world's clock goes on.
+    One that the living world holds is remembered when the world's clock goes on, and not waited for.
     """
     await end_by_client(deps, ConversationKey(world_id, conversation_id))
-    return await views.read_conversation(deps, world_id, conversation_id)
+    ended = await views.read_conversation(deps, world_id, conversation_id)
+    return await _answer(deps, world_id, conversation_id, response, wait=wait and not ended.living)
 
 
 async def end_by_client(deps: ApiDependencies, key: ConversationKey) -> None:

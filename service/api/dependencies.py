@@ -9,7 +9,8 @@ from sqlmodel import Session
 from starlette.requests import HTTPConnection
 
 from service.conversation.dependencies import ConversationDependencies
-from service.errors import Invalid
+from service.errors import Invalid, ModelNotConfigured
+from service.llm.chat import Role
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.clock_scheduler import ClockScheduler
@@ -41,6 +42,11 @@ class ApiDependencies:
         """What `work` reads of the world as it stands."""
         worlds = self.conversation.worlds
         return await self.conversation.database.read(lambda s: work(s, worlds.open(s, world_id)))
+
+    def require_models(self, role: Role = "npc") -> None:
+        """Raises: ModelNotConfigured: nobody answers for that role."""
+        if self.conversation.models.for_role(role).name == "none":
+            raise ModelNotConfigured
 
 
 def _deps(request: HTTPConnection) -> ApiDependencies:

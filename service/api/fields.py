@@ -13,7 +13,8 @@ from world.time import WorldTime, iso
 T = TypeVar("T")
 
 Slug = Annotated[str, Field(pattern=SLUG, max_length=SLUG_MAX)]
-Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
+NOT_BLANK = r"^[^\u0000]*[^\u0000\s][^\u0000]*$"
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=NOT_BLANK)]
 
 
 def _as_text(value: object) -> object:

@@ -16,7 +16,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api import problem
 from service.api.key import OPEN, ApiKey, to_login
-from service.errors import BodyTooLarge, CrossSite, HostNotAllowed, KataribeError, KeyMissing, RequestTooSlow
+from service.api.problem import media_type
+from service.errors import (
+    BodyEncoded,
+    BodyTooLarge,
+    CrossSite,
+    HostNotAllowed,
+    KataribeError,
+    KeyMissing,
+    RequestTooSlow,
+)
 from service.settings import Settings
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -102,6 +111,7 @@ class Guard:
         and some never read it.
 
         Raises:
+            BodyEncoded: it is compressed.
             BodyTooLarge: as soon as it is, or is announced to be, longer than the limit.
             RequestTooSlow: it is not complete in time.
             ClientDisconnect: the client has left.
@@ -109,6 +119,8 @@ class Guard:
         length = headers.get("content-length", "0")
         if length == "0" and "transfer-encoding" not in headers:
             return receive
+        if (encoding := headers.get("content-encoding", "identity")) != "identity":
+            raise BodyEncoded(encoding=encoding)
         if length.isdecimal() and int(length) > most:
             raise BodyTooLarge(limit_bytes=most)
         try:
@@ -151,11 +163,6 @@ class Guard:
             return message
 
         return piece
-
-
-def media_type(headers: Headers) -> str:
-    """What the body says it is, without parameters."""
-    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -11,7 +11,7 @@ from sqlmodel import Session, select
 from service.api import views
 from service.api.dependencies import ApiDependencies, Serving, WorldId
 from service.api.fields import Slug
-from service.api.guard import JSON_LINES, media_type
+from service.api.guard import JSON_LINES
 from service.api.memory_schemas import (
     AuditOut,
     AuditPage,
@@ -23,7 +23,7 @@ from service.api.memory_schemas import (
     SeededOut,
 )
 from service.api.paging import After, cut
-from service.api.problem import describe
+from service.api.problem import describe, media_type
 from service.errors import GraphUnavailable, TooManyLines, WrongLine
 from service.memory.authoring import Author, Change, audit_rows, change_memory, find, memory_id, seeds_of
 from service.memory.index import key_of

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from service.api.fields import Change, MayBeLeftOut, Now, OneToTen, Out, WorldTimeText
+from service.api.fields import NOT_BLANK, Change, MayBeLeftOut, Now, OneToTen, Out, WorldTimeText
 from service.api.schemas import Page
 from service.memory.authoring import Action
 from service.memory.extraction import Mode
@@ -12,7 +12,7 @@ from service.memory.store import Kind
 
 MOST_TEXT = 2000
 
-NewText = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$")]
+NewText = Annotated[str, Field(min_length=1, max_length=MOST_TEXT, pattern=NOT_BLANK)]
 
 
 class SeededOut(Out):

@@ -2,7 +2,9 @@
 they are what OpenAI's clients read.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -12,16 +14,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import models_json_schema
 from pydantic_core import to_jsonable_python
 from sqlalchemy.exc import OperationalError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
+from service.api.fields import NOT_BLANK
+from service.api.key import OPEN
 from service.api.request_id import HEADER
-from service.errors import KataribeError, KeyMissing, LinesWrong, StoreFull
-from service.locales import Language, language_accepted, room, sentence
+from service.errors import KataribeError, KeyMissing, LinesWrong, NoSuchModel, StoreFull
+from service.locales import Language, Listed, language_accepted, room, sentence
 from service.logs import REQUEST_ID
 from service.memory.seed_lines import Past, Statement, Summary, Turn
 from service.store.session import is_full
+from world.ids import SLUG
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:kataribe:problem:"
@@ -29,8 +35,17 @@ TYPE_PREFIX = "urn:kataribe:problem:"
 OPENAI = "/v1"
 """Below it errors have OpenAI's shape."""
 
-_OPENAI_CODES = {KeyMissing.slug: "invalid_api_key", "not-found:model": "model_not_found"}
-"""Problems for which OpenAI has a code of its own, by our slug, or slug and kind."""
+_WITHOUT_V1 = frozenset({"/models", "/chat/completions"})
+"""What OpenAI's clients ask for where somebody has left /v1 out of the base URL."""
+
+_OPENAI_CODES = {KeyMissing.slug: "invalid_api_key", NoSuchModel.slug: "model_not_found"}
+"""Problems for which OpenAI has a code of its own, by our slug."""
+
+_FORMS = {SLUG: "slug", NOT_BLANK: "not_blank"}
+"""Patterns that have a sentence of their own."""
+
+_CHOICES = ("expected", "expected_tags")
+"""Facts of an error that are the library's list of what may stand there."""
 
 TOLD = 20
 """Errors of one request that are told."""
@@ -85,6 +100,7 @@ def describe(*statuses: int) -> dict[int | str, dict[str, Any]]:
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     titles = {
         400: "The body cannot be read",
+        401: "The service has a key, and it is not shown",
         404: "Not there",
         409: "The world is not in a state for this",
         413: "The body is too long",
@@ -120,7 +136,8 @@ def install(app: FastAPI, *, keyed: bool) -> None:
 
 class _Described:
     """The app's OpenAPI with the schemas of problems, and of a past: what is no JSON, or is read as it comes, cannot
-    bring a model of its own. And with the key, which the guard asks for, so that generated clients send it.
+    bring a model of its own. And with the key, which the guard asks for, so that generated clients send it; and what
+    they are answered without it, so that they notice.
     """
 
     def __init__(self, describe_app: Callable[[], dict[str, Any]], *, keyed: bool) -> None:
@@ -129,8 +146,12 @@ class _Described:
     def __call__(self) -> dict[str, Any]:
         described = self._describe_app()
         for path, methods in described["paths"].items():
-            for operation in methods.values() if path.startswith(f"{OPENAI}/") else ():
-                operation["responses"].pop("422", None)
+            is_openai = path.startswith(f"{OPENAI}/")
+            keyless = {"401": (describe_openai if is_openai else describe)(401)[401]} if path not in OPEN else {}
+            for operation in methods.values():
+                operation["responses"] |= keyless
+                if is_openai:
+                    operation["responses"].pop("422", None)
         _, schemas = models_json_schema(
             [
                 *((problem, "serialization") for problem in (Problem, OpenAIError)),
@@ -176,29 +197,52 @@ async def _ours(request: HTTPConnection, error: Exception) -> JSONResponse:
 async def _validation(request: HTTPConnection, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError | WebSocketRequestValidationError)  # noqa: S101 - registered for these
     found, language = error.errors(), language_of(request)
+    if any(e["loc"] == ("body",) and e["type"] != "missing" for e in found) and not _says_json(request):
+        found = [{"type": "not_json", "loc": ("header", "content-type")}]
     problem = Problem(
         type=TYPE_PREFIX + "invalid",
         title="Invalid",
         status=422,
         detail=sentence(language, "answers.invalid")
         + (sentence(language, "answers.more", told=TOLD, all=len(found)) if len(found) > TOLD else ""),
-        errors=[FieldError(field=".".join(map(str, e["loc"])), message=_message(e, language)) for e in found[:TOLD]],
+        errors=[FieldError(field=".".join(map(str, e["loc"])), message=expected(e, language)) for e in found[:TOLD]],
     )
     return _answer(request.scope, problem)
 
 
-def _message(error: dict[str, Any], language: Language) -> str:
+def media_type(headers: Headers) -> str:
+    """What a body says it is, without parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _says_json(request: HTTPConnection) -> bool:
+    return media_type(request.headers).partition("/")[2].rpartition("+")[2] == "json"
+
+
+def expected(error: Mapping[str, Any], language: Language) -> str:
     """What was expected of a field; where there is no sentence for an error, what the library says."""
-    if error["type"] not in room(language, "answers.expected"):
+    ctx = error.get("ctx", {})
+    form = _FORMS.get(ctx.get("pattern"), error["type"])
+    if form not in room(language, "answers.expected"):
         return str(error["msg"])
-    return sentence(language, f"answers.expected.{error['type']}", **error.get("ctx", {}))
+    facts = {name: _choices(fact) if name in _CHOICES else fact for name, fact in ctx.items()}
+    return sentence(language, f"answers.expected.{form}", **facts)
+
+
+def _choices(told: str) -> Listed:
+    """The library's "'a', 'b' or 'c'" in whatever language."""
+    return Listed(re.split(", | or ", told), last="common.or")
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class
     key = str(error.status_code)
     detail = room(language_of(request), "answers.status").get(key, str(error.detail))
-    problem = Problem(type="about:blank", title=str(error.detail), status=error.status_code, detail=detail)
+    if request.url.path in _WITHOUT_V1:
+        detail = sentence(language_of(request), "answers.without_v1", path=f"{OPENAI}{request.url.path}")
+    problem = Problem(
+        type="about:blank", title=HTTPStatus(error.status_code).phrase, status=error.status_code, detail=detail
+    )
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = _allowed(request) or headers.get("Allow", "")
@@ -235,7 +279,7 @@ def openai_error(problem: Problem) -> OpenAIError:
     slug, facts = problem.type.removeprefix(TYPE_PREFIX), problem.facts or {}
     wrong = [f"{one.field}: {one.message}" for one in problem.errors or ()]
     first = problem.errors[0].field if problem.errors else facts.get("field", facts.get("kind", ""))
-    code = _OPENAI_CODES.get(f"{slug}:{facts['kind']}" if "kind" in facts else slug, slug.replace("-", "_"))
+    code = _OPENAI_CODES.get(slug, slug.replace("-", "_"))
     return OpenAIError(
         error=OpenAIErrorBody(
             message="; ".join(wrong) or problem.detail,
@@ -250,7 +294,7 @@ def _answer(scope: Scope, problem: Problem, headers: dict[str, str] | None = Non
     request_id = REQUEST_ID.get()
     bearing = {HEADER: request_id} if request_id else {}  # a bug is answered outside of what would set it
     bearing |= headers or {}
-    if scope["path"] == OPENAI or scope["path"].startswith(f"{OPENAI}/"):
+    if scope["path"] in {OPENAI, *_WITHOUT_V1} or scope["path"].startswith(f"{OPENAI}/"):
         status = 400 if problem.status == 422 else problem.status
         return JSONResponse(openai_error(problem).model_dump(), status, bearing)
     body = problem.model_copy(update={"request_id": request_id}).model_dump(exclude_none=True)

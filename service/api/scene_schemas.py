@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from service.api.fields import PLAIN, In, OneToTen, Out, Slug, Whole, WorldTimeText
+from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole, WorldTimeText
 from service.api.schemas import CostOut, FailureOut
 from service.content.profile import Emotion
 from service.content.scenes import MOST_TURNS, InterventionKind
@@ -15,7 +15,7 @@ SceneId = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*(?:\.
 """Of a scene that was begun: with a number behind it, where it was played before."""
 
 _TurnNumber = Annotated[Whole, Field(ge=0, le=MOST_TURNS)]
-_Words = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\u0000]*[^\u0000\s][^\u0000]*$"), PLAIN]
+_Words = Annotated[str, Field(min_length=1, max_length=400, pattern=NOT_BLANK), PLAIN]
 
 
 class SceneIn(In):

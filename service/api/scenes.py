@@ -36,7 +36,7 @@ from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scenes import go_on, turns_said
 from service.conversation.staging import begin, read_scene, scenes_of, staged
 from service.conversation.transcript import turns_of
-from service.errors import Invalid, ModelNotConfigured, NotFound, SceneOver
+from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
@@ -110,7 +110,7 @@ async def begin_scene(
     """
     if (body.scene_id is None) == (body.scene is None):
         raise Invalid(field="body.scene_id", reason=Phrase("answers.invalid_fields.one_scene"))
-    require_models(deps)
+    deps.require_models()
     conversation = deps.conversation
     request = once_of(world_id, key, "scene", body.model_dump())
 
@@ -167,7 +167,7 @@ async def speak_turns(
     """Let the scene go on for so many turns; then it stands again. The answer comes at once (202), or, with
     `wait=true`, when they are spoken (200).
     """
-    require_models(deps)
+    deps.require_models()
     conversation = deps.conversation
 
     def work(session: Session) -> ConversationKey:
@@ -203,7 +203,7 @@ async def intervene_in_scene(
     key = await conversation.database.read(lambda s: staged(s, world_id, scene_id)[1].key)
     of_past = body.kind == "long_term_update_request"
     if of_past:
-        require_models(deps)
+        deps.require_models()
     else:  # what is being said knows nothing of it
         await deps.runner.drop(key)
     try:
@@ -286,12 +286,6 @@ async def judge_proposal(
     await deps.runner.forget(world_id, [found.person_id])
     deps.vectors.wake()
     return found
-
-
-def require_models(deps: ApiDependencies) -> None:
-    """Raises: ModelNotConfigured."""
-    if deps.conversation.models.for_role("npc").name == "none":
-        raise ModelNotConfigured
 
 
 async def read(deps: ApiDependencies, world_id: str, scene_id: str) -> SceneDetail:

@@ -27,7 +27,7 @@ from service.conversation.asking import (
     require_actor,
     summarise,
 )
-from service.errors import Invalid, ModelNotConfigured
+from service.errors import Invalid
 from service.locales import Language, Phrase
 from service.offline.model import REHEARSAL
 from service.people.worlds import WorldView
@@ -185,7 +185,7 @@ async def ask_many(
     """
     survey = _survey(body)
     world = await deps.read(world_id, lambda _, world: world)
-    _require_model(deps)
+    deps.require_models()
     people = _asked_of(world, body.people)
     answers = await ask_people(deps.conversation, world, survey, people)
     if body.remember:
@@ -206,7 +206,7 @@ async def summarise_memory(
     """
     world = await deps.read(world_id, lambda _, world: world)
     require_actor(world, person_id)
-    _require_model(deps)
+    deps.require_models()
     found = await summarise(deps.conversation, world, person_id, body.question)
     texts = {source: one.text for one in found.memories for source in one.sources}
     return SummaryOut(
@@ -250,12 +250,6 @@ def _asked_of(world: WorldView, people: str | Sequence[str]) -> list[str]:
         reason = Phrase("answers.invalid_fields.too_many_asked", count=len(ids), most=MOST_PEOPLE)
         raise Invalid(field="body.people", reason=reason)
     return [require_actor(world, one).id for one in ids]
-
-
-def _require_model(deps: ApiDependencies) -> None:
-    """Raises: ModelNotConfigured."""
-    if deps.conversation.models.for_role("npc").name == "none":
-        raise ModelNotConfigured
 
 
 async def _remember(

@@ -10,7 +10,6 @@ from service.api.dependencies import Serving, WorldId
 from service.api.fields import PLAIN, In, Out, Slug, WorldTimeText
 from service.api.problem import describe
 from service.conversation.writing import Form, Wanted, write
-from service.errors import ModelNotConfigured
 from service.locales import Language
 
 router = APIRouter(prefix="/people", tags=["people"])
@@ -61,8 +60,7 @@ async def write_as_person(
     """
     world = await deps.read(world_id, lambda _, world: world)
     wanted = Wanted(person_id=person_id, form=body.kind, to_id=body.to, about=body.about.strip())
-    if deps.conversation.models.for_role("npc").name == "none":
-        raise ModelNotConfigured
+    deps.require_models()
     answer = await write(deps.conversation, world, wanted)
     return WrittenOut(
         text=answer.value.text,

@@ -90,7 +90,7 @@ def start(session: Session, world: WorldView, wanted: Start, models: dict[Role, 
     """
     world.character(wanted.character_id)
     if wanted.partner_id == wanted.character_id:
-        raise Invalid(field="npc_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
+        raise Invalid(field="partner_id", reason=Phrase("answers.invalid_fields.talks_to_itself"))
     if wanted.partner_id not in world.cast.characters:
         world.npc(wanted.partner_id)
     require_free(session, world, wanted.character_id, wanted.partner_id)

@@ -167,7 +167,7 @@ WRONG: list[tuple[Any, ...]] = [
     ("POST", "/world/observations", {**SEEN, "minutes": 0}, "body.minutes", "1 or more", "1 以上"),
     ("POST", "/world/observations", {"text": "x", "seen_by": []}, "body.seen_by", "at least 1", "1個以上"),
     ("PUT", "/world/flags", {"flags": {}}, "body.flags", "at least 1", "1個以上"),
-    ("PUT", "/world/flags", {"flags": {"a b": 1}}, "body.flags.a b.[key]", "of the form", "形"),
+    ("PUT", "/world/flags", {"flags": {"a b": 1}}, "body.flags.a b.[key]", "an id, of letters", "英字"),
     ("PUT", "/world/flags", {"flags": {"a": [1]}}, "body.flags.a", "true, false, a number", "true、false、数"),
     ("PUT", "/world/flags", {"flags": {"a": "x" * 101}}, "body.flags.a", "at most 100", "100文字以内"),
 ]

@@ -39,6 +39,13 @@ def test_a_service_that_has_everything_is_ready(client: TestClient) -> None:
     assert answer.json() == {"status": "ok", "checks": {"database": "ok", "memory": "ok", "models": "scripted"}}
 
 
+def test_what_looks_whether_it_is_there_may_ask_for_the_head_alone(client: TestClient) -> None:
+    for path in ("/healthz", "/readyz"):
+        answer = client.head(path)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-type"] == "application/json"
+
+
 @pytest.fixture
 def unconfigured(tmp_path: Path, millbrook: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """A service nobody has told of a model."""

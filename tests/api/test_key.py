@@ -69,6 +69,11 @@ def test_nothing_answers_without_the_key_but_that_the_process_is_there(client: T
     assert client.get("/healthz").status_code == 200
 
 
+def test_who_shows_another_key_is_told_that_it_may_be_the_wrong_one(client: TestClient) -> None:
+    told = problem(client.get("/world", headers={"Authorization": f"Bearer {KEY}x"}), 401, "key-missing")
+    assert "shows none, or another one" in told["detail"]
+
+
 def test_it_is_told_in_japanese(client: TestClient) -> None:
     assert "キー" in problem(client.get("/world", headers={"Accept-Language": "ja"}), 401, "key-missing")["detail"]
 
@@ -99,6 +104,11 @@ def test_the_description_says_that_a_key_is_needed(client: TestClient, keyed: Se
     assert described["paths"]["/world"]["get"]["security"] == [{"HTTPBearer": []}]
     without = create_app(keyed.model_copy(update={"api_key": None})).openapi()
     assert "securitySchemes" not in without["components"]
+    for spec in (described, without):
+        untold = {
+            path for path, way in spec["paths"].items() if not all("401" in one["responses"] for one in way.values())
+        }
+        assert untold == {"/healthz"}, "a generated client answers nothing where a refusal is not described"
 
 
 def test_a_friendly_site_may_ask_what_it_may_send_before_it_shows_the_key(keyed: Settings) -> None:

@@ -85,7 +85,7 @@ def test_nobody_is_not_found_in_the_language_asked_for(client: TestClient, path:
     japanese = problem(client.get(path, headers={"Accept-Language": "ja-JP,en;q=0.5"}), 404, "not-found")
     assert english["facts"] == japanese["facts"]
     assert "There is no" in english["detail"]
-    assert "ありません" in japanese["detail"]
+    assert "見つかりません" in japanese["detail"]
 
 
 def test_nobody_acts(client: TestClient) -> None:

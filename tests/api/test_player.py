@@ -71,7 +71,10 @@ def test_a_client_ends_it(client: TestClient, script: ScriptedModel) -> None:
     script.enqueue(replies(FAMILY), extraction("Ken asked the baker of the family."))
     conversation_id = begin(client)
     say(client, conversation_id, HELLO)
-    assert client.post(f"/conversations/{conversation_id}/end").json()["end_reason"] == "ended_by_client"
+    ended = client.post(f"/conversations/{conversation_id}/end?wait=true").json()
+    assert (ended["end_reason"], ended["phase"]) == ("ended_by_client", "closed"), (
+        "who waits, waits for what is remembered"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Owns the tests of requests that no friendly client sends: each is answered with a problem, none with a 500."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ def test_a_body_that_is_none_is_a_problem(client: TestClient, path: str, body: b
     told = problem(answer, answer.status_code)
     assert answer.status_code in (400, 413, 422)
     assert told["type"] == "urn:kataribe:problem:invalid" or answer.status_code != 422
+    assert told["type"] != "about:blank" or told["title"] == "Bad Request"
     assert len(answer.content) < 5000
 
 
@@ -71,8 +73,31 @@ def test_a_body_that_is_none_is_a_problem(client: TestClient, path: str, body: b
     "kind", ["text/plain", "application/xml", "multipart/form-data", "application/x-www-form-urlencoded"]
 )
 def test_a_body_of_another_kind_is_a_problem(client: TestClient, kind: str) -> None:
-    problem(client.post("/world/tick", content=b'{"ticks": 1}', headers={"Content-Type": kind}), 422, "invalid")
+    told = problem(client.post("/world/tick", content=b'{"ticks": 1}', headers={"Content-Type": kind}), 422, "invalid")
+    assert told["errors"] == [
+        {
+            "field": "header.content-type",
+            "message": "expected JSON that says so: send the header `Content-Type: application/json`",
+        }
+    ]
     assert client.get("/world").json()["now"] == "2026-04-01T07:00"
+
+
+def test_a_list_that_says_it_is_json_is_told_what_was_expected(client: TestClient) -> None:
+    told = problem(client.post("/world/tick", json=[]), 422, "invalid")
+    assert told["errors"] == [{"field": "body", "message": "expected an object"}]
+    nothing = problem(client.post("/world/tick"), 422, "invalid")
+    assert nothing["errors"] == [{"field": "body", "message": "it is missing"}]
+
+
+def test_a_body_that_is_compressed_is_a_problem_that_says_so(client: TestClient) -> None:
+    for encoding in ("gzip", "br"):
+        answer = client.post(
+            "/world/tick", content=gzip.compress(b'{"ticks": 1}'), headers=JSON | {"Content-Encoding": encoding}
+        )
+        assert problem(answer, 415, "body-encoded")["facts"] == {"encoding": encoding}
+    plain = client.post("/world/tick", content=b'{"ticks": 1}', headers=JSON | {"Content-Encoding": "identity"})
+    assert plain.status_code == 200
 
 
 @pytest.mark.parametrize("text", ["a\u0000b", "\u0000", "　", "\t\n"])
@@ -163,8 +188,11 @@ WRONG = [
     ("PATCH", "/world", {"announce": {"text": "", "minutes": 1}}, "body.announce.text", "1 or more", "1文字以上"),
     ("PATCH", "/world", {"announce": {"text": "x", "minutes": 0}}, "body.announce.minutes", "1 or more", "1 以上"),
     ("PUT", "/world/clock", {"speed": 0}, "body.speed", "0.001 or more", "0.001 以上"),
-    ("PUT", "/world/clock", {"mode": "fast"}, "body.mode", "'manual' or 'running'", "のどれか"),
+    ("PUT", "/world/clock", {"mode": "fast"}, "body.mode", "'manual' or 'running'", "'manual'、'running' のどれか"),
     ("PUT", "/world/clock", {"speed": "fast"}, "body.speed", "expected a number", "数にして"),
+    ("POST", "/world/tick", {"ticks": 10**8}, "body.ticks", "10000000 or less", "10000000 以下"),
+    ("POST", "/conversations/start", {"character_id": "a b"}, "body.character_id", "expected an id", "idにして"),
+    ("POST", "/conversations/start", {"goal": " "}, "body.goal", "that is not blank", "空白だけでなく"),
     ("POST", "/world/tick", {"tick": 1}, "body.tick", "no such field", "そのような項目はありません"),
 ]
 
@@ -192,7 +220,7 @@ def test_what_is_wrong_with_a_field_is_said_in_the_language_asked_for(client: Te
 )
 def test_the_language_is_the_one_named_first(client: TestClient, accepted: str, japanese: bool) -> None:
     answer = client.get("/npcs/nobody", headers=[(b"accept-language", accepted.encode("latin-1"))])
-    assert ("ありません" in problem(answer, 404, "not-found")["detail"]) == japanese
+    assert ("見つかりません" in problem(answer, 404, "not-found")["detail"]) == japanese
 
 
 def test_every_problem_has_the_fields_of_the_rfc_and_is_utf8(client: TestClient) -> None:

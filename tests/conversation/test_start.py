@@ -209,5 +209,6 @@ def test_a_character_that_talks_is_busy_for_other_characters(room: ConversationD
 
 def test_nobody_talks_to_itself(room: ConversationDependencies) -> None:
     place(room)
-    with pytest.raises(Invalid):
+    with pytest.raises(Invalid) as refused:
         begin(room, npc_id="aoi")
+    assert refused.value.facts["field"] == "partner_id"

@@ -138,7 +138,7 @@ def test_everything_that_is_not_found_has_a_word_for_its_kind_in_every_language(
         if given.arg == "kind"
     }
     assert kinds == set(room("en", "kinds")) == set(room("ja", "kinds"))
-    assert NotFound(kind="person", id="nobody").sentence("ja") == "この世界に人物 'nobody' はありません。"
+    assert NotFound(kind="person", id="nobody").sentence("ja") == "この世界に人物 'nobody' は見つかりません。"
     assert str(NotFound(kind="npc", id="nobody")) == "There is no NPC 'nobody' in this world."
 
 

@@ -20,7 +20,7 @@ from service.conversation.start import PlayerStart, start_with_player
 from service.conversation.stream import Ended, Said
 from service.conversation.transcript import end, turns_of
 from service.conversation.waiting import is_silent
-from service.errors import Invalid, NotFound
+from service.errors import Invalid, NoSuchModel
 from service.locales import Phrase
 from service.people.worlds import WorldView
 from service.runtime.made_people import put_person
@@ -52,18 +52,18 @@ class Wanted:
 
     @classmethod
     def of(cls, model: str) -> "Wanted":
-        """Raises: NotFound: nobody can be called that."""
+        """Raises: NoSuchModel: nobody can be called that."""
         named = _MODEL.fullmatch(model)
         if named is None or max(len(part) for part in named.groups(default="")) > SLUG_MAX:
-            raise NotFound(kind="model", id=model[:SLUG_MAX])
+            raise NoSuchModel(field="model", id=model[:SLUG_MAX])
         player_id = named["player"] or VISITOR
         return cls(model=model, kind=named["kind"], partner_id=named["partner"], player_id=player_id)
 
     def partner(self, world: WorldView) -> str:
-        """Raises: NotFound: the world has nobody like that."""
+        """Raises: NoSuchModel: the world has nobody like that."""
         found = world.cast.find(self.partner_id)
         if found is None or found.kind != self.kind:
-            raise NotFound(kind="model", id=self.model)
+            raise NoSuchModel(field="model", id=self.model)
         return found.id
 
 

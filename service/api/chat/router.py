@@ -28,7 +28,7 @@ from service.api.chat.speech import Speech
 from service.api.dependencies import IdempotencyKey, Serving, WorldId, once_of
 from service.api.problem import describe_openai, language_of, openai_error, problem_of
 from service.api.stream import EventStream
-from service.errors import KataribeError, ModelNotConfigured
+from service.errors import KataribeError
 from service.locales import Language
 from service.people.worlds import WorldView
 
@@ -78,8 +78,7 @@ async def complete_chat(
     """
     wanted = Wanted.of(body.model)
     check(body)
-    if deps.conversation.models.for_role("npc").name == "none":
-        raise ModelNotConfigured
+    deps.require_models()
     await let_in(deps, world_id, wanted)
     begun = await begin(deps, world_id, wanted, body, once_of(world_id, key, "chat", body.model_dump()))
     speech = Speech(partial(make, deps=deps, world_id=world_id, wanted=wanted, body=body, begun=begun))

@@ -326,12 +326,27 @@ def test_anothers_markup_and_parts_of_text_are_only_words(client: TestClient, sc
     assert script.history[-1].messages[-1].content.count("</context>") == 1
 
 
+def test_who_names_no_model_is_told_how_one_is_named(client: TestClient) -> None:
+    for model in ("gpt-5", "npc:baker@Ken Sato", "npc:baker@健", "npc:sora"):
+        answer = client.post(CHAT, json=webui(user("Hello"), model=model))
+        message = error_of(answer, 404, "model_not_found", "model")
+        assert f"There is no model '{model}'" in message
+        assert "GET /v1/models" in message
+        assert "npc:<id>@ken" in message
+
+
+def test_who_leaves_v1_out_of_the_base_url_is_told_in_the_shape_that_clients_show(client: TestClient) -> None:
+    assert "end in /v1" in error_of(client.get("/models"), 404, None, None)
+    told = client.post("/chat/completions", json=webui(user("Hello")), headers={"Accept-Language": "ja"})
+    assert "/v1/chat/completions" in error_of(told, 404, None, None)
+
+
 def test_every_path_below_answers_errors_as_openai_does(client: TestClient, tmp_path: Path, millbrook: Path) -> None:
     error_of(client.get("/v1/nothing"), 404, None, None)
     refused = client.get(CHAT)
     error_of(refused, 405, None, None)
     assert refused.headers["allow"] == "POST"
-    error_of(client.post(CHAT, content=b"{"), 400, "invalid", None)
+    error_of(client.post(CHAT, content=b"{"), 400, "invalid", "header.content-type")
     error_of(client.get("/v1/models/npc:nobody"), 404, "model_not_found", "model")
     with TestClient(create_app(settings_for(tmp_path / "locked", millbrook, api_key="secret"))) as locked:
         told = locked.get("/v1/models")

@@ -9,10 +9,14 @@ from contextlib import suppress
 from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
 
 import httpx
-from pydantic import Field
+from pydantic import Field, ValidationError
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.api.problem import expected
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
@@ -49,7 +53,7 @@ class Tools:
         person_id: Annotated[str, Field(description="one person with its profile; empty: where everybody is")] = "",
     ) -> Any:
         """Who there is and where everybody stands; or one person, with its profile."""
-        return await self._ask("GET", f"/people/{person_id}" if person_id else "/world/people", world)
+        return await self._ask("GET", _path("people", person_id) if person_id else "/world/people", world)
 
     async def advance(
         self,
@@ -58,8 +62,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Let the world live on; answers what happened. Characters may ask a model for what they decide."""
         tick = (await self._ask("GET", "/world", world))["tick_minutes"]
-        done: dict[str, Any] = await self._ask("POST", "/world/tick", world, json={"ticks": -(-minutes // tick)})
-        return done
+        return await self._ask("POST", "/world/tick", world, json={"ticks": -(-minutes // tick)})
 
     async def let_talk(
         self,
@@ -69,12 +72,13 @@ class Tools:
         success_criteria: Annotated[str, Field(description="how to tell that it is reached; with a goal")] = "",
         world: World = "main",
     ) -> dict[str, Any]:
-        """Let a character talk with somebody beside it, to the end; answers what was said and what it changed."""
+        """Let a character talk with somebody beside it, to the end; answers what was said and what it changed. People
+        says who stands where; no tool moves anybody: advance until they are beside each other.
+        """
         body = {"character_id": character_id, "partner_id": partner_id}
         if goal:
             body |= {"goal": goal, "success_criteria": success_criteria}
-        talk: dict[str, Any] = await self._ask("POST", "/conversations/start?wait=true", world, json=body)
-        return talk
+        return await self._ask("POST", "/conversations/start?wait=true", world, json=body)
 
     async def say(
         self,
@@ -82,14 +86,16 @@ class Tools:
         text: Annotated[str, Field(description="what the player says; empty with end: only take leave")],
         player_id: Annotated[str, Field(description="id of the player who speaks; made if there is none")] = "visitor",
         player_name: Annotated[str, Field(description="its name, where it is made now")] = "Visitor",
-        conversation_id: Annotated[str, Field(description="go on with that one; empty: a new one begins")] = "",
+        conversation_id: Annotated[
+            str, Field(description="go on with that one; empty: the one that both are in, else a new one")
+        ] = "",
         end: Annotated[bool, Field(description="end the conversation after this; then it is remembered")] = False,
         world: World = "main",
     ) -> dict[str, Any]:
         """Speak with somebody as a player; answers the reply and the conversation's id, to go on with."""
         if not conversation_id:
             conversation_id = await self._begin(player_id, player_name, partner_id, world)
-        path, said = f"/conversations/{conversation_id}", dict[str, Any]()
+        path, said = _path("conversations", conversation_id), dict[str, Any]()
         if text:
             said = await self._ask("POST", f"{path}/say?wait=true", world, json={"text": text})
         if end and (said.get("conversation") or {"phase": "running"})["phase"] == "running":
@@ -106,8 +112,7 @@ class Tools:
     ) -> dict[str, Any]:
         """What a person remembers that bears on the query: ranked, each with where it comes from."""
         params = {"query": query} | ({"about": about} if about else {})
-        found: dict[str, Any] = await self._ask("GET", f"/people/{person_id}/memory/search", world, params=params)
-        return found
+        return await self._ask("GET", _path("people", person_id, "memory", "search"), world, params=params)
 
     async def remember(
         self,
@@ -117,9 +122,8 @@ class Tools:
     ) -> dict[str, Any]:
         """Give a person memories, as if it had known them already. The same sentence given again changes nothing."""
         lines = [{"id": blake2b(one.encode(), digest_size=10).hexdigest(), "statement": one} for one in statements]
-        path = f"/people/{person_id}/memory?by=mcp"
-        given: dict[str, Any] = await self._ask("POST", path, world, json={"statements": lines})
-        return given
+        path = _path("people", person_id, "memory")
+        return await self._ask("POST", path, world, params={"by": "mcp"}, json={"statements": lines})
 
     async def amend_memory(
         self,
@@ -130,15 +134,12 @@ class Tools:
         world: World = "main",
     ) -> dict[str, Any]:
         """Edit, close or delete one memory; what was there before stays in the audit."""
-        path = f"/people/{person_id}/memories/{memory_id}"
+        path = _path("people", person_id, "memories", memory_id)
         if change == "delete":
             await self._ask("DELETE", path, world)
             return {"deleted": memory_id}
         now = (await self._ask("GET", "/world", world))["now"]
-        amended: dict[str, Any] = await self._ask(
-            "PATCH", path, world, json={"text": text} if change == "edit" else {"valid_to": now}
-        )
-        return amended
+        return await self._ask("PATCH", path, world, json={"text": text} if change == "edit" else {"valid_to": now})
 
     async def check_content(self) -> dict[str, Any]:
         """Every error in the game's content files, with file and key."""
@@ -153,33 +154,55 @@ class Tools:
         world: World = "main",
     ) -> dict[str, Any]:
         """Why somebody said that, or why something happened: memories, attitude, options, model, in words."""
-        path = f"/events/{event_id}/why" if event_id else f"/conversations/{conversation_id}/turns/{turn}/why"
-        reasons: dict[str, Any] = await self._ask("GET", path, world)
-        return reasons
+        if bool(event_id) == bool(conversation_id):
+            raise _refusal("say of what: give a conversation_id (and its turn), or else an event_id")
+        of_turn = _path("conversations", conversation_id, "turns", turn, "why")
+        return await self._ask("GET", _path("events", event_id, "why") if event_id else of_turn, world)
 
     async def _begin(self, player_id: str, player_name: str, partner_id: str, world: str) -> str:
-        found = await self._http.get(f"/people/{player_id}", headers={"X-World-Id": world})
-        if found.status_code == httpx.codes.NOT_FOUND:
-            made = {"kind": "player", "name": player_name}
-            await self._ask("PUT", f"/people/{player_id}", world, json=made)
+        """The id of the conversation that the two are in, or of one that begins now."""
+        path = _path("people", player_id)
+        if (await self._send("GET", path, world)).status_code == httpx.codes.NOT_FOUND:
+            await self._ask("PUT", path, world, json={"kind": "player", "name": player_name})
         body = {"mode": "player", "player_id": player_id, "partner_id": partner_id}
-        return str((await self._ask("POST", "/conversations/start", world, json=body))["id"])
+        begun = await self._send("POST", "/conversations/start", world, json=body)
+        facts: dict[str, Any] = begun.json().get("facts") or {}
+        if {facts.get("person_id"), facts.get("partner_id")} == {player_id, partner_id}:
+            return str(facts["conversation_id"])
+        return str(_content(begun)["id"])
 
-    async def _ask(self, method: str, path: str, world: str, **more: Any) -> Any:
+    async def _ask(self, method: str, path: str, world: str, **more: Any) -> dict[str, Any]:
         """The JSON answer. Raises: ToolError: the service's own sentence of what is wrong."""
-        from mcp.server.mcpserver.exceptions import ToolError
+        return _content(await self._send(method, path, world, **more))
 
+    async def _send(self, method: str, path: str, world: str, **more: Any) -> httpx.Response:
+        """Raises: ToolError: nobody answers."""
         try:
-            answer = await self._http.request(method, path, headers={"X-World-Id": world}, **more)
+            return await self._http.request(method, path, headers={"X-World-Id": world}, **more)
         except httpx.TransportError as exc:
-            raise ToolError(
-                f"Nobody answers at {self._http.base_url}: start the service with `kataribe serve`"
-            ) from exc
-        if answer.is_error:
-            problem = answer.json()
-            fields = [f"{wrong['field']}: {wrong['message']}" for wrong in problem.get("errors", ())]
-            raise ToolError(" ".join([problem.get("detail", f"HTTP {answer.status_code}"), *fields]))
-        return answer.json() if answer.content else {}
+            raise _refusal(f"Nobody answers at {self._http.base_url}: start the service with `kataribe serve`") from exc
+
+
+def _path(*parts: str | int) -> str:
+    """The path of these parts: whatever an id is, it is one part."""
+    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
+
+
+def _content(answer: httpx.Response) -> dict[str, Any]:
+    """The JSON of an answer. Raises: ToolError: it is a problem."""
+    if answer.is_error:
+        problem = answer.json()
+        fields = [f"{wrong['field']}: {wrong['message']}" for wrong in problem.get("errors", ())]
+        raise _refusal(" ".join([problem.get("detail", f"HTTP {answer.status_code}"), *fields]))
+    found: dict[str, Any] = answer.json() if answer.content else {}
+    return found
+
+
+def _refusal(sentence: str) -> Exception:
+    """The SDK's error that an assistant reads."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    return ToolError(sentence)
 
 
 def _course(said: dict[str, Any]) -> dict[str, Any]:
@@ -190,10 +213,28 @@ def _course(said: dict[str, Any]) -> dict[str, Any]:
 def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
     """A server of the tools, which asks the HTTP API by `http`."""
     from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.tools import Tool
+
+    class Server(MCPServer):
+        async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+            """What an assistant has written wrong, it is told as HTTP clients are; a name that is none is not passed
+            over.
+            """
+            for tool in await self.list_tools():
+                taken = [*tool.input_schema["properties"]]
+                if tool.name == name and (unknown := sorted(arguments.keys() - {*taken, "world"})):
+                    raise ToolError(f"{name} takes no {', '.join(unknown)}; it takes {', '.join(taken) or 'nothing'}")
+            try:
+                return await super().call_tool(name, arguments, context)
+            except ToolError as exc:
+                if not isinstance(exc.__cause__, ValidationError):
+                    raise
+                wrong = [f"{'.'.join(map(str, e['loc']))}: {expected(e, 'en')}" for e in exc.__cause__.errors()]
+                raise ToolError(f"{name}: {'; '.join(wrong)}") from exc
 
     tools = Tools(http, check)
-    server = MCPServer("kataribe", version=version("kataribe"), instructions=INSTRUCTIONS, log_level="WARNING")
-    for tool in (
+    offered = (
         tools.world_state,
         tools.people,
         tools.advance,
@@ -204,9 +245,14 @@ def mcp_server(http: httpx.AsyncClient, check: Checker) -> "MCPServer":
         tools.amend_memory,
         tools.check_content,
         tools.why,
-    ):
-        server.tool(structured_output=False)(tool)
-    return server
+    )
+    return Server(
+        "kataribe",
+        version=version("kataribe"),
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+        tools=[Tool.from_function(tool, structured_output=False) for tool in offered],
+    )
 
 
 class McpEndpoint:
@@ -223,6 +269,9 @@ class McpEndpoint:
         self._serving: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":  # without sessions the service has nothing to say of itself: no stream, no end
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
         async with self._begun:
             manager = self._manager or await self._begin()
         await manager.handle_request(scope, receive, send)

@@ -13,8 +13,9 @@ from pydantic import SecretStr
 
 from service.app import create_app
 from service.llm.scripted import ScriptedModel
+from tests.api.conftest import Connect
 from tests.api.play import problem, settings_for
-from tests.conversation.talks import FAMILY, HELLO, replies
+from tests.conversation.talks import FAMILY, FAREWELL, HELLO, THANKS, replies
 from tests.memory.answers import extraction
 
 TOOLS = [
@@ -67,6 +68,57 @@ def test_an_assistant_plays_and_changes_a_memory_over_http(url: str, script: Scr
             assert "nobody" in await call(client, "recall", person_id="nobody", query="bell")
 
     asyncio.run(play())
+
+
+def test_what_an_assistant_writes_wrong_it_is_told_in_a_sentence(url: str) -> None:
+    async def play() -> None:
+        async with Client(f"{url}/mcp") as client:
+            assert await call(client, "people", person="baker") == "people takes no person; it takes world, person_id"
+            assert await call(client, "check_content", path="x") == "check_content takes no path; it takes nothing"
+            assert (await call(client, "check_content", world="main"))["count"] == 0, "each tool takes a world"
+            assert await call(client, "advance", minutes=-3) == "advance: minutes: expected a number of 1 or more"
+            wrong = await call(client, "amend_memory", person_id="baker", memory_id="m", change="burn")
+            assert wrong == "amend_memory: change: expected 'edit', 'close' or 'delete'"
+            for neither in ({}, {"conversation_id": "talk", "event_id": 1}):
+                assert "give a conversation_id (and its turn), or else an event_id" in await call(
+                    client, "why", **neither
+                )
+            assert "no person" in await call(client, "recall", person_id="nobody", query="bell")
+
+    asyncio.run(play())
+
+
+def test_who_speaks_on_without_the_conversations_id_is_in_the_same_talk(url: str, script: ScriptedModel) -> None:
+    script.enqueue(replies(FAMILY), replies(FAREWELL), extraction("A visitor asked the baker of the family."))
+
+    async def play() -> None:
+        async with Client(f"{url}/mcp") as client:
+            first = await call(client, "say", partner_id="baker", text=HELLO)
+            again = await call(client, "say", partner_id="baker", text=THANKS)
+            assert (again["conversation_id"], again["answer"]) == (first["conversation_id"], FAREWELL)
+            other = await call(client, "say", partner_id="baker", text=HELLO, player_id="ken", player_name="Ken")
+            assert f"or end it (POST /conversations/{first['conversation_id']}/end)" in other
+            ended = await call(client, "say", partner_id="baker", text="", end=True)
+            assert ended["conversation_id"] == first["conversation_id"]
+
+    asyncio.run(play())
+
+
+def test_an_id_is_a_part_of_a_path_whatever_it_is(url: str, connect: Connect) -> None:
+    connect().put("/people/ken", json={"kind": "player", "name": "Ken"})
+
+    async def play() -> None:
+        async with Client(f"{url}/mcp") as client:
+            await call(client, "amend_memory", person_id="ken?reason=", memory_id="fact.1", change="delete")
+
+    asyncio.run(play())
+    assert connect().get("/people/ken").status_code == 200
+
+
+def test_there_is_no_stream_to_wait_for(connect: Connect) -> None:
+    for method in ("GET", "DELETE"):
+        answer = connect().request(method, "/mcp", headers={"Accept": "text/event-stream"}, timeout=5)
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 def test_who_has_no_key_has_no_tools(tmp_path: Path, millbrook: Path) -> None:

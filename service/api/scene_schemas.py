@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from service.api.fields import NOT_BLANK, PLAIN, In, OneToTen, Out, Slug, Whole, WorldTimeText
-from service.api.schemas import CostOut, FailureOut
+from service.api.schemas import CostOut, FailureOut, Page
 from service.content.profile import Emotion
 from service.content.scenes import MOST_TURNS, InterventionKind
 from service.conversation.long_term import LongTermKind
@@ -178,8 +178,8 @@ class AuthoredSceneOut(Out):
     people: dict[str, str] = Field(description="names of those who are in it when it begins, by their ids")
 
 
-class ScenesOut(Out):
-    """Scenes of the world."""
+class ScenesOut(Page):
+    """Scenes of the world; every page has those of the game's files."""
 
     items: list[SceneOut] = Field(description="those that were begun, the newest first")
     authored: list[AuthoredSceneOut] = Field(description="those of the game's files")

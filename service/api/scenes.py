@@ -10,6 +10,7 @@ from sqlmodel import Session
 from service.api import views
 from service.api.dependencies import ApiDependencies, IdempotencyKey, Serving, WorldId, once_of
 from service.api.fields import Slug
+from service.api.paging import After, AtMost, cut
 from service.api.problem import describe
 from service.api.scene_schemas import (
     AuthoredSceneOut,
@@ -35,7 +36,7 @@ from service.conversation.interventions import intervene
 from service.conversation.long_term import judge, proposals_of, propose
 from service.conversation.scenes import go_on, turns_said
 from service.conversation.staging import begin, read_scene, scenes_of, staged
-from service.conversation.transcript import turns_of
+from service.conversation.transcript import conversation_of, turns_of
 from service.errors import Invalid, NotFound, SceneOver
 from service.locales import Phrase
 from service.offline.model import REHEARSAL
@@ -130,14 +131,15 @@ async def begin_scene(
 
 
 @router.get("", response_model=ScenesOut, responses=describe())
-async def list_scenes(deps: Serving, world_id: WorldId) -> ScenesOut:
+async def list_scenes(deps: Serving, world_id: WorldId, after: After = None, limit: AtMost = None) -> ScenesOut:
     """The scenes that were begun in this world, and those of the game's files."""
 
     def work(session: Session, world: WorldView) -> ScenesOut:
+        found, following = cut(scenes_of(session, world_id), lambda scene: scene.id, after, limit)
+        rows = [(scene, conversation_of(session, world_id, scene.conversation_id)) for scene in found]
         return ScenesOut(
-            items=[
-                SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in scenes_of(session, world_id)
-            ],
+            items=[SceneOut.of(row, **_of_scene(session, scene, row, world)) for scene, row in rows],
+            next=following,
             authored=[
                 AuthoredSceneOut.of(one, people={who.id: world.name_of(who.id) for who in one.participants})
                 for one in world.cast.scenes.values()

@@ -13,7 +13,7 @@ from service.people.attitude import liking
 from service.people.needs import FeltNeed
 from service.store.phase import CallState, OpenedFor
 
-Nudge = Literal["repeated", "broke_character", "go_on"]
+Nudge = Literal["repeated", "broke_character", "gave_away", "go_on"]
 """Why the speaker is asked again: it repeated itself, or stepped out of its role; or it is to say more."""
 
 
@@ -150,7 +150,8 @@ class PromptContext(PromptValues):
     `goal` is the opener's; None while it is to set one itself (`sets_goal`), in its first answer.
     `scene_before` is what it remembers of the scene that this one goes on from. `others` are there besides the partner;
     `part` is what the speaker has of its own in a scene (None: it is a talk), and `happened` who came or left since its
-    last turn, and what a writer let happen, a sentence each.
+    last turn, and what a writer let happen, a sentence each. `keeps` are the secrets that its prompt told it, and that
+    not all may know who are there by now: they are in `secrets` no more.
     """
 
     speaker: CharacterProfile | NpcProfile
@@ -203,6 +204,7 @@ class PromptContext(PromptValues):
     others: tuple[Present, ...] = ()
     part: ScenePart | None = None
     happened: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
 
     @property
     def company(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from service.conversation.dependencies import ConversationDependencies
-from service.conversation.hearing import names_of, told_of
+from service.conversation.hearing import goes_on, interventions_in, names_of, told_of
 from service.conversation.perception import Perceivers, by_place, those_there
 from service.conversation.prompt import TEMPLATES, data
 from service.conversation.transcript import Transcript, count_calls, count_failure
@@ -21,7 +21,7 @@ from service.errors import ModelError
 from service.llm.chat import Prompt, Role, T
 from service.llm.prompt import PromptValues
 from service.people.worlds import WorldView
-from service.store.phase import Loudness, Modulator, Speaker, TurnPolicy
+from service.store.phase import Loudness, Modulator, Speaker, TurnForm, TurnPolicy
 from service.store.tables import ConversationRow, TurnRow
 from service.usage import Usage
 
@@ -93,10 +93,11 @@ async def moderated(deps: ConversationDependencies, said: Transcript, seat: int,
         return seat
     world = said.world
     known = names_of(world, ids)
+    done = await deps.database.read(lambda s: interventions_in(s, row.key)) if row.form == TurnForm.SCENE else []
     context = ModeratorContext(
         language=world.language,
         place=row.place or world.map.label(row.node_id),
-        told=tuple(row.told or ()),
+        told=goes_on(row, done, len(turns) + 1),
         names=tuple(known),
         lines=tuple(data(told_of(world, one, one.text, one.act)) for one in turns[-LATELY:]),
         addressed=tuple(name for name, one in known.items() if one in (turns[-1].addressed or ())),

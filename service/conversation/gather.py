@@ -13,6 +13,7 @@ from service.conversation.context import LastMeeting, Present, PromptContext, Sc
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.ending import OPENER
 from service.conversation.game_actions import allowed
+from service.conversation.hearing import goes_on, interventions_in
 from service.conversation.knowledge import Knowledge, knowledge
 from service.conversation.lore import always_told, brought_to_mind, lore_told
 from service.conversation.memory_share import fitted
@@ -34,7 +35,7 @@ from service.people.life_record import read_person
 from service.people.needs import FeltNeed, felt_needs, levels_of
 from service.people.worlds import WorldView
 from service.store.phase import Modulator, OpenedFor, Speaker, TurnForm, TurnPolicy
-from service.store.tables import ConversationRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
+from service.store.tables import ConversationRow, InterventionRow, LifeRow, PersonRow, PromptRow, SelfFactRow, TurnRow
 from world.actions import BUILT_IN
 from world.time import WorldTime
 
@@ -69,7 +70,7 @@ class Gathered:
 class _Rows:
     """What SQL holds of the people, read at once: by person id; `earlier` is what they have said to their partners
     before: only who speaks without a model must know it. `attitudes` are each one's towards each other. `setting`
-    is that of a scene.
+    is that of a scene, `interventions` what was done to it.
     """
 
     recent: Mapping[str, RecentMemory]
@@ -80,6 +81,7 @@ class _Rows:
     told: Sequence[SelfFactRow]
     earlier: Sequence[TurnRow]
     records: Mapping[str, Record]
+    interventions: Sequence[InterventionRow]
 
 
 async def gather(deps: ConversationDependencies, said: Transcript) -> Gathered:
@@ -196,6 +198,7 @@ def _rows(
         lives={life.character_id: life for life in session.exec(lives)},
         told=self_facts(session, world.id, *row.person_ids),
         earlier=[turn for pair in pairs if rehearses for turn in said_between(session, world, *sorted(pair))],
+        interventions=interventions_in(session, row.key) if row.form == TurnForm.SCENE else (),
         records={own.person_id: begun for own in ([] if begins else session.exec(kept)) if (begun := Record.of(own))},
     )
 
@@ -246,7 +249,8 @@ def _context(
     last = recent.last_summary
     learned = (row.words for row in rows.told if row.person_id == person_id and row.valid_at <= world.now)
     said_today, said_before = _own_words(rows, world, person_id)
-    lives_there = person_id in world.cast.characters and not conversation.place
+    has_own_time = bool(conversation.place or rows.setting.time)
+    lives_there = person_id in world.cast.characters and not has_own_time
     before = rows.setting.before.get(person_id, "")
     context = PromptContext(
         language=world.language,
@@ -256,9 +260,9 @@ def _context(
         partner_id=partner_id,
         partner_name=world.name_of(partner_id),
         place=conversation.place or world.map.label(conversation.node_id),
-        now="" if conversation.place or rows.setting.time else world.sky,
+        now="" if has_own_time else world.sky,
         notices=world.announced,
-        told=tuple(conversation.told or ()),
+        told=goes_on(conversation, rows.interventions, conversation.participants[seat].joined_turn),
         scene_before="" if last is not None and last.summary == before else before,
         lore=always_told(world, person_id),
         last_meeting=LastMeeting(summary=last.summary, ago=_ago(world, last.at)) if last else None,

@@ -1,6 +1,6 @@
 """Owns how what goes on among more than two, or in a scene, reaches one of them: its lines, and who came and left."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -92,25 +92,48 @@ def happened(
     row: ConversationRow,
     person_id: str,
     turns: Sequence[TurnRow],
-    interventions: Iterable[InterventionRow],
+    interventions: Sequence[InterventionRow],
+    begun: str = "",
 ) -> tuple[str, ...]:
     """What the person is told before its next turn: who has come and left since its last one, and what a writer let
-    happen, a sentence each. What a writer reveals to somebody else it is not told.
+    happen, a sentence each. What a writer reveals to somebody else it is not told. Who is back is told how things stand
+    now, where that has changed while it was away; `begun` is how its prompts begin.
     """
     person = row.participants[row.seat_of(person_id)]
-    own = [turn.turn for turn in turns if turn.speaker_id == person_id and turn.turn >= person.joined_turn]
+    spoke = [turn.turn for turn in turns if turn.speaker_id == person_id]
+    own = [turn for turn in spoke if turn >= person.joined_turn]
     since, now = own[-1] if own else person.joined_turn, len(turns)
+    stands = [] if own else situations(interventions, max(spoke, default=-1) + 1, since)[-1:]
+    missed = [one for one in stands if spoke or text_of(one) not in begun]
     told = [*_moves(world, row, person_id, since, now)]
     for one in interventions:
         is_new = since < one.before_turn <= now or (not own and one.before_turn == since)
         is_meant = one.target_id in (None, person_id)
-        key = f"among.{one.kind}"
-        if is_new and is_meant and one.kind in TEXTS:
-            told.append(world.say(key, what=" ".join(str(one.details[TEXTS[one.kind]]).split())))
+        if (is_new and is_meant and one.kind in TEXTS) or one in missed:
+            told.append(world.say(f"among.{one.kind}", what=text_of(one)))
     return tuple(told)
 
 
-TEXTS = {"scene_situation_update": "situation", "add_event": "event", "revelation": "content"}
+SITUATION = "scene_situation_update"
+
+
+def situations(interventions: Sequence[InterventionRow], since: int, until: int) -> list[InterventionRow]:
+    """Those that say how things stand from a turn on, of `since` and before `until`."""
+    return [one for one in interventions if one.kind == SITUATION and since <= one.before_turn < until]
+
+
+def goes_on(row: ConversationRow, interventions: Sequence[InterventionRow], until: int) -> tuple[str, ...]:
+    """What goes on there, as far as a writer has changed how things stand before turn `until`."""
+    told, changed = tuple(row.told or ()), situations(interventions, 0, until)
+    return (*told[:-1], text_of(changed[-1])) if changed else told
+
+
+def text_of(intervention: InterventionRow) -> str:
+    """Its words, of one that people are told."""
+    return " ".join(str(intervention.details[TEXTS[intervention.kind]]).split())
+
+
+TEXTS = {SITUATION: "situation", "add_event": "event", "revelation": "content"}
 """Interventions that people are told, and where in `details` the words stand."""
 
 

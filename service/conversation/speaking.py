@@ -24,6 +24,7 @@ from service.conversation.stream import Discarded, Ended, Said
 from service.conversation.transcript import Transcript, commit_turn, count_failure, end, failure_of, goal_of, lines_for
 from service.errors import BudgetExhausted, ModelEmpty, ModelError, ModelOutOfCharacter, NotFound, WrongPhase
 from service.llm.chat import Answer, Role, TextListener
+from service.memory.secrets import Discretion, discretion_among
 from service.store.phase import ClockPolicy, EndReason, Loudness, TurnForm
 from service.store.tables import ConversationRow, InterventionRow, TurnRow
 from service.usage import Usage
@@ -109,11 +110,12 @@ class _Utterance:
 async def _utter(
     deps: ConversationDependencies, known: Gathered, said: Transcript, seat: int, stance_now: str
 ) -> _Utterance:
-    """One utterance that is neither a repetition nor out of character; asked for once more if it is.
+    """One utterance that is neither a repetition nor out of character, and gives no secret away; asked for once more if
+    it is.
 
     Raises:
-        Stalled: it repeats itself again.
-        ModelOutOfCharacter: it steps out of its role again.
+        Stalled: it repeats itself again, or gives a secret away.
+        ModelOutOfCharacter: it steps out of its role again; or gives a secret away where a human is.
         ModelError: the model failed.
     """
     context = _context_now(known, said, seat, await _interventions(deps, said))
@@ -157,9 +159,9 @@ async def _accepted(
             raise
         answer = replace(answer, usage=spent + answer.usage)
         fault = _fault(row, context, answer.value)
-    if fault == "repeated":
+    if fault == "repeated" or (fault == "gave_away" and not row.has_human):
         raise Stalled(answer.usage)
-    if fault == "broke_character":
+    if fault is not None:
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     return answer, note
 
@@ -168,8 +170,15 @@ def _turned(known: Gathered, said: Transcript, seat: int) -> PromptContext:
     """The speaker's context; among more than two, or in a scene, with those who are there now, and turned to one."""
     context = known.contexts[seat]
     if is_shared(said.row, len(said.turns)) or context.others:
-        return among(context, said.world, said.row, said.turns)
+        return _discreet(among(context, said.world, said.row, said.turns))
     return context
+
+
+def _discreet(context: PromptContext) -> PromptContext:
+    """The context, where who came may not be told what the others may."""
+    may_tell = discretion_among(context.speaker, context.affinities).open
+    keeps = tuple(one for one in context.secrets if one not in may_tell)
+    return replace(context, secrets=tuple(one for one in context.secrets if one in may_tell), keeps=keeps)
 
 
 def _context_now(
@@ -186,7 +195,8 @@ def _context_now(
     }
     if context is not known.contexts[seat]:
         said_since["said_today"] = (*context.said_today, *(turn.text for turn in turns))
-        said_since["happened"] = happened(said.world, row, context.speaker.id, turns, interventions)
+        begun = known.records[seat].context
+        said_since["happened"] = happened(said.world, row, context.speaker.id, turns, interventions, begun)
     if row.clock_policy != ClockPolicy.NONE or not turns:
         return replace(context, **said_since)
     own = [turn for turn in turns if turn.speaker_id == context.speaker.id]
@@ -205,11 +215,13 @@ async def _attempt(
     deps: ConversationDependencies, row: ConversationRow, record: Record, context: PromptContext, speech: Speech
 ) -> tuple[Answer[Any], str]:
     """See `_ask`. It is streamed where somebody listens; and where a client lets two models talk, for it can only begin
-    to listen when they have begun. In a scene a human is not told words before it is known who hears them.
+    to listen when they have begun. In a scene a human is not told words before it is known who hears them; nobody is
+    where they may give a secret away.
     """
     may_come = row.clock_policy == ClockPolicy.NONE and not row.has_human
     await speech.begin()
     is_heard = may_come or (deps.stream.has_listener(row.key) and not (row.has_human and row.form == TurnForm.SCENE))
+    is_heard = is_heard and not context.keeps
     found = await _ask(deps, row, record, context, speech if is_heard else None)
     await speech.settle()
     return found
@@ -225,7 +237,7 @@ async def go_on(
     """
     context = replace(_context_now(known, said, seat), nudge="go_on")
     answer, _ = await _ask(deps, said.row, known.records[seat], context, on_text)
-    if _fault(said.row, context, answer.value) == "broke_character":
+    if _fault(said.row, context, answer.value) in ("broke_character", "gave_away"):
         raise _useless(answer, ModelOutOfCharacter(model=answer.model))
     return answer
 
@@ -271,6 +283,8 @@ def _fault(row: ConversationRow, context: PromptContext, answer: Any) -> Nudge |
         return "broke_character"
     if in_scene and not "".join(parts).strip():
         return "repeated"
+    if not Discretion(kept=context.keeps).lets(f"{answer.utterance} {answer.act if in_scene else ''}"):
+        return "gave_away"
     own = [line for line in context.lines if line.speaker_id == profile.id]
     if not row.has_human and is_repetition(answer.utterance, (line.text for line in own)):
         return "repeated"

@@ -81,7 +81,7 @@ def read_scene(session: Session, world: WorldView, said: dict[str, Any]) -> Scen
         people=[*cast.npcs, *cast.characters],
         nodes=world.map.nodes,
         needs=[need.id for need in cast.catalogue.needs.all],
-        scenes={*cast.scenes, *(row.id for row, _ in scenes_of(session, world.id))},
+        scenes={*cast.scenes, *(row.id for row in scenes_of(session, world.id))},
     )
     found = list(check_scene("", file, known))
     if found:
@@ -106,11 +106,10 @@ def key_of(session: Session, world_id: str, scene_id: str) -> ConversationKey:
     return staged(session, world_id, scene_id)[1].key
 
 
-def scenes_of(session: Session, world_id: str) -> list[tuple[SceneRow, ConversationRow]]:
+def scenes_of(session: Session, world_id: str) -> list[SceneRow]:
     """All that were begun in the world, the newest first."""
     query = select(SceneRow).where(SceneRow.world_id == world_id)
-    rows = session.exec(query.order_by(col(SceneRow.at).desc(), col(SceneRow.conversation_id).desc())).all()
-    return [(row, conversation_of(session, world_id, row.conversation_id)) for row in rows]
+    return list(session.exec(query.order_by(col(SceneRow.at).desc(), col(SceneRow.conversation_id).desc())))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,6 +12,7 @@ from tests.api.play import problem, script_short, script_sister, talk
 
 LISTS = (
     ("/worlds", "items"),
+    ("/scenes", "items"),
     ("/conversations", "items"),
     ("/conversations?person_id=baker", "items"),
     ("/world/events", "items"),
@@ -34,6 +35,9 @@ def lived(client: TestClient, script: ScriptedModel) -> TestClient:
         client.patch("/world", json={"weather": "Rain"}, headers={"X-World-Id": world})
     script_sister(script)
     talk(client)
+    scene = {"sceneId": "S001", "location": "yard", "situation": "They sit.", "participants": ["baker", "sora"]}
+    for _ in range(3):
+        client.post("/scenes", json={"scene": scene}).raise_for_status()
     for who in ("umi", "sora"):
         script_short(script)
         client.post("/world/tick", json={"ticks": 20})

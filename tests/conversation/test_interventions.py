@@ -18,7 +18,7 @@ from service.llm.choose import ROLES, Models
 from service.llm.scripted import ScriptedModel
 from service.store.phase import EndReason, Phase
 from service.store.tables import ConversationKey
-from tests.conversation.scenes import acts, play, shown
+from tests.conversation.scenes import acts, play, shown, speaker_of
 from tests.conversation.talks import talk, turns
 from tests.runtime.hanging import Hanging
 from world.places import Hours
@@ -99,7 +99,9 @@ def rule(name: str, turn: int, do: Effect, **more: Any) -> Intervention:
     return Intervention(id=name, when=Condition(**({"turn": turn} if turn else {}), **more), do=do)
 
 
-def stage(room: ConversationDependencies, *rules: Intervention, people: tuple[str, ...] = ("aoi", "npc_taro")) -> str:
+def stage(
+    room: ConversationDependencies, *rules: Intervention, people: tuple[str, ...] = ("aoi", "npc_taro"), **more: Any
+) -> str:
     """A scene in which these are to happen; its conversation's id."""
     scene = Scene(
         id="S001",
@@ -107,6 +109,7 @@ def stage(room: ConversationDependencies, *rules: Intervention, people: tuple[st
         situation="It is quiet.",
         participants=tuple(SceneParticipant(id=one) for one in people),
         interventions=rules,
+        **more,
     )
     names = room.models.names()
     return room.database.write_now(
@@ -145,9 +148,75 @@ def test_a_scene_plays_all_that_its_file_says_each_before_its_turn(
         (7, "end_scene", "over"),
     ]
     prompts = [shown(prompt) for prompt in script.history]
-    assert ["It rains." in prompt for prompt in prompts] == [False, True, False, True, True, False, True]
+    assert ["It rains." in prompt for prompt in prompts] == [False, True, True, True, True, True, True]
     assert ["A bell rings." in prompt for prompt in prompts] == [False, False, True, True, True, True, True]
     assert ["Taro has a brother." in prompt for prompt in prompts] == [False] * 5 + [True, False]
+
+
+def test_who_comes_later_is_told_how_things_stand_and_neither_how_they_stood_nor_what_had_happened(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    rules = (
+        rule("rain", 2, Effect(kind="scene_situation_update", text="It rains.")),
+        rule("bell", 2, EVENT),
+        rule("told", 2, Effect(kind="revelation", person_id="npc_taro", text="The key is in your pocket.")),
+        rule("clears", 3, Effect(kind="scene_situation_update", text="The sky has cleared.")),
+        rule("mio", 4, Effect(kind="add_person", person_id="mio")),
+        rule("night", 5, Effect(kind="scene_situation_update", text="Night has come.")),
+    )
+    scene_id = stage(room, *rules)
+    script.enqueue(*(acts(f"Line {number}.") for number in range(8)))
+    play(room, scene_id, 8)
+    first, second = (shown(prompt) for prompt in script.history if speaker_of(prompt) == "mio")
+    told = {text: first.count(text) for text in ("The sky has cleared.", "It rains.", "It is quiet.", "A bell", "key")}
+    assert told == {"The sky has cleared.": 1, "It rains.": 0, "It is quiet.": 0, "A bell": 0, "key": 0}
+    assert [prompt.count("Night has come.") for prompt in (first, second)] == [1, 1]
+    assert first in second, "what it was told once stays as it was"
+    assert all("It is quiet." in shown(prompt) for prompt in script.history if speaker_of(prompt) == "aoi")
+
+
+def test_who_is_back_is_told_how_things_stand_now_if_that_changed_while_it_was_away(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    said = ["It rains.", "It pours.", "The sky has cleared."]
+    scene_id = stage(room, people=("aoi", "npc_taro", "mio"))
+    key = ConversationKey("main", scene_id)
+    script.enqueue(*(acts(f"Line {number}.") for number in range(12)))
+
+    def step_in(kind: Any, **more: Any) -> None:
+        room.database.write_now(lambda s: intervene(s, room.worlds, key, Effect(kind=kind, **more)))
+
+    step_in("scene_situation_update", text=said[0])
+    play(room, scene_id, 3)
+    step_in("remove_person", person_id="mio")
+    for text in said[1:]:
+        play(room, scene_id, 1)
+        step_in("scene_situation_update", text=text)
+    step_in("add_event", text="A bell rings.")
+    play(room, scene_id, 1)
+    step_in("add_person", person_id="mio")
+    play(room, scene_id, 3)
+    own = [turn for turn in turns(room, scene_id) if turn.speaker_id == "mio"]
+    assert [[text in turn.note for text in said] for turn in own] == [[True, False, False], [False, False, True]]
+    assert "A bell" not in own[1].note
+    step_in("remove_person", person_id="mio")
+    step_in("add_person", person_id="mio")
+    play(room, scene_id, 3)
+    last = [turn for turn in turns(room, scene_id) if turn.speaker_id == "mio"][-1]
+    assert not any(text in last.note for text in said), "it was told"
+
+
+def test_a_moderator_goes_by_how_things_stand_now(room: ConversationDependencies, script: ScriptedModel) -> None:
+    scene_id = stage(room, people=("aoi", "npc_taro", "mio"), turn_policy="moderator")
+    key = ConversationKey("main", scene_id)
+    script.enqueue(acts("Line 0."))
+    play(room, scene_id, 1)
+    update = Effect(kind="scene_situation_update", text="It rains.")
+    room.database.write_now(lambda s: intervene(s, room.worlds, key, update))
+    script.enqueue({"next": "Mio"}, acts("Line 1."))
+    play(room, scene_id, 1)
+    asked = shown(script.history[1])
+    assert ("What goes on: It rains." in asked, "It is quiet." in asked) == (True, False)
 
 
 def test_what_happened_before_a_crash_does_not_happen_again(
@@ -224,4 +293,4 @@ def test_a_need_makes_something_happen(room: ConversationDependencies, script: S
 def test_a_scene_that_was_played_before_has_a_number(room: ConversationDependencies) -> None:
     played = {stage(room): "S001", stage(room): "S001.2", stage(room): "S001.3"}
     rows = room.database.read_now(lambda s: scenes_of(s, "main"))
-    assert {row.id: scene.id for scene, row in rows} == played
+    assert {scene.conversation_id: scene.id for scene in rows} == played

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,7 @@ from service.errors import Invalid, ModelTimeout
 from service.llm.chat import Prompt
 from service.llm.scripted import ScriptedModel
 from service.memory.secrets import discretion_among
+from service.people.worlds import WorldRepository
 from service.runtime.why import in_words as why_in_words
 from service.runtime.why import why_happened
 from service.store.client_event_kinds import UtteranceCompleted
@@ -29,6 +31,7 @@ from service.store.tables import ClientEventRow, EventRow, InterventionRow, Part
 from service.store.usage import usage_rows
 from tests.conversation.scenes import CAST, FOLK, acts, begin_scene, play, shown, speaker_of
 from tests.conversation.talks import meet, replies, rows, says, talk, turns
+from tests.runtime.parrot import secretive
 from tests.store.conversations import main
 
 
@@ -67,6 +70,25 @@ def test_who_joins_takes_the_next_seat_and_knows_nothing_of_what_was_said_before
     assert "Hamako comes and joins you." in asked["mio"]
     assert "Taro has left." in asked["mio"]
     assert "Welcome, Hamako." not in asked["npc_taro"]
+
+
+def test_a_secret_told_to_one_is_kept_from_who_joins_and_who_gives_it_away_twice_is_heard_by_nobody(
+    room: ConversationDependencies, script: ScriptedModel
+) -> None:
+    room = replace(room, worlds=WorldRepository(secretive(room.worlds.content), room.settings.world))
+    scene_id, told = begin_scene(room, "npc_taro", "mio"), "I buried the Zanzibar ledger under the old kiln."
+    script.enqueue(acts(told), acts("I see."))
+    play(room, scene_id, 2)
+    room.database.write_now(lambda s: join(s, *held(s, room.worlds, main(scene_id)), "nagi"))
+    script.enqueue(acts("Good evening."), acts(told.upper()), acts("Welcome, Nagi."), acts("Do sit down."))
+    play(room, scene_id, 3)
+    first, again = (shown(prompt) for prompt in script.history[3:5])
+    assert "Not all who are here by now may know your secret" in first
+    assert "You said what not all who are here may know" in again
+    script.enqueue(acts("How cold it is."), acts(f"As I said: {told}"), acts(f"Once more: {told}"))
+    row = play(room, scene_id)
+    assert (row.phase, row.end_reason) == (Phase.CLOSING, EndReason.STALLED)
+    assert [turn.turn for turn in turns(room, scene_id) if "zanzibar" in turn.text.casefold()] == [0]
 
 
 def test_of_more_than_two_who_says_goodbye_leaves_and_the_last_goodbye_ends_it(

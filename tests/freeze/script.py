@@ -45,7 +45,7 @@ def question_of(prompt: Prompt[Any]) -> Question:
     given: Any = prompt.given
     match type(given).__name__:
         case "ClosingContext":
-            first, second = (one.person_id for one in given.participants)
+            first, second, *_ = (one.person_id for one in given.participants)
             return Question(what="remembers", person_id=first, partner_id=second)
         case "PlanContext":
             hours, minutes = map(int, given.at.split(":"))

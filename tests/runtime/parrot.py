@@ -17,6 +17,7 @@ from service.conversation.closing import close
 from service.conversation.context import PromptContext
 from service.conversation.dependencies import ConversationDependencies
 from service.conversation.engine import Engine
+from service.conversation.perception import those_there
 from service.export.write import Span, story
 from service.llm.chat import Answer, Prompt, T, TextListener
 from service.locales import Language
@@ -133,7 +134,7 @@ class Parrot:
             people = tuple(one.person_id for one in given.participants)
             fields = _remembers(given)
         elif isinstance(given, PromptContext):
-            people = (given.speaker.id, given.partner_id)
+            people = (given.speaker.id, given.partner_id, *(one.person_id for one in given.others))
             fields |= self._speaks(given, text)
         elif isinstance(given, ReflectionContext):
             people = (given.person_id,)
@@ -205,27 +206,42 @@ def _closes(given: Any) -> bool:
 
 def _remembers(given: ClosingContext) -> dict[str, Any]:
     """Everything that was said, secrets first. Who may be told for love is loved more each time."""
-    one, other = given.participants
     said = sorted(given.lines, key=lambda line: not _is_marked(line.text, given.language))
     summary = [{"text": line.text[:200], "turns": [line.turn]} for line in islice(said, 4)]
-    sides = [_takes_away(given, owner, given.partner_of(owner), said) for owner in (one, other)]
-    return {**plain(first=sides[0], second=sides[1]), "summary": summary}
+    people = {owner.ref: _takes_away(given, owner, said) for owner in given.participants}
+    return {**plain(), "summary": summary, "people": people}
 
 
 def _thinks(evidence: Evidence) -> dict[str, Any]:
     return {"text": evidence.text[:200], "evidence": [evidence.ref], "importance": 9}
 
 
-def _takes_away(given: ClosingContext, owner: Participant, partner: Participant, said: Sequence[Any]) -> dict[str, Any]:
-    heard = [line for line in said if line.speaker_id == partner.person_id]
+def _takes_away(given: ClosingContext, owner: Participant, said: Sequence[Any]) -> dict[str, Any]:
+    heard = [line for line in said if line.speaker_id != owner.person_id]
     own = [line for line in said if line.speaker_id == owner.person_id]
-    liked = 15 * any(kept.confidant == partner.person_id and kept.owner == owner.person_id for kept in SECRETS)
+    liked = {other.ref: min(100, had.affinity + _loved(owner, other)) for other, had in given.others_of(owner)}
+    likes: dict[str, Any] = {"towards": liked} if given.is_group else {"affinity": liked[given.partner_of(owner).ref]}
+    stands = {"power": 0, "intimacy": 0, "task_oriented": 0}
+    judged = {other.ref: stands for other, had in given.others_of(owner) if given.is_judged(had)}
+    if judged:
+        likes["attitude"] = judged if given.is_group else stands
+    elif not given.is_group:
+        likes["attitude"] = None
     return {
-        "facts": [claim(line.text[:200], line.turn, subject=partner.name) for line in heard[:_PASSED_ON]],
+        "mood": "neutral",
+        "commitments": [],
+        "facts": [claim(line.text[:200], line.turn, subject=line.speaker_name) for line in heard[:_PASSED_ON]],
         "self_facts": [self_claim(line.text[:200], line.turn) for line in own[:_PASSED_ON]],
-        "mid_term": [{"content": line.text[:200], "turn": line.turn, "importance": "high"} for line in said[:3]],
-        "affinity": min(100, owner.affinity + liked),
+        "mid_term": [
+            {"content": line.text[:200], "turn": line.turn, "mode": "asserted", "importance": "high"}
+            for line in said[:3]
+        ],
+        **likes,
     }
+
+
+def _loved(owner: Participant, other: Participant) -> int:
+    return 15 * any(kept.confidant == other.person_id and kept.owner == owner.person_id for kept in SECRETS)
 
 
 def _is_marked(text: str, language: Language) -> bool:
@@ -247,7 +263,7 @@ def leaks(session: Session, asked: Sequence[Asked], language: Language, names: M
     """Where a secret stands that nobody may know, or one that only its owner and its confidant know."""
     rows = list(_rows(session))
     lines = [str(line) for line in story(session, "main", names, Span(), place="")]
-    talks = {row.id: frozenset(row.person_ids) for row in session.exec(select(ConversationRow)).unique()}
+    talks = {row.id: row for row in session.exec(select(ConversationRow)).unique()}
     for kept in SECRETS:
         mark, pair = kept.mark[language], frozenset((kept.owner, kept.confidant))
         for one in asked:
@@ -264,15 +280,22 @@ def leaks(session: Session, asked: Sequence[Asked], language: Language, names: M
 def _may_hold(kept: Kept, one: Asked) -> bool:
     if kept.confidant is None:
         return False
-    return {*one.people} == {kept.owner, kept.confidant} or one.by == kept.confidant
+    if one.by in (kept.confidant, ""):  # who was told may hold it in mind, and its own closings are shown what it knew
+        return kept.confidant in one.people
+    return one.by == kept.owner and {kept.owner, kept.confidant} <= {*one.people}
 
 
-def _is_theirs(table: str, row: Mapping[str, Any], pair: frozenset[str | None], talks: Mapping[str, Any]) -> bool:
-    """Whether it is of a talk of the two, or a memory of one of them."""
+def _is_theirs(
+    table: str, row: Mapping[str, Any], pair: frozenset[str | None], talks: Mapping[str, ConversationRow]
+) -> bool:
+    """Whether it is of what the two said while nobody else was there, or a memory of one of them."""
     inside = row.get("data") or row.get("payload") or {}
-    talk = row["id"] if table == "conversations" else row.get("conversation_id") or inside.get("conversation_id")
-    person = row.get("person_id") or row.get("character_id")
-    return talks.get(str(talk)) == pair or (table != "turns" and person in pair)
+    talk_id = row["id"] if table == "conversations" else row.get("conversation_id") or inside.get("conversation_id")
+    person, talk = row.get("person_id") or row.get("character_id"), talks.get(str(talk_id))
+    turn = row.get("turn") if table == "turns" else inside.get("turn")
+    if talk is not None and turn is not None:
+        return {one.person_id for one in those_there(talk, turn)} == pair
+    return person in pair or (talk is not None and person is None and pair <= {*talk.person_ids})
 
 
 def _rows(session: Session) -> Iterator[tuple[str, dict[str, Any]]]:
